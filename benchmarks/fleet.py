@@ -58,7 +58,7 @@ from vnicaudit.model.fleet import LiveOptions
 from vnicaudit.platforms.libvirt import read_host as libvirt_read
 
 if TYPE_CHECKING:
-    from vnicaudit.audit.reading.targets import Met
+    from vnicaudit.audit.reading.targets import HostItem
 
 _WALL_BAR, _CPU_BAR, _MEMORY_BAR, _LOOP_BAR = 1.3, 1.5, 300, 10.0
 _TRIP = 0.05
@@ -80,7 +80,7 @@ _NIC = """\
 <interface type='bridge'><mac address='{mac}'/><source bridge='br0'/><model type='{model}'/>
 <driver name='vhost' queues='{queues}'/></interface>"""
 
-Reader = Callable[[str, LiveOptions], "Iterator[Met]"]
+Reader = Callable[[str, LiveOptions], "Iterator[HostItem]"]
 
 
 def write_hosts(folder: Path, hosts: int, domains: int) -> list[str]:
@@ -114,7 +114,7 @@ def write_hosts(folder: Path, hosts: int, domains: int) -> list[str]:
 def waiting(seconds: float) -> Reader:
     """A reader that takes so long longer, as the network would."""
 
-    def read(uri: str, live: LiveOptions) -> Iterator[Met]:
+    def read(uri: str, live: LiveOptions) -> Iterator[HostItem]:
         time.sleep(seconds)
         return libvirt_read(uri, live)
 
@@ -126,7 +126,7 @@ def failing(seconds: float, share: int) -> Reader:
     ways = cycle(_FAILURES)
     kinds: dict[str, tuple[str, str]] = {}
 
-    def read(uri: str, live: LiveOptions) -> Iterator[Met]:
+    def read(uri: str, live: LiveOptions) -> Iterator[HostItem]:
         time.sleep(seconds)
         if int(uri.rpartition("h")[2].removesuffix(".xml")) % share:
             yield from libvirt_read(uri, live)

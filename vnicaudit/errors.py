@@ -5,9 +5,9 @@ VnicauditError
 │   └── MissingExtraError exit 2   an optional package is needed and not installed
 ├── TargetError           exit 4   a target, or a part of it, could not be read
 ├── RefusedError          exit 5   a change was not made: impossible, or not without harm
-│   ├── OwnedError        exit 5   … because another program rewrites that text
+│   ├── OwnedElsewhereError        exit 5   … because another program rewrites that text
 │   ├── KeptError         exit 5   … because the text saved for rollback is missing or damaged
-│   └── UnseenError       exit 5   … because the object is not visible here and may be elsewhere
+│   └── NotVisibleError       exit 5   … because the object is not visible here and may be elsewhere
 ├── ActionError           exit 5   a change was started and could not be completed
 │   ├── SilentError       exit 5   … because the host stopped answering
 │   ├── GuestError        exit 5   … because the guest, or its agent, did not do it
@@ -97,7 +97,7 @@ class RefusedError(VnicauditError):
     codes: tuple[str, ...] = ()
 
 
-class OwnedError(RefusedError):
+class OwnedElsewhereError(RefusedError):
     """A change was not made here: the owner of the text would overwrite it, or the text describes a
     past state. The message says where to make the change instead."""
 
@@ -110,7 +110,7 @@ class KeptError(RefusedError):
     codes = ("kept-original",)
 
 
-class UnseenError(RefusedError):
+class NotVisibleError(RefusedError):
     """The object to change cannot be found, and nothing shows that it was deleted: it may be
     elsewhere, or hidden from this user."""
 
@@ -166,6 +166,6 @@ class HistoryError(VnicauditError):
     exit_code = 4
 
 
-class SilenceError(MeasureError):
+class NoTrafficError(MeasureError):
     """A measuring tool ran, but no traffic got through: it could not connect, or nothing came
     back."""

@@ -20,7 +20,7 @@ from typing import NamedTuple
 from lxml import etree
 
 from tests.conformance.goals import GOALS, Goal, Made, changes_to, is_wanted
-from vnicaudit.errors import OwnedError, RefusedError, TargetError
+from vnicaudit.errors import OwnedElsewhereError, RefusedError, TargetError
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.finding import VIRTIO, Change
 from vnicaudit.platforms.domain_xml.read import read_bytes
@@ -80,7 +80,7 @@ def _check_one(
 ) -> None:
     try:
         found = conversion(data, goal)
-    except OwnedError:
+    except OwnedElsewhereError:
         result.counts["refused, as somebody else's"] += 1
         return
     except RefusedError as error:

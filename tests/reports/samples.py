@@ -7,7 +7,7 @@ from vnicaudit.model.finding import (
     Confidence,
     Crashed,
     Finding,
-    Keeper,
+    FindingOwner,
     Location,
     Ref,
     Severity,
@@ -46,7 +46,7 @@ def finding(
     message: str = "rtl8139 is emulated packet by packet: no offload, no vhost",
     about: Ref = WEB,
     location: Location = WEB_PLACE,
-    owner: Keeper = "libvirt",
+    owner: FindingOwner = "libvirt",
     change: Change | None = None,
     fix: str = "Set <model type='virtio'/> (virsh edit), then power the guest off and on.",
 ) -> Finding:

@@ -31,7 +31,7 @@ from vnicaudit.model.report import Audited, NotJudged, PutAside, ReadError
 
 if TYPE_CHECKING:
     from vnicaudit.audit.reading.selection import RunOptions
-    from vnicaudit.audit.reading.targets import Met
+    from vnicaudit.audit.reading.targets import HostItem
     from vnicaudit.audit.tally import RunProgress
     from vnicaudit.audit.work import Product, Work
     from vnicaudit.audit.workers import Batch
@@ -330,7 +330,7 @@ class AuditRun:
         """The domain with what its cloud says of it, where clouds were read."""
         return domain if self._clouds is None else self._clouds.servers.joined(domain)
 
-    def _live(self, items: Iterable[Met], name: str) -> Iterator[Product]:
+    def _live(self, items: Iterable[HostItem], name: str) -> Iterator[Product]:
         tally = self._tallies[name]
         host: Host | None = None
         uses: set[str] = set()

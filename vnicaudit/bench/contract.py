@@ -17,7 +17,7 @@ from typing import Literal, NamedTuple, Protocol
 
 import msgspec
 
-from vnicaudit.errors import MeasureError, SilenceError
+from vnicaudit.errors import MeasureError, NoTrafficError
 from vnicaudit.model.measurement import End, Failure, GuardRail, Path, Ran, Workload
 
 _ODD = (
@@ -169,7 +169,7 @@ def failed_run(
     """The result of a failed run: the tool failed, or no traffic got through."""
     return Measured(
         error=one_line(str(error)),
-        failure="silent" if isinstance(error, SilenceError) else "tool",
+        failure="silent" if isinstance(error, NoTrafficError) else "tool",
         details=dict(details or {}),
         raw=tuple(raw),
     )

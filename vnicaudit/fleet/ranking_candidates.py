@@ -15,7 +15,7 @@ from vnicaudit.model.finding import (
     Change,
     Confidence,
     Finding,
-    Keeper,
+    FindingOwner,
     OutsideOwner,
     Ref,
     Severity,
@@ -175,7 +175,7 @@ class Candidates:
     def __init__(self, *, per_place: bool = True) -> None:
         self._losing = None if per_place else Candidates()
         self._all: dict[CandidateKey, Candidate] = {}
-        self._identities: dict[tuple[str, Keeper, Change | None], ChangeIdentity] = {}
+        self._identities: dict[tuple[str, FindingOwner, Change | None], ChangeIdentity] = {}
         self._places: Counter[ChangeIdentity] = Counter()
         self.findings = 0
         self.traffic_known = False

@@ -12,7 +12,7 @@ except ImportError:  # a Python built without it
     from hashlib import blake2b
 
 from vnicaudit.base.deadlines import moment
-from vnicaudit.model.finding import Change, Finding, Keeper, name_of
+from vnicaudit.model.finding import Change, Finding, FindingOwner, name_of
 from vnicaudit.model.report import Audited, NicRow
 
 HASH = 16
@@ -251,7 +251,7 @@ def _told(
     name: str,
     severity: str,
     confidence: str,
-    owner: Keeper,
+    owner: FindingOwner,
     message: str,
     change: Change | None,
 ) -> ProblemRow:

@@ -101,7 +101,7 @@ class OutsideOwner(msgspec.Struct, frozen=True):
 Owner = KnownOwner | OutsideOwner
 """The owner that regenerates a definition."""
 
-Keeper = Owner | Literal["host", "vnicaudit"]
+FindingOwner = Owner | Literal["host", "vnicaudit"]
 """``host``: a host's own settings; ``vnicaudit``: this program's settings, including those in the
 metadata of a domain."""
 
@@ -124,13 +124,13 @@ def owner_named(name: str) -> Owner:
     return _KNOWN.get(name) or OutsideOwner(name)
 
 
-def rewritten_by(owner: Keeper) -> str:
+def rewritten_by(owner: FindingOwner) -> str:
     """The name of an owner that rewrites the definition at each start, so that libvirt's persistent
     definition does not show the next one. Empty: it does not."""
     return owner.rewrites if isinstance(owner, OutsideOwner) else _REWRITTEN_BY.get(owner, "")
 
 
-def name_of(keeper: Keeper) -> str:
+def name_of(keeper: FindingOwner) -> str:
     """Name of an owner in reports and plans."""
     return keeper if isinstance(keeper, str) else keeper.name
 
@@ -216,7 +216,7 @@ class Finding(msgspec.Struct, frozen=True):
     message: str
     about: Ref
     location: Location
-    owner: Keeper
+    owner: FindingOwner
     change: Change | None
     fingerprint: str
     fix: str = ""

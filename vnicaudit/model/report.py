@@ -12,7 +12,7 @@ from vnicaudit.model.finding import (
     Confidence,
     Crashed,
     Finding,
-    Keeper,
+    FindingOwner,
     Location,
     Severity,
     Skipped,
@@ -223,7 +223,7 @@ class Audited(msgspec.Struct, frozen=True):
     subject: str
     """The name of the domain, host, image…, or the configuration file."""
     uuid: str | None = None
-    owner: Keeper = "libvirt"
+    owner: FindingOwner = "libvirt"
     scope: AuditedScope = "domain"
     nics: int = 0
     findings: tuple[Finding, ...] = ()

@@ -234,7 +234,7 @@ class Texts(NamedTuple):
 
     def changed_at(self, data: bytes, xpath: str, changes: Iterable[Change]) -> bytes:
         """The text with these changes of the NIC at that path, made one after the other. Raises
-        OwnedError and RefusedError as the platform's writer does."""
+        OwnedElsewhereError and RefusedError as the platform's writer does."""
         return self.writer.rewritten(data, Location("", xpath=xpath), changes)
 
     def all_changed(self, data: bytes, wanted: Iterable[tuple[str, Iterable[Change]]]) -> bytes:

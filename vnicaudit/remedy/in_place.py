@@ -18,7 +18,7 @@ from vnicaudit.audit.run import AuditRun
 from vnicaudit.audit.tally import RunProgress
 from vnicaudit.audit.work import AuditWork
 from vnicaudit.base.opening import open_regular
-from vnicaudit.errors import OwnedError, RefusedError
+from vnicaudit.errors import OwnedElsewhereError, RefusedError
 from vnicaudit.knowledge.to_virtio import address_removal, rom_removal
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.file_kind import Item
@@ -151,7 +151,7 @@ class _Rounds:
             return False
         try:
             check_owner(self._reading.audited_items[made.subject].item, writer)
-        except OwnedError as error:
+        except OwnedElsewhereError as error:
             self._refuse(made, "owner", str(error))
             return False
         return self._include_unsafe or made.change.safe
@@ -168,7 +168,7 @@ class _Rounds:
                 for edit in writer.edits_for(self._data, place, change)
             ]  # fmt: skip
         except RefusedError as error:
-            owned = isinstance(error, OwnedError)
+            owned = isinstance(error, OwnedElsewhereError)
             self._refuse(made, "owner" if owned else "cannot-be-written", str(error))
             return None
         return _Try(made, writer, edits)
@@ -257,11 +257,13 @@ def changed_place(item: Item, made: MadeChange) -> object:
 
 
 def check_owner(item: Item, writer: PlatformWriter) -> None:
-    """Raises OwnedError for a definition that its owner regenerates."""
+    """Raises OwnedElsewhereError for a definition that its owner regenerates."""
     if not isinstance(item, Domain) or not writer.OWNER_REWRITES:
         return
     if name := rewritten_by(item.declared.owner):
-        raise OwnedError(f"the definition belongs to {name}, which rewrites it: change it there")
+        raise OwnedElsewhereError(
+            f"the definition belongs to {name}, which rewrites it: change it there"
+        )
 
 
 # Fix many files in place, one after the other.

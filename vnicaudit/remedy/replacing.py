@@ -262,8 +262,8 @@ class PlatformWriter(Protocol):
 
     def edits_for(self, data: bytes, place: Location, change: Change) -> list[Edit]:
         """The edits of a file's bytes that make ``change`` at ``place``, as a finding names it.
-        Raises OwnedError if the owner regenerates that text, RefusedError if the change cannot be
-        written there."""
+        Raises OwnedElsewhereError if the owner regenerates that text, RefusedError if the change
+        cannot be written there."""
 
     def text_of(self, data: bytes) -> str:
         """The file's text, for display; undecodable bytes as surrogates."""

@@ -1,8 +1,6 @@
 """Rules from a directory or an installed package: which are taken, and from where none are."""
 
 import os
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
@@ -180,57 +178,3 @@ def test_nor_from_a_directory_with_a_file_that_is_audited(folder: Path, tmp_path
     beside = tmp_path / "guest.xml"
     beside.touch()
     refuse_audited([str(folder)], [str(beside)])
-
-
-@pytest.fixture
-def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A package of rules, as pip leaves it."""
-    site = tmp_path / "site"
-    metadata = site / "acme_vnic_rules-1.0.dist-info"
-    metadata.mkdir(parents=True)
-    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: acme-vnic-rules\nVersion: 1\n")
-    (metadata / "entry_points.txt").write_text("[vnicaudit.rules]\nacme = acme_rules\n")
-    package = site / "acme_rules"
-    package.mkdir()
-    (package / "__init__.py").touch()
-    (package / "shared.py").write_text("MOST = 3\n")
-    write(package / "acme007.py", "installed-rule")
-    monkeypatch.syspath_prepend(str(site))
-    sys.modules.pop("acme_rules", None)
-    yield package
-    for name in ("acme_rules", "acme_rules.acme007"):
-        sys.modules.pop(name, None)
-
-
-def test_rules_of_an_installed_package_are_there_in_every_run(installed: Path) -> None:
-    assert "ACME007" in catalogue_with(()).ids
-    assert (installed / "shared.py").exists(), "another module, and no rule"
-
-
-def test_the_folder_in_which_it_is_run_is_no_place_of_packages(
-    installed: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """`python -m vnicaudit` has it on the path, and it may be what is audited."""
-    monkeypatch.chdir(installed.parent)
-    assert catalogue_with(()) is shipped_catalogue()
-
-
-def test_no_package_is_taken_from_what_is_audited(installed: Path, tmp_path: Path) -> None:
-    site = installed.parent
-    guest = site / "guest.xml"
-    guest.touch()
-    for target in (tmp_path, site, guest):
-        assert catalogue_with((), [str(target)]) is shipped_catalogue()
-        assert "acme_rules" not in sys.modules
-    beside = tmp_path / "guest.xml"
-    beside.touch()
-    assert "ACME007" in catalogue_with((), [str(installed), str(beside)]).ids
-
-
-def test_an_entry_point_that_does_not_load_is_named(
-    installed: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    metadata = next(installed.parent.glob("*.dist-info"))
-    (metadata / "entry_points.txt").write_text("[vnicaudit.rules]\nacme = no_such_rules\n")
-    assert refused().startswith("entry point acme = no_such_rules (vnicaudit.rules) cannot be load")
-    del monkeypatch

@@ -3,7 +3,7 @@
 import pytest
 
 from vnicaudit.bench.engines._programs.listening import client_error
-from vnicaudit.errors import SilenceError
+from vnicaudit.errors import NoTrafficError
 
 
 @pytest.mark.parametrize(
@@ -19,4 +19,4 @@ from vnicaudit.errors import SilenceError
     ],
 )
 def test_what_a_client_says(said: str, silent: bool) -> None:
-    assert isinstance(client_error(said), SilenceError) is silent
+    assert isinstance(client_error(said), NoTrafficError) is silent

@@ -16,7 +16,7 @@ from tests.not_run import not_run
 from vnicaudit.bench.contract import Ends
 from vnicaudit.bench.engines import rr
 from vnicaudit.bench.engines._rr.command import filled_rate
-from vnicaudit.errors import MeasureError, SilenceError, UsageError
+from vnicaudit.errors import MeasureError, NoTrafficError, UsageError
 from vnicaudit.model.measurement import Ran, Workload
 
 _WORK = Workload(
@@ -94,8 +94,8 @@ def test_what_the_stream_carried_is_the_mean_of_its_seconds() -> None:
 @pytest.mark.parametrize(
     ("ran", "early", "kind", "error"),
     [
-        (_output(), False, SilenceError, "carried nothing"),
-        (_output(0.0, 0.0), False, SilenceError, "carried nothing"),
+        (_output(), False, NoTrafficError, "carried nothing"),
+        (_output(0.0, 0.0), False, NoTrafficError, "carried nothing"),
         (_output(1e9), True, MeasureError, "ended before the requests did: no reason given"),
         (Ran((), 1, "", "iperf3: not found"), True, MeasureError, "failed: iperf3: not found"),
         (_output("1"), False, MeasureError, "failed: "),

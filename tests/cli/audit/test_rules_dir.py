@@ -11,9 +11,9 @@ from tests.docs.pages import ROOT, blocks
 from tests.rows import rows
 
 if sys.version_info >= (3, 11):
-    import tomllib
+    pass
 else:
-    import tomli as tomllib
+    pass
 
 PAGE = ROOT / "docs/how-to/bring-your-own-rules.md"
 
@@ -124,26 +124,3 @@ def test_a_case_that_cannot_be_read_fails_alone() -> None:
 @pytest.mark.parametrize("arguments", [["test"], ["VNIC001", "our-rules"]])
 def test_anything_else_is_a_usage_error(arguments: list[str]) -> None:
     assert inside("rules", *arguments).returncode == 2
-
-
-def test_the_package_of_the_page_needs_no_option(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As pip leaves it: its modules, and the entry points of its pyproject.toml."""
-    page = PAGE.read_text("utf-8")
-    (text,) = [each.text for each in blocks(page) if each.mark == "file: pyproject.toml"]
-    project = tomllib.loads(text)["project"]
-    ((group, points),) = project["entry-points"].items()
-    ((name, package),) = points.items()
-    metadata = tmp_path / "site" / "acme_vnic_rules-1.0.dist-info"
-    metadata.mkdir(parents=True)
-    (metadata / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {project['name']}\n")
-    (metadata / "entry_points.txt").write_text(f"[{group}]\n{name} = {package}\n")
-    Path("our-rules").rename(tmp_path / "site" / package)
-    (tmp_path / "site" / package / "__init__.py").touch()
-    monkeypatch.syspath_prepend(str(tmp_path / "site"))
-    monkeypatch.delitem(sys.modules, package, raising=False)
-    report = json.loads(inside("audit", "guests", "--format", "json").stdout)
-    assert [one["rule"] for one in report["findings"]] == ["ACME001"]
-    for name in (package, f"{package}.acme001"):
-        sys.modules.pop(name, None)

@@ -9,7 +9,7 @@ from vnicaudit.model.finding import (
     Change,
     Confidence,
     Finding,
-    Keeper,
+    FindingOwner,
     Location,
     Ref,
     Severity,
@@ -30,7 +30,7 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
     severity: Severity = "high"
     confidence: Confidence = "high"
     change: Change | None = VIRTIO
-    owner: Keeper = "libvirt"
+    owner: FindingOwner = "libvirt"
     file: str | None = None
     fix: str = "set it"
     fixes: tuple[Fix, ...] = ()

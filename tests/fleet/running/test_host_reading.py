@@ -16,36 +16,36 @@ from vnicaudit.model.host import Host
 from vnicaudit.model.report import LostRead, ReadError
 
 if TYPE_CHECKING:
-    from vnicaudit.audit.reading.targets import Met
+    from vnicaudit.audit.reading.targets import HostItem
 
 SOON = ReadingLimits(parallel=4, host_deadline=30, retries=2, pauses=(0.0,))
 HOST = Host("kvm")
 NO_OPTIONS = HostOptions()
 
 
-def threads(reader: ReadHost[Met], limits: ReadingLimits) -> Threads[Met]:
+def threads(reader: ReadHost[HostItem], limits: ReadingLimits) -> Threads[HostItem]:
     """An engine that reads with that."""
     return Threads(reader, LiveOptions(), limits.host_deadline)
 
 
 def read(
-    reader: Callable[[str, LiveOptions], Iterator[Met]],
+    reader: Callable[[str, LiveOptions], Iterator[HostItem]],
     *names: str,
     limits: ReadingLimits = SOON,
     options: HostOptions = NO_OPTIONS,
-) -> dict[str, HostItems[Met]]:
+) -> dict[str, HostItems[HostItem]]:
     """What came of hosts of these names, by name."""
     hosts = [InventoryHost(name, name, options=options) for name in names]
     queue = HostQueue(enumerate(hosts))
-    readers: HostReaders[Met] = HostReaders(queue, threads(reader, limits), limits)
+    readers: HostReaders[HostItem] = HostReaders(queue, threads(reader, limits), limits)
     return {items.host.name: items for items in readers.results()}
 
 
-def raising(failure: str, times: int = 100) -> Callable[[str, LiveOptions], Iterator[Met]]:
+def raising(failure: str, times: int = 100) -> Callable[[str, LiveOptions], Iterator[HostItem]]:
     """Fails so many times, and then answers."""
     failures = iter(range(times))
 
-    def reader(_uri: str, _live: LiveOptions) -> Iterator[Met]:
+    def reader(_uri: str, _live: LiveOptions) -> Iterator[HostItem]:
         if next(failures, None) is not None:
             raise TargetError("no", file="kvm", failure=failure)
         yield HOST
@@ -74,7 +74,7 @@ def test_tries_end_and_are_told() -> None:
 def test_the_try_that_brought_most_is_kept() -> None:
     lengths = iter((3, 1, 0))
 
-    def reader(_uri: str, _live: LiveOptions) -> Iterator[Met]:
+    def reader(_uri: str, _live: LiveOptions) -> Iterator[HostItem]:
         yield from [HOST] * next(lengths)
         raise TargetError("lost", failure="broken")
 
@@ -96,7 +96,7 @@ def test_a_guest_that_hangs_is_no_reason_to_try_again() -> None:
 def test_a_host_that_hangs_costs_itself() -> None:
     over = threading.Event()
 
-    def reader(uri: str, _live: LiveOptions) -> Iterator[Met]:
+    def reader(uri: str, _live: LiveOptions) -> Iterator[HostItem]:
         yield HOST
         if uri == "hung":
             over.wait(60)
@@ -115,7 +115,7 @@ def test_a_host_that_hangs_costs_itself() -> None:
 def test_a_host_has_its_own_options() -> None:
     given: list[LiveOptions] = []
 
-    def reader(_uri: str, live: LiveOptions) -> Iterator[Met]:
+    def reader(_uri: str, live: LiveOptions) -> Iterator[HostItem]:
         given.append(live)
         yield HOST
 
@@ -124,7 +124,7 @@ def test_a_host_has_its_own_options() -> None:
 
 
 def test_what_no_reader_should_raise_is_raised_where_results_are_taken() -> None:
-    def reader(_uri: str, _live: LiveOptions) -> Iterator[Met]:
+    def reader(_uri: str, _live: LiveOptions) -> Iterator[HostItem]:
         raise KeyboardInterrupt
         yield HOST
 
@@ -136,7 +136,7 @@ def test_when_nobody_takes_results_any_more_threads_end() -> None:
     hosts = [InventoryHost(str(n), str(n)) for n in range(200)]
     queue = HostQueue(enumerate(hosts))
     engine = threads(lambda _uri, _live: iter((HOST,)), SOON)
-    readers: HostReaders[Met] = HostReaders(queue, engine, SOON)
+    readers: HostReaders[HostItem] = HostReaders(queue, engine, SOON)
     results = readers.results()
     next(results)
     results.close()

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree
 
-from vnicaudit.errors import OwnedError, RefusedError
+from vnicaudit.errors import OwnedElsewhereError, RefusedError
 from vnicaudit.model.finding import Change, Location
 from vnicaudit.model.nic import NicConfig
 from vnicaudit.platforms.domain_xml.read import read_bytes
@@ -213,7 +213,7 @@ def test_what_differs(before: str, change: Change, after: str) -> None:
 def test_what_cannot_be_written(inside: str, change: Change, reason: str) -> None:
     with pytest.raises(RefusedError, match=re.escape(reason)) as caught:
         _edited(f"{_HEAD}{inside}{_TAIL}".encode(), change)
-    assert not isinstance(caught.value, OwnedError)
+    assert not isinstance(caught.value, OwnedElsewhereError)
 
 
 @pytest.mark.parametrize(
@@ -239,7 +239,7 @@ def test_what_cannot_be_written(inside: str, change: Change, reason: str) -> Non
     ],
 )
 def test_what_is_somebody_elses(data: bytes, xpath: str, reason: str) -> None:
-    with pytest.raises(OwnedError, match=reason):
+    with pytest.raises(OwnedElsewhereError, match=reason):
         _edited(data, _change("model", "virtio"), xpath)
 
 

@@ -23,7 +23,7 @@ from vnicaudit.model.finding import (
     SEVERITIES,
     Confidence,
     Finding,
-    Keeper,
+    FindingOwner,
     Ref,
     Severity,
     name_of,
@@ -195,7 +195,7 @@ class FindingFilter(msgspec.Struct, frozen=True):
         )
 
 
-def is_of(owner: Keeper, owners: frozenset[str]) -> bool:
+def is_of(owner: FindingOwner, owners: frozenset[str]) -> bool:
     """True if the owner is among these (lower case), or there are none."""
     return not owners or name_of(owner).lower() in owners
 

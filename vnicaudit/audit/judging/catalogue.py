@@ -14,7 +14,6 @@ from msgspec.structs import replace
 from vnicaudit.audit.judging.outside import outside_rules
 from vnicaudit.audit.judging.rule_files import (
     ListedRule,
-    folders_with_rules,
     manual_of,
     rule_in,
     shipped_module,
@@ -270,15 +269,13 @@ def shipped_catalogue() -> Catalogue:
     return Catalogue(shipped_rules())
 
 
-def catalogue_with(folders: Iterable[str], audited: Iterable[str] = ()) -> Catalogue:
-    """The rules of this package, of installed packages that are not among the ``audited`` files,
-    and of these directories. Raises UsageError if one of them is not a rule."""
-    folders, packages = tuple(folders), folders_with_rules()
-    if not folders and not packages:
+def catalogue_with(folders: Iterable[str]) -> Catalogue:
+    """The rules of this package and of these directories. Raises UsageError if one of them is not a
+    rule."""
+    folders = tuple(folders)
+    if not folders:
         return shipped_catalogue()
-
-    rules = outside_rules(folders, packages, audited)
-    return Catalogue(shipped_rules(), outside=rules) if rules else shipped_catalogue()
+    return Catalogue(shipped_rules(), outside=outside_rules(folders))
 
 
 def rule_ids() -> tuple[str, ...]:

@@ -10,7 +10,15 @@ import msgspec
 
 from vnicaudit.audit.judging.catalogue import LoadedRule, NamedRule
 from vnicaudit.knowledge.fixes.owners import WordedFix, Wordings
-from vnicaudit.model.finding import AuditedScope, Crashed, Finding, Keeper, Location, Ref, Skipped
+from vnicaudit.model.finding import (
+    AuditedScope,
+    Crashed,
+    Finding,
+    FindingOwner,
+    Location,
+    Ref,
+    Skipped,
+)
 from vnicaudit.model.names import NO_NAMES, FixNames
 from vnicaudit.model.report import Audited
 from vnicaudit.model.rule import Problem
@@ -106,7 +114,7 @@ def finding_of(
     problem: Problem,
     ref: Ref,
     where: Location,
-    owner: Keeper,
+    owner: FindingOwner,
     mark: str,
     fix: WordedFix,
 ) -> Finding:
@@ -151,7 +159,7 @@ class FindingCollector:
     def take(
         self,
         verdicts: Iterable[Judgement],
-        owner: Keeper,
+        owner: FindingOwner,
         key_of: Callable[[str | None], str],
         place_of: Callable[[str | None], Location],
         ref: Ref,
@@ -171,7 +179,9 @@ class FindingCollector:
                 )
             self.note(verdict, ref)
 
-    def audited(self, target: str, subject: str, owner: Keeper, scope: AuditedScope) -> Audited:
+    def audited(
+        self, target: str, subject: str, owner: FindingOwner, scope: AuditedScope
+    ) -> Audited:
         """Return everything collected on an object that is not a domain."""
         return Audited(
             target=target,

@@ -1,5 +1,4 @@
-"""Rules from outside this package: files in a directory that the user names, and installed packages
-with an entry point in the group ``vnicaudit.rules``.
+"""Rules from outside this package: files in a directory that the user names.
 
 Such a rule is code that runs with the user's rights. So a directory is loaded only if the command
 line (or the user's environment) names it, never because a file does; if nobody else may write to
@@ -8,18 +7,15 @@ it; and if it is not among the audited files.
 
 from __future__ import annotations
 
-import importlib
 import os
 import re
 import sys
 from collections.abc import Iterable, Iterator
 from types import ModuleType
-from typing import TYPE_CHECKING
 
 import msgspec
 
 from vnicaudit.audit.judging.rule_files import (
-    ENTRY_POINTS,
     ListedRule,
     listed,
     rule_in,
@@ -28,9 +24,6 @@ from vnicaudit.audit.judging.rule_files import (
 from vnicaudit.base.files import why_not_own
 from vnicaudit.base.opening import as_usage_error, open_regular
 from vnicaudit.errors import UsageError
-
-if TYPE_CHECKING:
-    from importlib.metadata import EntryPoint
 
 OPTION = "VNICAUDIT_RULES_DIR"
 MAX_BYTES = 1 << 20
@@ -54,15 +47,12 @@ class OutsideRule(msgspec.Struct, frozen=True):
         return self.listed.id
 
 
-def outside_rules(
-    folders: Iterable[str], packages: Iterable[str] = (), audited: Iterable[str] = ()
-) -> tuple[OutsideRule, ...]:
-    """The rules of the packages in ``packages`` (folders of ``sys.path``), then those of the
-    directories ``folders``, each ordered by id. Packages inside ``audited`` are ignored. Raises
-    UsageError for a file that is not a rule, or may not be one."""
+def outside_rules(folders: Iterable[str]) -> tuple[OutsideRule, ...]:
+    """The rules of these directories, ordered by id. Raises UsageError for a file that is not a
+    rule, or may not be one."""
     found: dict[str, OutsideRule] = {}
     names = {rule.name: rule.id for rule in shipped_rules()}
-    for module, rule_id in (*_installed(packages, audited), *_in_folders(folders)):
+    for module, rule_id in _in_folders(folders):
         one = OutsideRule(listed(rule_id, rule_in(module)), module)
         file = module.__file__ or module.__name__
         if rule_id in found:
@@ -188,47 +178,3 @@ def _loaded(path: str) -> ModuleType:
     except Exception as error:  # an edge: a user's rule cannot be loaded
         raise UsageError(f"{path}: cannot be loaded: {type(error).__name__}: {error}") from None
     return module
-
-
-def _installed(packages: Iterable[str], audited: Iterable[str]) -> Iterator[tuple[ModuleType, str]]:
-    """The rules of packages installed in these folders, unless these are among the audited files.
-    In the folders of this Python itself they are accepted anyway: this program runs from there
-    too."""
-    audited, own = tuple(audited), os.path.realpath(sys.prefix)
-    folders = [
-        each
-        for each in packages
-        if _is_in(os.path.realpath(each), own) or _audited_root(each, audited) is None
-    ]
-    for entry in _entry_points(folders) if folders else ():
-        try:
-            yield from _modules_of(entry)
-        except UsageError:
-            raise
-        except Exception as error:  # an edge: a package of rules cannot be loaded
-            raise UsageError(
-                f"entry point {entry.name} = {entry.value} ({ENTRY_POINTS}) cannot be loaded: "
-                f"{type(error).__name__}: {error}"
-            ) from None
-
-
-def _entry_points(folders: list[str]) -> list[EntryPoint]:
-    """The entry points for rules of packages in these folders, each once, by name."""
-    from importlib.metadata import distributions  # takes as long as the lint of a file
-
-    entries = {
-        (entry.name, entry.value): entry
-        for package in distributions(path=folders)
-        for entry in package.entry_points
-        if entry.group == ENTRY_POINTS
-    }
-    return [entry for _name, entry in sorted(entries.items())]
-
-
-def _modules_of(entry: EntryPoint) -> Iterator[tuple[ModuleType, str]]:
-    """The modules with rules in the package of an entry point, each with the id of its rule."""
-    package = entry.load()
-    for folder in package.__path__:
-        for name in filter(_FILE.fullmatch, sorted(os.listdir(folder))):
-            module = f"{package.__name__}.{name.removesuffix('.py')}"
-            yield importlib.import_module(module), id_of(os.path.join(folder, name))

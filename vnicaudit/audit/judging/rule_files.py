@@ -9,7 +9,6 @@ from __future__ import annotations
 import importlib
 import inspect
 import os
-import sys
 from functools import cache
 from types import ModuleType
 from typing import get_args
@@ -22,13 +21,9 @@ from vnicaudit.model.decoding import json_as
 from vnicaudit.model.finding import SEVERITIES, AuditedScope, DescriptionKind, Scope
 from vnicaudit.model.rule import Fact, Judge, Rule
 
-ENTRY_POINTS = "vnicaudit.rules"
-"""Group of the entry points by which installed packages bring rules."""
-
 _INDEX = "index.json"
 _PREFIX, _DIGITS, _SUFFIX = "vnic", 3, ".py"
 """The beginning and the end of a file with a rule; between them is its number."""
-_METADATA = (".dist-info", ".egg-info")
 _FORMS = get_args(DescriptionKind)
 _SCOPES = ("nic", *get_args(AuditedScope))
 
@@ -149,35 +144,3 @@ def _is_word(text: object) -> bool:
     if not isinstance(text, str) or not text.isascii() or not text[:1].isalpha():
         return False
     return text == text.lower() and all(part.isalnum() for part in text.split("-"))
-
-
-def folders_with_rules() -> tuple[str, ...]:
-    """The folders of ``sys.path`` with a package that brings rules: asking importlib.metadata takes
-    longer than judging a file."""
-    return tuple(each for each in sys.path if each and not _is_current(each) and _names_rules(each))
-
-
-def _is_current(folder: str) -> bool:
-    """True for the current folder, which `python -m` adds: it may be the audited one."""
-    try:
-        return os.path.samefile(folder, os.curdir)
-    except OSError:  # no such folder
-        return False
-
-
-def _names_rules(folder: str) -> bool:
-    """True if a folder of modules has a package with an entry point for rules."""
-    try:
-        with os.scandir(folder) as entries:
-            places = [entry.path for entry in entries if entry.name.endswith(_METADATA)]
-    except OSError:
-        return False
-    return any(map(_has_rules, places))
-
-
-def _has_rules(place: str) -> bool:
-    try:
-        with open(os.path.join(place, "entry_points.txt"), "rb") as stream:
-            return ENTRY_POINTS.encode() in stream.read()
-    except OSError:
-        return False

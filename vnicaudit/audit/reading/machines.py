@@ -21,7 +21,7 @@ from vnicaudit.model.openstack import CloudServer, Flavor, Image
 from vnicaudit.model.report import ReadError
 
 if TYPE_CHECKING:
-    from vnicaudit.audit.reading.targets import Met, Platforms, Target
+    from vnicaudit.audit.reading.targets import HostItem, Platforms, Target
     from vnicaudit.model.fleet import LiveOptions
 
 # Select some servers of clouds: those of a project, a host, an availability zone, a host aggregate,
@@ -363,9 +363,9 @@ class Machines:
         self._platforms = platforms
         self._options = options
         self._ahead = [host for host in hosts if self._waits(host)]
-        self._read_ahead: Iterator[Iterator[Met]] | None = None
+        self._read_ahead: Iterator[Iterator[HostItem]] | None = None
 
-    def items(self, target: Target) -> Iterator[Met]:
+    def items(self, target: Target) -> Iterator[HostItem]:
         """The items of one live target. Ask for them in the order of ``hosts``."""
         if target not in self._ahead:
             return self._reading(target)()
@@ -377,7 +377,7 @@ class Machines:
         kind = self._platforms.kind_of(target)
         return kind is not None and kind.waits(target.name)
 
-    def _reading(self, target: Target) -> Callable[[], Iterator[Met]]:
+    def _reading(self, target: Target) -> Callable[[], Iterator[HostItem]]:
         """Reads the domains that run at a target, once it is called."""
         kind = self._platforms.kind_of(target)
         if kind is None or kind.read is None:

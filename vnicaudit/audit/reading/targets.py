@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from vnicaudit.model.host import Host
     from vnicaudit.model.runs import ComputeNode
 
-    Met = Item | Host | LiveDomain | HostTraffic
+    HostItem = Item | Host | LiveDomain | HostTraffic
 
 _LATER = "kube:"
 
@@ -84,7 +84,7 @@ class TargetKind(msgspec.Struct, frozen=True):
     one."""
     check: Callable[[], None] = lambda: None
     """Raises MissingExtraError if a package for reading it is missing."""
-    read: Callable[[str, LiveOptions], Iterator[Met]] | None = None
+    read: Callable[[str, LiveOptions], Iterator[HostItem]] | None = None
     """Reads the domains that run there; None: it is a cloud."""
     waits: Callable[[str], bool] = lambda _name: False
     """True if reading a target means waiting for another machine, so that several are read side by
@@ -366,7 +366,7 @@ class Platforms:
             raise KeyError(target.kind)
         return kind.cloud(target.name, live)
 
-    def read_live(self, name: str, live: LiveOptions) -> Iterator[Met]:
+    def read_live(self, name: str, live: LiveOptions) -> Iterator[HostItem]:
         """The domains, hosts and errors read at a live target. Raises KeyError for a target that is
         not read live, UsageError for an invalid one."""
         kind = self.kind_of(target_of(name, self.targets))

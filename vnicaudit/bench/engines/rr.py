@@ -39,7 +39,7 @@ from vnicaudit.bench.engines._rr.command import (
     report_of,
     run_pair,
 )
-from vnicaudit.errors import MeasureError, SilenceError
+from vnicaudit.errors import MeasureError, NoTrafficError
 from vnicaudit.model.measurement import Ran, Workload
 
 PATTERNS = Patterns(
@@ -159,7 +159,7 @@ def _report(runs: RrRuns, pattern: Pattern) -> RrReport:
         where = runs.server.endpoint or "the target"
         raise MeasureError(f"the generator's server did not start on {where}{_reason(runs.server)}")
     if runs.client.code is None:
-        raise SilenceError("the generator's client did not end in time")
+        raise NoTrafficError("the generator's client did not end in time")
     if not runs.client.stdout and runs.client.code:
         raise MeasureError(f"the generator's client failed{_reason(runs.client)}")
     return report_of(runs.client.stdout, pattern)

@@ -54,7 +54,7 @@ from vnicaudit.reports.coverage import coverage_sentence
 from vnicaudit.reports.safe import safe
 
 if TYPE_CHECKING:
-    from vnicaudit.audit.reading.targets import Met
+    from vnicaudit.audit.reading.targets import HostItem
 
 
 class FleetRequest(msgspec.Struct, frozen=True):
@@ -272,7 +272,7 @@ def _resumed(request: FleetRequest, folder: SpoolFolder) -> AuditSpool:
 
 
 def _read(
-    run: FleetRun, request: FleetRequest, engine: ReadingEngine[Met], progress: FleetProgress
+    run: FleetRun, request: FleetRequest, engine: ReadingEngine[HostItem], progress: FleetProgress
 ) -> None:
     """Read the missing hosts. If interrupted, says what has been stored."""
     coverage = run.audit.coverage

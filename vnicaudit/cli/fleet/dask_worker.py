@@ -10,7 +10,7 @@ from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.fleet.running.engines.dask import encoded, read_for_controller
 
 if TYPE_CHECKING:
-    from vnicaudit.audit.reading.targets import Met
+    from vnicaudit.audit.reading.targets import HostItem
     from vnicaudit.fleet.running.engines.threads import ReadHost
 
 
@@ -25,5 +25,5 @@ def read_host(order: bytes) -> bytes:
 
 
 @cache
-def _reader() -> ReadHost[Met]:
+def _reader() -> ReadHost[HostItem]:
     return every_platform().read_live

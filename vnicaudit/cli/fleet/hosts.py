@@ -31,7 +31,7 @@ from vnicaudit.model.fleet import InventoryHost, LiveOptions
 from vnicaudit.reports.safe import safe
 
 if TYPE_CHECKING:
-    from vnicaudit.audit.reading.targets import Met
+    from vnicaudit.audit.reading.targets import HostItem
     from vnicaudit.cli.wiring.platforms import PlatformRegistry
     from vnicaudit.fleet.running.engines.threads import ReadHost, ReadingEngine
     from vnicaudit.model.runs import ComputeNode
@@ -167,7 +167,9 @@ def is_exposed(scheduler: str | None) -> bool:
     return address.scheme != "tls" and address.hostname not in _LOOPBACK
 
 
-def engine_of(settings: Environment, read: ReadHost[Met], plain: LiveOptions) -> ReadingEngine[Met]:
+def engine_of(
+    settings: Environment, read: ReadHost[HostItem], plain: LiveOptions
+) -> ReadingEngine[HostItem]:
     """The engine that reads the hosts. Raises MissingExtraError; UsageError if the cluster
     cannot be reached or its workers have another version."""
     if settings.scheduler is None:

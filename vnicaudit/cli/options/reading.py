@@ -280,7 +280,7 @@ def reading_of(
 def _catalogue(folders: tuple[str, ...], targets: tuple[str, ...]) -> Catalogue:
     if folders:
         refuse_audited(folders, targets)
-    return catalogue_with(folders, targets)
+    return catalogue_with(folders)
 
 
 def _selection(excluded: tuple[str, ...], files: FileOptions, loaded: LoadedSettings) -> Selection:

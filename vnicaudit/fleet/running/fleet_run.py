@@ -42,7 +42,7 @@ from vnicaudit.model.host import NO_HOST, Host, HostConfig
 from vnicaudit.model.report import Audited, LostRead, ReadError, Summary, TargetResult
 
 if TYPE_CHECKING:
-    from vnicaudit.audit.reading.targets import Met
+    from vnicaudit.audit.reading.targets import HostItem
 
 # Items read from one host -> the reading of that host: judged, counted, ready for the spool.
 #
@@ -59,7 +59,7 @@ class ReadingJudge:
         self._work = work
         self._sample = sample
 
-    def reading(self, read: HostItems[Met]) -> HostReading:
+    def reading(self, read: HostItems[HostItem]) -> HostReading:
         """The reading made from a host's items."""
         judged = _JudgedHost(self._work, self._sample, read.host.uri)
         audited = tuple(judged.audited(read.items))
@@ -90,7 +90,7 @@ class _JudgedHost:
         self._target = target
         self._uses: set[str] = set()
 
-    def audited(self, items: Iterable[Met]) -> Iterator[Audited]:
+    def audited(self, items: Iterable[HostItem]) -> Iterator[Audited]:
         """The results for its domains, in the order read, and for the host itself."""
         host: Host | None = None
         for item in items:
@@ -116,7 +116,7 @@ class _JudgedHost:
         yield self._work.domain(domain, host, self._target)
 
 
-def _failure(items: Iterable[Met]) -> FailureKind | None:
+def _failure(items: Iterable[HostItem]) -> FailureKind | None:
     """The kind of the first failure; None: none. An error in a domain's definition counts as
     "broken"."""
     for item in items:
@@ -125,7 +125,7 @@ def _failure(items: Iterable[Met]) -> FailureKind | None:
     return "broken" if any(isinstance(item, ReadError) for item in items) else None
 
 
-def _traffic(items: Iterable[Met]) -> tuple[NicTraffic, ...]:
+def _traffic(items: Iterable[HostItem]) -> tuple[NicTraffic, ...]:
     return tuple(nic for item in items if isinstance(item, HostTraffic) for nic in item.nics)
 
 
@@ -164,7 +164,7 @@ class FleetRun:
 
     def read(
         self,
-        engine: ReadingEngine[Met],
+        engine: ReadingEngine[HostItem],
         limits: ReadingLimits,
         sample: AuditSample = EVERYTHING,
         on_host: OnHost | None = None,

@@ -124,7 +124,7 @@ class HostQueue:
 
 
 M = TypeVar("M")
-"""Items read from a host: what runs there (``Met``), or its definitions."""
+"""Items read from a host: what runs there (``HostItem``), or its definitions."""
 
 _PAUSES = (1.0, 5.0, 20.0)
 """Seconds before each retry; the last value is used for all further ones."""

@@ -16,7 +16,7 @@ from vnicaudit.knowledge.fixes.nova import NOVA
 from vnicaudit.knowledge.fixes.ovirt import OVIRT
 from vnicaudit.knowledge.fixes.qemu import ARGUMENTS, QEMU
 from vnicaudit.knowledge.fixes.wording import POWER_CYCLE, Wording, advice_text, fixes_of, text_of
-from vnicaudit.model.finding import Change, Finding, Keeper, Owner, name_of, rewritten_by
+from vnicaudit.model.finding import Change, Finding, FindingOwner, Owner, name_of, rewritten_by
 from vnicaudit.model.fix import Advice, EditArgument, EditResource, Fix, OwnersFix, SetField
 from vnicaudit.model.names import NO_NAMES, FixNames
 
@@ -148,7 +148,7 @@ class Wordings:
         self._remembered = lru_cache(maxsize=4096)(self._say)
         """Only fixes without names are cached: those that name a server do not repeat."""
 
-    def of(self, owner: Keeper) -> Wording:
+    def of(self, owner: FindingOwner) -> Wording:
         """The wording for an owner; for one that rewrites definitions it never says to edit
         them."""
         name = name_of(owner)
@@ -166,7 +166,7 @@ class Wordings:
         self,
         change: Change | None,
         advice: str | Fix,
-        owner: Keeper,
+        owner: FindingOwner,
         named: FixNames = NO_NAMES,
         *,
         in_arguments: bool = False,
@@ -201,7 +201,7 @@ class Wordings:
         self,
         change: Change | None,
         advice: str | Fix,
-        owner: Keeper,
+        owner: FindingOwner,
         named: FixNames,
         in_arguments: bool,
     ) -> WordedFix:
@@ -216,7 +216,7 @@ class Wordings:
             fixes = tuple(fixes_of(change, advice, wording, rewrites=bool(rewritten_by(owner))))
         return WordedFix(fixes, text_of(fixes, change, wording, named))
 
-    def _wording(self, owner: Keeper, *, in_arguments: bool) -> Wording:
+    def _wording(self, owner: FindingOwner, *, in_arguments: bool) -> Wording:
         wording = self.of(owner)
         if not in_arguments or wording.in_arguments is not None:
             return wording

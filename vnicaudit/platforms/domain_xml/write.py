@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
-from vnicaudit.errors import OwnedError, RefusedError
+from vnicaudit.errors import OwnedElsewhereError, RefusedError
 from vnicaudit.model.finding import Change, Location
 from vnicaudit.platforms.domain_xml.documents import harmless, may_be_template
 from vnicaudit.platforms.domain_xml.fields import FIELDS, XPATH, Field
@@ -151,8 +151,8 @@ _SAVED = b"LibvirtQemud"
 def edits_for(data: bytes, place: Location, change: Change) -> list[Edit]:
     """The edits that make ``change`` of the NIC at ``place``.
 
-    Raises OwnedError if libvirt owns the text, RefusedError if the change cannot be written there:
-    the NIC is not an ``<interface>``, or the field is not stored in it.
+    Raises OwnedElsewhereError if libvirt owns the text, RefusedError if the change cannot be
+    written there: the NIC is not an ``<interface>``, or the field is not stored in it.
     """
     return list(_edits(data, _element(data, place), change))
 
@@ -181,14 +181,14 @@ def _whole_interface_edit(data: bytes, interface: Element, changes: Iterable[Cha
 
 
 def _element(data: bytes, place: Location) -> Element:
-    """The NIC at that place. Raises OwnedError, RefusedError."""
+    """The NIC at that place. Raises OwnedElsewhereError, RefusedError."""
     where = _PLACE.fullmatch(place.xpath or "")
     if data.startswith(_SAVED):
-        raise OwnedError("a save image: change the domain, then save it again")
+        raise OwnedElsewhereError("a save image: change the domain, then save it again")
     if where is None:
         raise RefusedError("the NIC is not an <interface>: change it by hand, where it is added")
     if where["root"] != "domain":
-        raise OwnedError(
+        raise OwnedElsewhereError(
             f"a <{where['root']}> describes a past state: change the domain's definition"
         )
     if _has_tags(data):
@@ -206,9 +206,11 @@ def _has_tags(data: bytes) -> bool:
 @lru_cache(maxsize=2)
 def _domain(data: bytes, ordinal: int) -> Element:
     """The domain with that number among the documents of the file (0: it is the only one). Raises
-    OwnedError or RefusedError if it must not or cannot be changed."""
+    OwnedElsewhereError or RefusedError if it must not or cannot be changed."""
     if _WRITTEN_BY_LIBVIRT in data:
-        raise OwnedError("libvirt's own file, which it overwrites: change it with virsh edit")
+        raise OwnedElsewhereError(
+            "libvirt's own file, which it overwrites: change it with virsh edit"
+        )
     if is_foreign(data):
         raise RefusedError(NOT_WRITTEN.format("UTF-16 or UTF-32"))
     for start, end, _lines in _places(data, ordinal):
@@ -219,7 +221,7 @@ def _domain(data: bytes, ordinal: int) -> Element:
         raise RefusedError("the domain is no longer in the file")
     check_encoding(data, start, end)
     if any(found.name == b"id" for found in attributes(data, root)):
-        raise OwnedError(
+        raise OwnedElsewhereError(
             "the dump of a running domain: change its definition (virsh edit, or "
             "virsh dumpxml --inactive and virsh define)"
         )

@@ -16,7 +16,7 @@ from typing import Protocol, TypeVar
 import msgspec
 
 from vnicaudit.base.wording import word
-from vnicaudit.errors import ActionError, GoneError, TargetError, UnseenError
+from vnicaudit.errors import ActionError, GoneError, NotVisibleError, TargetError
 from vnicaudit.model.runs import FlavorState, PortState, ServerState
 from vnicaudit.platforms.openstack import servers as states
 from vnicaudit.platforms.openstack.client import AnswerError, ChangingClient, part
@@ -326,7 +326,7 @@ class Control(FlavorCopies):
         name = plain(server_id)
         if self._was_deleted(server_id):
             raise GoneError(f"server {name} no longer exists")
-        raise UnseenError(_NO_SERVER.format(server=name, cloud=plain(self.name)))
+        raise NotVisibleError(_NO_SERVER.format(server=name, cloud=plain(self.name)))
 
     def _was_deleted(self, server_id: str) -> bool:
         """True if Nova still lists the actions on a server that it no longer shows: deleted servers

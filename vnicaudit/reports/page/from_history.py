@@ -19,7 +19,7 @@ from vnicaudit.model.finding import (
     AuditedScope,
     Change,
     Finding,
-    Keeper,
+    FindingOwner,
     Location,
     Owner,
     Ref,
@@ -263,7 +263,7 @@ def _about(one: FindingRecord, rows: Iterable[NicRow]) -> Ref:
     return Ref(kind) if kind in ("host", "config") else Ref(kind, one.subject, one.uuid)
 
 
-def _keeper(name: str) -> Keeper:
+def _keeper(name: str) -> FindingOwner:
     if name == "host":
         return "host"
     if name == "vnicaudit":

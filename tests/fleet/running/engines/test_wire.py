@@ -29,7 +29,7 @@ from vnicaudit.model.host import Host
 from vnicaudit.model.report import LostRead, ReadError
 
 if TYPE_CHECKING:
-    from vnicaudit.audit.reading.targets import Met
+    from vnicaudit.audit.reading.targets import HostItem
 
 PLAIN = LiveOptions(deadline=7, traffic=0.1)
 
@@ -44,7 +44,7 @@ def test_what_a_worker_reads_is_what_is_read_here(tmp_path: Path) -> None:
 
 
 def test_every_kind_of_item_comes_as_it_was() -> None:
-    items: list[Met] = [
+    items: list[HostItem] = [
         Host("kvm"),
         ReadError("no", "f", 3),
         LostRead("lost", "f", failure="deadline", whole=False),

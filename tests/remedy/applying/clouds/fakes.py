@@ -18,7 +18,7 @@ import pytest
 from msgspec.structs import replace
 
 from tests.remedy.applying.fakes import Killed, Stage, reaching, watch
-from vnicaudit.errors import ActionError, GoneError, SilentError, UnseenError
+from vnicaudit.errors import ActionError, GoneError, NotVisibleError, SilentError
 from vnicaudit.model.finding import Change, Ref
 from vnicaudit.model.plan import MODES, FlavorUnit, ImageUnit, ModeOption, ServerUnit, Step
 from vnicaudit.model.runs import FlavorState, PortState, ServerState
@@ -222,7 +222,7 @@ class CloudWorld(Stage):
             if found.deleted:
                 raise GoneError(f"server {server_id} no longer exists")
             if self.elsewhere:
-                raise UnseenError(f"Nova knows no server {server_id}")
+                raise NotVisibleError(f"Nova knows no server {server_id}")
             status = {"active": "ACTIVE", "stopped": "SHUTOFF"}
             shown = ServerState(
                 id=found.id,

@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple
 
 from vnicaudit.bench.contract import Endpoint, Ends, one_line
 from vnicaudit.bench.engines._dnsperf import options as options
-from vnicaudit.errors import MeasureError, SilenceError
+from vnicaudit.errors import MeasureError, NoTrafficError
 from vnicaudit.model.measurement import Ran, Workload
 
 # Output of dnsperf after a measurement: the ``Statistics:`` block.
@@ -212,7 +212,7 @@ _TICKS = 100
 """USER_HZ of every architecture that vnicaudit supports (include/asm-generic/param.h)."""
 
 
-class StuckError(SilenceError):
+class StuckError(NoTrafficError):
     """A generator did not end and had to be stopped: it waits for answers."""
 
 
@@ -393,7 +393,7 @@ def must_answer(batch: DnsperfBatch, job: DnsperfJob) -> None:
     where = f"{job.ends.address} port {job.options.port} ({job.options.transport})"
     completed = batch.total("completed")
     if not completed:
-        raise SilenceError(f"no query was answered: is there a DNS server at {where}?")
+        raise NoTrafficError(f"no query was answered: is there a DNS server at {where}?")
     shares = _shares(batch)
     job.details |= {f"rcode_{code}": share for code, share in shares.items()}
     if batch.total("useful") < (1 - _WRONG) * completed:

@@ -30,7 +30,7 @@ from vnicaudit.bench.engines._iperf3.report import (
     parse,
 )
 from vnicaudit.bench.search import LoadTrial, Searched, search
-from vnicaudit.errors import MeasureError, SilenceError
+from vnicaudit.errors import MeasureError, NoTrafficError
 from vnicaudit.model.measurement import Ran
 
 Details = dict[str, str | float | int | bool | None]
@@ -230,7 +230,7 @@ def outcome(plan: Iperf3Load, said: Sequence[PairRuns]) -> Iperf3Outcome:
 def _values(plan: Iperf3Load, result: Iperf3Outcome) -> dict[str, float]:
     parts = result.parts.values()
     if not all(part.bytes for part in parts):
-        raise SilenceError(f"iperf3: nothing arrived in {plan.seconds} s")
+        raise NoTrafficError(f"iperf3: nothing arrived in {plan.seconds} s")
     goodput = {"goodput": sum(part.rate for part in parts)}
     if not plan.udp:
         return goodput
@@ -245,7 +245,7 @@ def _pair(said: PairRuns) -> Pair:
     client of 3.9 does not say why it was refused."""
     client, server = said
     if client.command and client.code is None:
-        raise SilenceError(
+        raise NoTrafficError(
             f"iperf3 did not end within {client.seconds:.0f} s: {_failure_reason(client)}"
         )
     server_failed = server.code is not None and _failed(server)
@@ -253,7 +253,7 @@ def _pair(said: PairRuns) -> Pair:
         raise MeasureError(f"iperf3 server: {_failure_reason(server)}")
     if _failed(client):
         reason = _failure_reason(client)
-        kind = SilenceError if _NOT_CONNECTED.match(reason) else MeasureError
+        kind = NoTrafficError if _NOT_CONNECTED.match(reason) else MeasureError
         raise kind(f"iperf3: {reason}")
     return Pair(parse(client.stdout), parse(server.stdout))
 
@@ -291,7 +291,7 @@ def measure_packet_rate(plan: Iperf3Load, ends: Ends, search: Search = search) -
     except MeasureError as error:
         return failed_run(error, trials.raw)
     if not searched.complete or searched.rate <= 0:
-        kind = MeasureError if flood.answered else SilenceError
+        kind = MeasureError if flood.answered else NoTrafficError
         return failed_run(kind(f"iperf3: {searched.reason}"), trials.raw)
     return Measured(
         values={"packet_rate": searched.rate},

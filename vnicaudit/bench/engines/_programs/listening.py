@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from ipaddress import ip_address
 
 from vnicaudit.bench.contract import Endpoint, StartedProgram, one_line
-from vnicaudit.errors import MeasureError, SilenceError, UsageError
+from vnicaudit.errors import MeasureError, NoTrafficError, UsageError
 from vnicaudit.model.measurement import Ran, Workload
 
 
@@ -77,8 +77,8 @@ _NO_WAY = re.compile(
 
 
 def client_error(said: str) -> MeasureError:
-    """The error for a client with this message: SilenceError if it did not reach its server."""
-    return SilenceError(said) if _NO_WAY.search(said) else MeasureError(said)
+    """The error for a client with this message: NoTrafficError if it did not reach its server."""
+    return NoTrafficError(said) if _NO_WAY.search(said) else MeasureError(said)
 
 
 def listens(endpoint: Endpoint, port: int, *, tries: int) -> bool:

@@ -33,7 +33,7 @@ from vnicaudit.bench.engines._programs.listening import (
     start_server,
 )
 from vnicaudit.bench.generator import built
-from vnicaudit.errors import EndpointError, MeasureError, SilenceError, UsageError
+from vnicaudit.errors import EndpointError, MeasureError, NoTrafficError, UsageError
 from vnicaudit.model.decoding import json_decoder
 from vnicaudit.model.measurement import Ran, Workload
 
@@ -359,13 +359,13 @@ def _decoded_line(text: str) -> _ReportLine:
 
 
 def _check(report: RrReport, pattern: Pattern) -> None:
-    """Check that the counts agree. Raises MeasureError if they contradict each other, SilenceError
-    if nothing got through."""
+    """Check that the counts agree. Raises MeasureError if they contradict each other, and
+    NoTrafficError if nothing got through."""
     answered = sum(side.transactions for side in report.client)
     if report.answered != answered:
         raise MeasureError("the generator counted more or fewer latencies than answers")
     if not answered:
-        raise SilenceError("no request was answered in the measured time")
+        raise NoTrafficError("no request was answered in the measured time")
     carried = answered * (pattern.size + pattern.answer)
     if carried_bytes(report) != carried:
         raise MeasureError("the generator's bytes do not match its answers")
@@ -460,7 +460,7 @@ def _servers(address: str, port: int) -> tuple[tuple[str, ...], ...]:
 
 def filled_rate(ran: Ran, *, early: bool) -> float:
     """bit/s in the client's output, second by second. Raises MeasureError if it ended too ``early``
-    or printed nothing readable, SilenceError if nothing was carried."""
+    or printed nothing readable, NoTrafficError if nothing was carried."""
     try:
         output = _decoder_filling.decode(ran.stdout)
     except (msgspec.DecodeError, RecursionError) as error:
@@ -471,5 +471,5 @@ def filled_rate(ran: Ran, *, early: bool) -> float:
         raise MeasureError(f"the stream ended before the requests did: {reason}")
     rates = [each.sum.bits_per_second for each in output.intervals]
     if not rates or not any(rates):
-        raise SilenceError("the stream to fill the path carried nothing")
+        raise NoTrafficError("the stream to fill the path carried nothing")
     return sum(rates) / len(rates)

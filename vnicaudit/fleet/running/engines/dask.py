@@ -37,7 +37,7 @@ from vnicaudit.model.report import LostRead, ReadError
 if TYPE_CHECKING:
     from distributed import Client, Future, Security
 
-    from vnicaudit.audit.reading.targets import Met
+    from vnicaudit.audit.reading.targets import HostItem
 
 # The connection to an existing Dask cluster, and its workers.
 #
@@ -318,11 +318,11 @@ class HostAnswer(msgspec.Struct, frozen=True):
     items: tuple[_Item, ...] = ()
     configs: tuple[HostConfig, ...] = ()
 
-    def met(self) -> list[Met]:
+    def met(self) -> list[HostItem]:
         """The items as yielded by a reader."""
         return [self._decoded(item) for item in self.items]
 
-    def _decoded(self, item: _Item) -> Met:
+    def _decoded(self, item: _Item) -> HostItem:
         if item.domain is not None:
             return item.domain if item.on is None else LiveDomain(item.domain, self._config(item))
         for one in (item.host, item.traffic, item.lost_read, item.error):
@@ -334,14 +334,14 @@ class HostAnswer(msgspec.Struct, frozen=True):
         return self.configs[item.on or 0]
 
 
-def answer_of(worker: str, items: Iterable[Met]) -> HostAnswer:
+def answer_of(worker: str, items: Iterable[HostItem]) -> HostAnswer:
     """The answer with these items. Items that are not judged are left out."""
     places: dict[HostConfig, int] = {}
     told = tuple(one for item in items if (one := _item(item, places)) is not None)
     return HostAnswer(worker, items=told, configs=tuple(places))
 
 
-def _item(item: Met, places: dict[HostConfig, int]) -> _Item | None:
+def _item(item: HostItem, places: dict[HostConfig, int]) -> _Item | None:
     if isinstance(item, LiveDomain):
         return _Item(domain=item.domain, on=places.setdefault(item.host, len(places)))
     if isinstance(item, Domain):
@@ -411,7 +411,7 @@ class Dask:
             listed = "; ".join(wrong[:3])
             raise UsageError(f"{place}: {listed}{more}: {_SAME_VERSION}, and restart them")
 
-    def attempt(self, host: InventoryHost) -> list[Met]:
+    def attempt(self, host: InventoryHost) -> list[HostItem]:
         """One try of a host, by any worker of its site."""
         order = encoded(HostOrder(host, self._plain, self._deadline))
         try:
@@ -447,7 +447,7 @@ class Dask:
             f"host; start one with `dask worker {address} --resources {site}=16`"
         )
 
-    def _met(self, host: InventoryHost, answer: bytes | BaseException) -> list[Met]:
+    def _met(self, host: InventoryHost, answer: bytes | BaseException) -> list[HostItem]:
         if isinstance(answer, BaseException):
             return [_lost_read(host, *_task_failure(answer))]
         try:
@@ -504,7 +504,7 @@ def _misfit(answer: bytes | BaseException) -> str:
 # The worker's part in auditing a fleet: read one host, and send the result back.
 
 
-def read_for_controller(order: bytes, read: ReadHost[Met]) -> bytes:
+def read_for_controller(order: bytes, read: ReadHost[HostItem]) -> bytes:
     """Read the host of an order with this worker's reader; returns the answer. A controller of
     another version gets an answer from which it can see that."""
     worker = socket.gethostname()

@@ -80,7 +80,7 @@ class Threads(Generic[M]):
 # The interface of an engine: one attempt to read one host, wherever that runs.
 
 
-"""Items read from a host: what runs there (``Met``), or its definitions."""
+"""Items read from a host: what runs there (``HostItem``), or its definitions."""
 
 
 class ReadingEngine(Protocol[M]):

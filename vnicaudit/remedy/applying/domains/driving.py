@@ -216,7 +216,7 @@ def forward(work: DomainWork) -> Result:
         raise
     except definition_transactions.EditedError as error:
         return give_back(work, str(error))
-    except hotswap.NotTakenError as error:
+    except hotswap.DriverNotBoundError as error:
         return begin_undo(work, str(error), "rolled-back", late=late)
     except VnicauditError as error:
         return begin_undo(work, str(error), "failed", late=late)

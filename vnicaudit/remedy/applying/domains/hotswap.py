@@ -40,7 +40,7 @@ _UNPLUG_SECONDS = 30.0
 _BIND_SECONDS = 30.0
 
 
-class NotTakenError(GuestError):
+class DriverNotBoundError(GuestError):
     """The guest is worse off with the new NIC than it was before."""
 
 
@@ -153,14 +153,14 @@ def _attach(work: DomainWork, one: NicChanges, kind: KeptKind) -> None:
 
 
 def _await_bound(work: DomainWork, one: NicChanges) -> None:
-    """Raises NotTakenError if the guest does not use the device."""
+    """Raises DriverNotBoundError if the guest does not use the device."""
     seconds = min(work.limits.guest_deadline, _BIND_SECONDS)
 
     def has_interface() -> bool:
         return one.mac in by_mac(work.place.agent.interfaces())
 
     if not wait_until(work.clock, has_interface, seconds, _SOON):
-        raise NotTakenError(
+        raise DriverNotBoundError(
             f"the guest has no interface with {one.mac} after {seconds:g} s: does it have the "
             "driver?"
         )
@@ -179,7 +179,7 @@ def _restore(work: DomainWork, one: NicChanges, *, anew: bool) -> None:
     work.place.settings.restore(one.mac, network)
     missing = work.place.settings.missing(one.mac, network)
     if missing:
-        raise NotTakenError(f"not restored in the guest: {'; '.join(missing[:5])}")
+        raise DriverNotBoundError(f"not restored in the guest: {'; '.join(missing[:5])}")
     work.notes.write(Restored(one.mac))
 
 
