@@ -160,7 +160,7 @@ def _impossible(mode: Mode, code: ModeCode, reason: str) -> ModeOption:
 
 
 def _hotswap(domain: Domain, state: DomainState, to: Goal, *, shares_slot: bool) -> ModeOption:
-    """Whether the device of the running guest can be exchanged."""
+    """The hot swap of the running guest's device, possible or not."""
     if to != "virtio":
         return _impossible("hotswap", "virtio-only", _TO_VIRTIO_ALONE)
     if (state.guest_os or "").startswith(_WINDOWS) or (domain.declared.os_id or "").startswith(

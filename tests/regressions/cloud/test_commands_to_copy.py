@@ -1,14 +1,15 @@
-"""Commands in plans, refusals and fixes named neither cloud nor region: where somebody has several
-they found no server, or did it to another one's."""
+"""Commands to copy name the cloud and its region."""
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
 from tests.audit.clouds import audit_work
+from tests.platforms.openstack.conftest import nowhere
 from tests.remedy.applying.clouds.conftest import MakeCloud
 from tests.remedy.applying.clouds.conftest import make_cloud as make_cloud
 from tests.remedy.applying.clouds.fakes import server_step
@@ -16,14 +17,70 @@ from tests.remedy.planning.cloud.clouds import MAC, flavor, image, port, server,
 from tests.remedy.works import work as audited
 from vnicaudit.audit.judging.domains import DomainAuditor
 from vnicaudit.cli.wiring.platforms import every_platform
+from vnicaudit.errors import UsageError
 from vnicaudit.model.domain import Server
 from vnicaudit.model.host import HostConfig
 from vnicaudit.model.openstack import PortBinding
 from vnicaudit.model.plan import NotPlanned, Step
+from vnicaudit.platforms.openstack.config_files import region_of
 from vnicaudit.remedy.planning.cloud.items import CloudPlanner
 from vnicaudit.remedy.planning.run import PlanOptions
 from vnicaudit.remedy.planning.subject import Judges
 from vnicaudit.text.diff import client
+
+__all__ = ["nowhere"]
+
+
+# ``openstack --os-cloud prod/RegionTwo server start …``: there is no such cloud, and it was said
+# just where a server had been left off.
+
+
+@pytest.mark.parametrize(
+    ("target", "which"),
+    [
+        ("openstack:prod", " --os-cloud prod"),
+        ("openstack:prod/RegionTwo", " --os-cloud prod --os-region-name RegionTwo"),
+        ("openstack:a/b/RegionTwo", " --os-cloud a/b --os-region-name RegionTwo"),
+        ("openstack:prod/R; reboot", " --os-cloud prod --os-region-name 'R; reboot'"),
+        ("openstack:envvars", ""),
+        ("openstack:envvars/RegionTwo", " --os-region-name RegionTwo"),
+    ],
+)
+def test_a_server_that_was_left_off_is_named_with_its_region(
+    make_cloud: MakeCloud, target: str, which: str
+) -> None:
+    world = make_cloud()
+    (server,) = world.servers
+    server.boot()
+    steps, context = (replace(server_step(server), target=target),), world.context("restart")
+
+    def look() -> None:
+        if server.vm_state == "stopped":
+            world.looks.clear()
+            raise KeyboardInterrupt
+
+    world.looks.append(look)
+    with pytest.raises(KeyboardInterrupt):
+        world.apply(steps, context)
+    world.elsewhere = True
+    (unit,) = world.apply(steps, context).run.steps
+    assert f"by hand: openstack{which} server start {server.id} (" in unit.message
+
+
+@pytest.mark.parametrize("name", ["a/b", "a/b/RegionTwo"])
+def test_what_is_wrong_with_a_cloud_that_has_a_slash_in_its_name_is_told(
+    name: str, nowhere: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = nowhere / "clouds.yaml"
+    file.write_text("clouds:\n  a/b: [1]\n", "utf-8")
+    monkeypatch.setenv("OS_CLIENT_CONFIG_FILE", str(file))
+    with pytest.raises(UsageError, match=r"clouds: a/b: is a list, but must be a mapping"):
+        region_of(name)
+
+
+# Commands in plans, refusals and fixes named neither cloud nor region: where somebody has several
+# they found no server, or did it to another one's.
+
 
 TARGET = "openstack:prod/RegionTwo"
 CLIENT = "openstack --os-cloud prod --os-region-name RegionTwo"
