@@ -19,7 +19,7 @@ from vnicaudit.cli.commands import cli
 OFFLINE: Final = ("audit", "nics", "explain", "rules", "plan", "diff", "completion", "doctor")
 OFFLINE_BENCH: Final = ("profiles", "line-rate")
 ELSEWHERE: Final = re.compile(
-    r"^-$|://|openstack:|/proc|/etc/|^install$|^our-rules$|\.(toml|ini)$|^vnet|^mail"
+    r"^-$|://|openstack:|/proc|/etc/|^install$|^our-rules$|^latest$|^2026-|\.(toml|ini)$|^vnet|^mail"
 )
 """Words of examples that reach for something that is not here, or that would be written to."""
 RAN: Final = (0, 1, 4)

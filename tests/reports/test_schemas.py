@@ -41,6 +41,7 @@ from vnicaudit.reports.profiles import text as profiles_json
 from vnicaudit.reports.ranking.text import ranking_json
 from vnicaudit.reports.runs import json as runs_json
 from vnicaudit.reports.runs import text as dry_run
+from vnicaudit.reports.table.differences import Differences, as_json
 from vnicaudit.reports.writers import Options
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -48,6 +49,12 @@ HOST_OF_A_FLEET = inventory_json.InventoryRow(
     "kvm1", "qemu+ssh://kvm1/system", "ber1", ("zone_a",), HostOptions(20.0), "fleet.toml:3", "",
     HostCheck(error="no answer within 30 s", failure="deadline"),
 )  # fmt: skip
+
+
+def _differences(found: Differences) -> str:
+    return "".join(as_json(found, Options()))
+
+
 DIFFERENCES = diff_output.differences(
     "old.json", "new.json",
     [
@@ -84,9 +91,9 @@ WRITTEN: dict[str, Callable[[], str | bytes]] = {
     "vnicaudit.history-1.json": lambda: history_json.to_json(STATUS),
     "vnicaudit.history-audit-1.json": lambda: history_json.to_json(DETAILS),
     "vnicaudit.trend-1.json": lambda: history_json.to_json(TREND),
-    "vnicaudit.drift-1.json": lambda: history_json.to_json(DRIFT),
+    "vnicaudit.drift-1.json": lambda: _differences(history_json.drift_differences(DRIFT)),
     "vnicaudit.top-1.json": lambda: ranking_json(ranked_sample()),
-    "vnicaudit.diff-1.json": lambda: "".join(diff_output.as_json(DIFFERENCES, Options())),
+    "vnicaudit.diff-1.json": lambda: _differences(diff_output.report_differences(DIFFERENCES)),
     "vnicaudit.doctor-1.json": lambda: msgspec.json.encode(DOCTOR),
     "vnicaudit.inventory-1.json": lambda: inventory_json.to_json([HOST_OF_A_FLEET], ["a note"]),
 }

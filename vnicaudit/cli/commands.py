@@ -39,10 +39,7 @@ COMMANDS = {
     ),
     "bench": CommandEntry("Measure network performance before and after a change.", "bench.group"),
     "history": CommandEntry("Show the stored audits of a fleet.", "history.group"),
-    "drift": CommandEntry("Compare two audits of a fleet.", "history.drift"),
-    "diff": CommandEntry(
-        "Compare two reports: findings that are new, worse or gone.", "diff.command"
-    ),
+    "diff": CommandEntry("Compare two audits: what is new, worse, fixed or gone.", "diff.command"),
     "doctor": CommandEntry("Check what can be audited from this machine.", "doctor.command"),
     "completion": CommandEntry("Print or install shell completion.", "completion.command"),
 }

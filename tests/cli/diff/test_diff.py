@@ -280,7 +280,10 @@ def test_text_csv_and_markdown(reports: Path) -> None:
     inside("diff", "old.json", "new.json", "-o", "change.csv")
     rows = list(csv.DictReader(io.StringIO((reports / "change.csv").read_text())))
     assert {row["state"] for row in rows} == {"new", "gone", "still"}
-    assert "| new |" in inside("diff", "old.json", "new.json", "--format", "markdown").stdout
+    assert (
+        "New\n\n| severity |"
+        in inside("diff", "old.json", "new.json", "--format", "markdown").stdout
+    )
 
 
 @rows
@@ -299,6 +302,18 @@ def test_another_document_is_named(reports: Path, schema: str) -> None:
     wanted = "diff compares reports of `vnicaudit audit --format json`"
     assert done.stderr == f"Error: no.json is a {schema} document; {wanted}\n"
     (reports / "no.json").write_text('{"schema": "vnicaudit.report/2"}')
-    assert "no.json: not a vnicaudit.report/1 report: " in inside("diff", "no.json", "x").stderr
+    assert (
+        "no.json: not a vnicaudit.report/1 report: " in inside("diff", "no.json", "new.json").stderr
+    )
     (reports / "no.json").write_text("<domain/>")
     assert inside("diff", "new.json", "no.json").stderr.endswith(f"; {wanted}\n")
+
+
+def test_a_report_is_not_compared_with_a_stored_audit(reports: Path) -> None:
+    del reports
+    for words in (("old.json", "latest"), ("latest", "old.json")):
+        done = inside("diff", *words)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr == (
+            "Error: latest: no such file; compare two reports, or two stored audits\n"
+        )

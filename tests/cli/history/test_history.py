@@ -1,4 +1,4 @@
-"""``vnicaudit history``, ``trend`` and ``drift``: what they print, and where they look."""
+"""``vnicaudit history`` and ``diff`` of stored audits: what they print, and where they look."""
 
 import csv
 import io
@@ -103,8 +103,8 @@ def test_trend_as_text(state: Path) -> None:
     assert lines[1].split() == ["all", "9", "0", "+0", "12", "0", "0", "6", "███"]
 
 
-def test_drift_in_every_format(state: Path) -> None:
-    words = ("drift", "2026-01-02", "latest", "--state", state)
+def test_stored_audits_are_compared_in_every_format(state: Path) -> None:
+    words = ("diff", "2026-01-02", "latest", "--state", state)
     found = json.loads(printed(*words, "--format", "json"))
     nics = {(one["state"], one["host"], one["domain"]) for one in found["nics"]}
     assert nics == {("moved", "kvm2", "vm2")}
@@ -112,11 +112,16 @@ def test_drift_in_every_format(state: Path) -> None:
     assert len(rows) == len(found["nics"]) + len(found["findings"]) == 4
     text, markdown = printed(*words), printed(*words, "--format", "markdown")
     assert "1 NIC moved:" in text
-    assert "| moved | kvm2 | vm2 | `52:54:00:00:00:02` | host kvm1 → kvm2, e1000 |" in markdown
+    assert "| kvm2 | vm2 | `52:54:00:00:00:02` | host kvm1 → kvm2, e1000 |" in markdown
+
+
+def test_what_is_new_since_a_stored_audit_fails(state: Path) -> None:
+    words = ("diff", "2026-01-02", "2026-01-03", "--state", state)
+    assert [inside(*words, *more).returncode for more in ((), ("--fail-on", "never"))] == [1, 0]
 
 
 def test_only_what_both_audits_looked_at_is_compared(state: Path) -> None:
-    text = " ".join(printed("drift", "previous", "latest", "--state", state).split())
+    text = " ".join(printed("diff", "previous", "latest", "--state", state).split())
     assert "1 host, 4 rules in both" in text
     assert "Note: 1 host read by only one of them: not compared" in text
 
@@ -128,7 +133,7 @@ def test_what_is_wrong_is_said(state: Path, words: tuple[str, ...], message: str
     assert message in done.stderr
 
 
-@pytest.mark.parametrize("words", [("history",), ("history", "trend"), ("drift", "a", "b")])
+@pytest.mark.parametrize("words", [("history",), ("history", "trend"), ("diff", "a", "b")])
 def test_where_nothing_is_stored_nothing_is_made(tmp_path: Path, words: tuple[str, ...]) -> None:
     done = inside(*words, env={"VNICAUDIT_STATE": str(tmp_path / "none")})
     assert done.returncode == 2
@@ -198,7 +203,7 @@ SECRET = "postgresql://audit:hunter2secret@127.0.0.1:1/vnicaudit"
 
 
 def test_a_password_is_shown_nowhere() -> None:
-    for words in (("history",), ("history", "import"), ("history", "trend"), ("drift", "a", "b")):
+    for words in (("history",), ("history", "import"), ("history", "trend"), ("diff", "a", "b")):
         done = inside(*words, env={"VNICAUDIT_HISTORY": SECRET})
         assert done.returncode == 4
         assert "hunter2secret" not in done.stdout + done.stderr

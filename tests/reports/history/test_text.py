@@ -8,13 +8,12 @@ from msgspec.structs import replace
 from tests.reports.history.samples import DETAILS, DRIFT, STATUS, TREND
 from vnicaudit.reports.history.text import (
     details_text,
-    drift_csv,
-    drift_markdown,
-    drift_text,
+    drift_differences,
     status_text,
     trend_csv,
     trend_text,
 )
+from vnicaudit.reports.table.differences import as_csv, as_markdown, as_text
 from vnicaudit.reports.writers import Options
 
 WIDE = Options(width=200)
@@ -23,9 +22,9 @@ WRITTEN: dict[str, Callable[[], str]] = {
     "details": lambda: "".join(details_text(DETAILS, WIDE)),
     "trend": lambda: "".join(trend_text(TREND, WIDE)),
     "trend csv": lambda: trend_csv(TREND),
-    "drift": lambda: "".join(drift_text(DRIFT, WIDE)),
-    "drift csv": lambda: drift_csv(DRIFT),
-    "drift markdown": lambda: "".join(drift_markdown(DRIFT)),
+    "drift": lambda: "".join(as_text(drift_differences(DRIFT), WIDE)),
+    "drift csv": lambda: "".join(as_csv(drift_differences(DRIFT), WIDE)),
+    "drift markdown": lambda: "".join(as_markdown(drift_differences(DRIFT), WIDE)),
 }
 
 

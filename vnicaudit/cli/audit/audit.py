@@ -191,7 +191,7 @@ def command(options: AuditOptions, wiring: Wiring) -> int:
     With -i, the hosts of an inventory are read in parallel. If one cannot be read or stops
     answering, the others are still reported, and the exit code is 4. Results are saved in the state
     directory, so that an interrupted audit can be resumed, and stored in the history: see
-    `vnicaudit history` and `drift`.
+    `vnicaudit history` and `diff`.
     """
     is_fleet = options.inventory.are_used(options.targets)
     check_fleet(is_fleet=is_fleet)

@@ -1,32 +1,45 @@
-"""``vnicaudit diff``: what changed between two audit reports."""
+"""``vnicaudit diff``: what changed between two audits, from their reports or from the history."""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterable
 from typing import Literal
 
 import click
 import msgspec
 
-from vnicaudit.cli.diff.compare import FORMATS, compared, differences, notes, read_report
+from vnicaudit.cli.diff.compare import (
+    compared,
+    differences,
+    notes,
+    read_report,
+    report_differences,
+)
 from vnicaudit.cli.options.output import OutputOptions, output_options, screen_options
+from vnicaudit.cli.options.reading import HistoryOptions, history_options
 from vnicaudit.cli.options.records import SectionedCommand, as_record
 from vnicaudit.cli.output.files import STDOUT, ReportOutput, formats_of
-from vnicaudit.errors import TargetError
-from vnicaudit.model.finding import CONFIDENCES, SEVERITIES, Severity
+from vnicaudit.errors import TargetError, UsageError
+from vnicaudit.history.opening import history_to_read
+from vnicaudit.model.finding import CONFIDENCES, SEVERITIES, Finding, Severity
+from vnicaudit.model.history import FindingRecord
+from vnicaudit.reports.history.text import drift_differences
+from vnicaudit.reports.table.differences import FORMATS, Differences
 
 _EPILOG = """\b
 Examples:
-  vnicaudit audit qemu:///system -o today.json
-  vnicaudit diff yesterday.json today.json
+  vnicaudit diff yesterday.json today.json               reports of `vnicaudit audit -o`
   vnicaudit diff yesterday.json today.json -v            also findings that are still there
-  vnicaudit diff yesterday.json today.json --fail-on high
-  vnicaudit diff yesterday.json today.json -o change.md
+  vnicaudit diff previous latest                         stored audits of a fleet
+  vnicaudit diff 2026-11-01 2026-11-22 -o change.md --fail-on high
 
 \b
 Exit codes: 0 nothing new, 1 a new or worse finding at or above --fail-on (hints of low confidence
 do not count), 2 usage, or a file that is not a report, 4 NEW did not judge all of OLD again."""
 
-_FORMATS = ("text", "json", "csv", "markdown")
+_NEW = ("new", "worse", "reopened", "returned")
+"""States of findings that OLD did not have, or not as bad."""
 
 
 class DiffOptions(msgspec.Struct, frozen=True):
@@ -35,24 +48,25 @@ class DiffOptions(msgspec.Struct, frozen=True):
     old: str
     new: str
     format: Literal["text", "json", "csv", "markdown"] | None
-    place: str | None
+    output_file: str | None
     fail_on: Severity | Literal["never"]
+    place: HistoryOptions
     output: OutputOptions
 
 
 @click.command("diff", cls=SectionedCommand, epilog=_EPILOG)
-@click.argument("old", metavar="OLD", type=click.Path(dir_okay=False))
-@click.argument("new", metavar="NEW", type=click.Path(dir_okay=False))
+@click.argument("old", metavar="OLD")
+@click.argument("new", metavar="NEW")
 @click.option(
     "--format",
     "format",
-    type=click.Choice(_FORMATS),
+    type=click.Choice(tuple(FORMATS)),
     help="Output format.  [default: text]",
 )
 @click.option(
     "-o",
     "--output",
-    "place",
+    "output_file",
     metavar="FILE",
     type=click.Path(dir_okay=False),
     help="Write to FILE; - is standard output. Without --format, the suffix decides the format.",
@@ -64,28 +78,28 @@ class DiffOptions(msgspec.Struct, frozen=True):
     show_default=True,
     help="Lowest severity that makes the exit code 1.",
 )
+@history_options
 @output_options
 @as_record(DiffOptions)
 def command(options: DiffOptions) -> int:
-    """Compare two JSON reports: findings that are new, worse, gone or still there.
+    """Compare two audits: what is new, worse, fixed, gone or moved.
 
-    OLD and NEW are reports of `vnicaudit audit --format json`. A finding counts as gone only if NEW
-    read its target completely, judged its rule, and was not limited by --severity, --owner,
-    --min-confidence or a baseline. Otherwise it is listed as not judged again.
+    OLD and NEW are files from `vnicaudit audit --format json`, or audits in the history: ids, dates
+    or times (the last audit of the whole fleet up to then), latest or previous.
 
-    A report records which rules, files and servers were asked for, so what --select, --ignore,
-    --exclude and --changed-since kept out of NEW is not gone either.
+    Of reports, a finding counts as gone only if NEW read its target completely, judged its rule,
+    and left nothing out (--select, --exclude, --severity, a baseline and similar); otherwise it is
+    listed as not judged again. Of stored audits, NICs are compared too, on hosts that both read,
+    and rules that both ran.
     """
-    old, new = read_report(options.old), read_report(options.new)
-    found = compared(old, new)
-    record = differences(options.old, options.new, found, tuple(notes(old, new)))
-    place = options.place or STDOUT
-    (name,) = formats_of((options.format,) if options.format else (), (place,), _FORMATS)
+    found, worse, is_judged = (_reports if _are_files(options) else _stored)(options)
+    place = options.output_file or STDOUT
+    given = (options.format,) if options.format else ()
+    (name,) = formats_of(given, (place,), tuple(FORMATS))
     with ReportOutput(place) as report:
-        report.finish(FORMATS[name](record, screen_options(options.output)))
-    if record.counts["unknown"]:
+        report.finish(FORMATS[name](found, screen_options(options.output)))
+    if not is_judged:
         return TargetError.exit_code
-    worse = [one.finding for one in found if one.state in ("new", "worse")]
     least = len(SEVERITIES) if options.fail_on == "never" else SEVERITIES.index(options.fail_on)
     return int(
         any(
@@ -93,3 +107,34 @@ def command(options: DiffOptions) -> int:
             for one in worse
         )
     )
+
+
+def _are_files(options: DiffOptions) -> bool:
+    """False: both are audits of the history. Raises UsageError for one of each."""
+    files = [
+        os.path.exists(name) or "/" in name or name.endswith(".json")
+        for name in (options.old, options.new)
+    ]
+    if any(files) and not all(files):
+        name = options.old if files[1] else options.new
+        raise UsageError(f"{name}: no such file; compare two reports, or two stored audits")
+    return all(files)
+
+
+_Compared = tuple[Differences, Iterable[Finding | FindingRecord], bool]
+"""The differences; findings that are new or worse; False: not all was judged again."""
+
+
+def _reports(options: DiffOptions) -> _Compared:
+    old, new = read_report(options.old), read_report(options.new)
+    found = compared(old, new)
+    record = differences(options.old, options.new, found, tuple(notes(old, new)))
+    worse = [one.finding for one in found if one.state in _NEW]
+    return report_differences(record), worse, not record.counts["unknown"]
+
+
+def _stored(options: DiffOptions) -> _Compared:
+    with history_to_read(options.place.place) as history:
+        drift = history.drift(options.old, options.new)
+    worse = [one for one in drift.findings if one.state in _NEW]
+    return drift_differences(drift), worse, True

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 from pathlib import PurePath
 from typing import Literal
@@ -23,12 +23,8 @@ from vnicaudit.errors import UsageError
 from vnicaudit.model.decoding import json_as
 from vnicaudit.model.finding import SEVERITIES, Crashed, Finding, Ref, Severity, Skipped
 from vnicaudit.model.report import REPORT_SCHEMA, Report, ReportRequest, TargetResult
-from vnicaudit.reports.findings.finding_text import SEVERITY
-from vnicaudit.reports.safe import Paint, Piece, fold, markdown, safe, wrap
-from vnicaudit.reports.table.csv import lines
-from vnicaudit.reports.table.markdown import table_text
-from vnicaudit.reports.table.model import Part, Row, Table, padded_cell
-from vnicaudit.reports.writers import Options
+from vnicaudit.reports.table.differences import Differences, DifferenceSection, Value
+from vnicaudit.reports.table.model import Part
 
 State = Literal["new", "worse", "unknown", "gone", "accepted", "still"]
 STATES: tuple[State, ...] = ("new", "worse", "unknown", "gone", "accepted", "still")
@@ -278,7 +274,7 @@ def _subject(one: Finding | Skipped | Crashed) -> _Subject:
     return one.about.name, one.about.id
 
 
-# The differences between two reports as text, JSON, CSV or Markdown.
+# The differences between two reports.
 
 
 SCHEMA: Literal["vnicaudit.diff/1"] = "vnicaudit.diff/1"
@@ -313,65 +309,24 @@ def differences(
     return ReportDifferences(SCHEMA, old, new, counts, tuple(notes), tuple(found))
 
 
-def as_text(one: ReportDifferences, options: Options) -> Iterator[str]:
-    """Counts first, then each state. Findings that are still there are listed only if
-    ``verbose``."""
-    paint = Paint(color=options.color)
-    yield wrap(_summary(one), options.width, "", "  ")
-    for note in one.notes:
-        yield wrap(safe(f"Note: {note}"), options.width, "", "  ")
+def report_differences(one: ReportDifferences) -> Differences:
+    """Findings by state. Those that are still there are listed only if that is asked for."""
+    sections = []
     for state in STATES:
-        found = [each for each in one.findings if each.state == state]
-        if found and (state != "still" or options.verbose):
-            yield f"\n{paint('name', _TITLES[state].capitalize())}:\n"
-            yield from (_entry(each, options.width, paint) for each in found)
+        rows: list[tuple[Value, ...]] = []
+        for each in one.findings:
+            if each.state == state:
+                severity, *others = _row(each)
+                rows.append((Part(severity, style=each.finding.severity), *others))
+        if rows:
+            title = _TITLES[state].capitalize()
+            sections.append(DifferenceSection(title, _HEADS, rows, verbose=state == "still"))
+    lines = [(each.state, *_row(each), each.finding.fingerprint) for each in one.findings]
+    head = ("state", *_HEADS, "fingerprint")
+    return Differences(one, _summary(one), one.notes, sections, [head, *lines])
 
-
-def as_json(one: ReportDifferences, options: Options) -> Iterator[str]:
-    """The whole record."""
-    del options
-    yield msgspec.json.format(msgspec.json.encode(one)).decode() + "\n"
-
-
-def as_csv(one: ReportDifferences, options: Options) -> Iterator[str]:
-    """One line for each finding."""
-    del options
-    rows = [(each.state, *_row(each), each.finding.fingerprint) for each in one.findings]
-    yield lines([("state", *_HEADS, "fingerprint"), *rows])
-
-
-def as_markdown(one: ReportDifferences, options: Options) -> Iterator[str]:
-    """The counts and a table. Findings that are still there are only counted."""
-    del options
-    yield f"{markdown(_summary(one))}\n\n"
-    for note in one.notes:
-        yield f"Note: {markdown(note)}\n\n"
-    rows = [
-        Row((_TITLES[each.state], *(Part(cell or "").text for cell in _row(each))))
-        for each in one.findings
-        if each.state != "still"
-    ]
-    if rows:
-        yield from table_text(Table("", ("state", *_HEADS), tuple(rows)))
-
-
-FORMATS: dict[str, Callable[[ReportDifferences, Options], Iterator[str]]] = {
-    "text": as_text, "json": as_json, "csv": as_csv, "markdown": as_markdown,
-}  # fmt: skip
 
 _HEADS = ("severity", "rule", "about", "NIC", "where", "problem")
-
-
-def _entry(one: ReportDifference, width: int, paint: Paint) -> str:
-    """Lines for one finding: its rule, subject and place, then the problem."""
-    severity, rule, *more, problem = _row(one)
-    style = one.finding.severity
-    pieces = [
-        padded_cell(Part(severity, style=style), SEVERITY, paint),
-        Piece(rule, paint("name", rule)),
-    ]
-    pieces.extend(Piece(word, word) for word in map(safe, more) if word)
-    return fold(pieces, width, "  ", "    ", "  ") + wrap(safe(problem), width, "    ", "    ")
 
 
 def _row(one: ReportDifference) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
@@ -20,39 +20,11 @@ from vnicaudit.model.history import (
     TrendPoint,
 )
 from vnicaudit.reports.coverage import percent
-from vnicaudit.reports.safe import Paint, fold, markdown, safe, wrap
+from vnicaudit.reports.safe import safe, wrap
 from vnicaudit.reports.table.csv import lines
-from vnicaudit.reports.table.markdown import table_text
-from vnicaudit.reports.table.model import Cell, Part, Row, Table, columns
+from vnicaudit.reports.table.differences import Differences, DifferenceSection, table
+from vnicaudit.reports.table.model import Part
 from vnicaudit.reports.writers import Options
-
-# Rows of words and numbers below column heads.
-
-
-Value = str | int | None
-
-
-def table(
-    heads: Sequence[str],
-    rows: Sequence[Sequence[Value]],
-    options: Options,
-    *,
-    numbers: Collection[int] = (),
-) -> Iterator[str]:
-    """The heads and the rows, one line each, folded if the terminal is narrow. ``numbers``:
-    right-aligned columns."""
-    paint = Paint(color=options.color)
-    head = tuple(Part(word, style="quiet") for word in heads)
-    cells = [head, *(tuple(map(_part, row)) for row in rows)]
-    for pieces in columns(cells, paint, numbers=numbers):
-        yield fold(pieces, options.width, "", "  ", "  ")
-
-
-def _part(value: Value) -> Part:
-    if value is None:
-        return Part("-")
-    return Part(f"{value:,}") if isinstance(value, int) else Part(safe(value))
-
 
 _HEADS = (
     "audit", "hosts", "failed", "findings", "stale", "new", "reopened", "fixed", "gone",
@@ -115,27 +87,32 @@ def details_text(one: AuditDetails, options: Options) -> Iterator[str]:
     yield from table(_HEADS, [_audit(one.audit)], options, numbers=_NUMBERS)
     if one.not_read:
         yield from stale_text(one.not_read, options)
-    yield from findings_text(one.findings, options)
+    for section in finding_sections(one.findings):
+        yield f"\n{section.title}:\n"
+        yield from table(section.heads, section.rows, options)
 
 
-def findings_text(findings: Sequence[FindingRecord], options: Options) -> Iterator[str]:
-    """Findings by state, in the given order."""
-    states = Counter(one.state for one in findings)
-    for state, number in states.items():
-        yield f"\n{count(number, 'finding')} {state}:\n"
-        rows = [
-            (one.severity, one.rule, one.host, one.subject, one.mac, one.message)
-            for one in findings
-            if one.state == state
-        ]
-        heads = ("severity", "rule", "host", "about", "NIC", "problem")
-        yield from table(heads, rows, options)
+def finding_sections(findings: Sequence[FindingRecord]) -> list[DifferenceSection]:
+    """Findings by state, in their order."""
+    heads = ("severity", "rule", "host", "about", "NIC", "problem")
+    return [
+        DifferenceSection(
+            f"{count(number, 'finding')} {state}",
+            heads,
+            [
+                (one.severity, one.rule, one.host, one.subject, one.mac, one.message)
+                for one in findings
+                if one.state == state
+            ],
+        )
+        for state, number in Counter(one.state for one in findings).items()
+    ]
 
 
 # Records of the history as JSON.
 
 
-def to_json(one: AuditDetails | Drift | HistoryStatus | Trend) -> str:
+def to_json(one: AuditDetails | HistoryStatus | Trend) -> str:
     """The document, indented, with a line break at its end."""
     return msgspec.json.format(msgspec.json.encode(one), indent=1).decode() + "\n"
 
@@ -206,7 +183,7 @@ def _picture(values: list[int]) -> str:
     return "".join(_BARS[round(one * (len(_BARS) - 1) / most)] for one in values)
 
 
-# The differences between two audits: text, CSV and Markdown.
+# The differences between two audits.
 
 
 _COLUMNS_DRIFT = (
@@ -215,23 +192,20 @@ _COLUMNS_DRIFT = (
 )  # fmt: skip
 
 
-_NIC_HEADS = ("State", "Host", "Domain", "NIC", "Is")
-_FINDING_HEADS = ("State", "Severity", "Rule", "Host", "About", "Problem")
-
-
-def drift_text(one: Drift, options: Options) -> Iterator[str]:
-    """The lines of a drift report: the audits compared, then NICs, then findings, both by state."""
-    yield wrap(safe(_head(one)), options.width, "", "  ")
-    for note in one.notes:
-        yield wrap(safe(f"Note: {note}"), options.width, "", "  ")
-    for state in sorted({each.state for each in one.nics}):
-        nics = [each for each in one.nics if each.state == state]
-        yield f"\n{count(len(nics), 'NIC')} {state}:\n"
-        rows = [(each.host, each.domain, each.mac, _nic(each)) for each in nics]
-        yield from table(("host", "domain", "NIC", "is"), rows, options)
-    yield from findings_text(one.findings, options)
-    if not (one.nics or one.findings):
-        yield "\nNo drift\n"
+def drift_differences(one: Drift) -> Differences:
+    """The NICs, then the findings, both by state."""
+    sections = []
+    for state, number in Counter(each.state for each in one.nics).items():
+        nics = [
+            (each.host, each.domain, Part(each.mac or "", code=True), _nic(each))
+            for each in one.nics
+            if each.state == state
+        ]
+        heads = ("host", "domain", "NIC", "is")
+        sections.append(DifferenceSection(f"{count(number, 'NIC')} {state}", heads, nics))
+    sections += finding_sections(one.findings)
+    head = _head(one) if sections else f"{_head(one)}; no drift"
+    return Differences(one, head, one.notes, sections, [_COLUMNS_DRIFT, *_rows(one)])
 
 
 def _head(one: Drift) -> str:
@@ -252,11 +226,6 @@ def _value_text(value: str | int | None) -> str:
     return "unknown" if value is None else str(value)
 
 
-def drift_csv(one: Drift) -> str:
-    """One line for each NIC and finding that differs."""
-    return lines([_COLUMNS_DRIFT]) + lines(_rows(one))
-
-
 def _rows(one: Drift) -> Iterator[tuple[str | None, ...]]:
     for nic in one.nics:
         head = ("nic", nic.state, nic.host, nic.site, nic.domain, nic.uuid, nic.mac)
@@ -272,23 +241,3 @@ def _rows(one: Drift) -> Iterator[tuple[str | None, ...]]:
             each.mac,
         )
         yield (*head, each.rule, each.severity, each.message, each.fingerprint)
-
-
-def drift_markdown(one: Drift) -> Iterator[str]:
-    """Two tables, for a comment or an issue."""
-    yield f"## Drift\n\n{markdown(_head(one))}\n\n"
-    yield from (f"* {markdown(note)}\n\n" for note in one.notes)
-    if one.nics:
-        nics = tuple(Row((*_nic_cells(each), _nic(each))) for each in one.nics)
-        yield from table_text(Table("NICs", _NIC_HEADS, nics, words=True))
-    if one.findings:
-        found = tuple(Row(_finding_cells(each)) for each in one.findings)
-        yield from table_text(Table("Findings", _FINDING_HEADS, found, words=True))
-
-
-def _nic_cells(one: NicRecord) -> tuple[Cell, ...]:
-    return one.state, one.host, one.domain, (Part(one.mac or "", code=True),)
-
-
-def _finding_cells(one: FindingRecord) -> tuple[Cell, ...]:
-    return one.state, one.severity, one.rule, one.host, one.subject, one.message
