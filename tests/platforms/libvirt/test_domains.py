@@ -4,13 +4,7 @@ import pytest
 
 from vnicaudit.model.domain import Domain, DomainState
 from vnicaudit.model.report import ReadError
-from vnicaudit.platforms.libvirt.domains import (
-    Fetched,
-    ReadDomain,
-    Surroundings,
-    domain_from,
-    read_fetched,
-)
+from vnicaudit.platforms.libvirt.domains import Fetched, Surroundings, domain_from
 from vnicaudit.platforms.libvirt.live import finished
 from vnicaudit.text.diff import parse
 
@@ -52,7 +46,6 @@ def test_arguments_that_are_cut_off_cost_themselves(fetched: Fetched, nics: int)
 
 
 def test_a_definition_without_problems_has_none() -> None:
-    item = read_fetched(Fetched(_definition(WHOLE), DomainState(active=False)), AROUND.uri)
-    assert isinstance(item, ReadDomain)
-    found = domain_from(item, AROUND)
+    found = domain_from(Fetched(_definition(WHOLE), DomainState(active=False)), AROUND)
+    assert isinstance(found, Domain)
     assert (len(found.nics), found.unread) == (2, ())

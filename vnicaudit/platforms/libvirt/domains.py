@@ -238,16 +238,6 @@ class Fetched(msgspec.Struct, frozen=True):
     """The persistent definition as it would be if it were defined again; None: not requested."""
 
 
-class ReadDomain(msgspec.Struct, frozen=True):
-    """A domain according to its definitions, before its networks are resolved. ``persistent`` is
-    its other definition while it runs, None if there is none; ``connected``: an agent in the guest
-    holds its channel open."""
-
-    domain: Domain
-    persistent: Domain | None = None
-    connected: bool = False
-
-
 class Surroundings(msgspec.Struct, frozen=True):
     """Facts that the domains of one host share."""
 
@@ -319,46 +309,36 @@ def is_running(definition: str) -> bool:
     return " id='" in definition[: definition.find(">")]
 
 
-def read_fetched(fetched: Fetched, uri: Uri) -> ReadDomain | ReadError:
-    """The domain according to its definitions, read without calling libvirt."""
+def domain_from(fetched: Fetched, around: Surroundings) -> Domain | ReadError:
+    """The domain with its host's facts, judged by its running definition if it runs; made without
+    calling libvirt."""
     try:
         later = None if fetched.persistent is None else definition_root(fetched.persistent)
-        return _read(fetched.state, definition_root(fetched.definition), later, uri)
+        return _judged(fetched.state, definition_root(fetched.definition), later, around)
     except TargetError as error:
         return _not_read(error)
 
 
-def _read(
-    state: DomainState, root: etree._Element, later: etree._Element | None, uri: Uri
-) -> ReadDomain:
+def _judged(
+    state: DomainState, root: etree._Element, later: etree._Element | None, around: Surroundings
+) -> Domain:
+    form: DefinitionForm = "live" if state.active else "dump"
+    domain = resolve_networks(_domain(root, around.uri, state, form=form), around.networks)
     if not state.active:
-        return ReadDomain(_domain(root, uri, state, form="dump"))
-    return ReadDomain(
-        _domain(root, uri, state, form="live"),
-        None if later is None else _domain(later, uri, None, form="dump"),
-        connected=channel_state(root),
-    )
+        return domain
+    if later is not None:
+        next_one = _domain(later, around.uri, None, form="dump")
+        next_one = resolve_networks(next_one, around.networks)
+        pending = PendingChanges(staged(domain, next_one), coming(domain, next_one))
+        domain = msgspec.structs.replace(
+            domain, live=LiveFacts(state, pending), unread=domain.unread or next_one.unread
+        )
+    facts = around.guests.get(domain.uuid or "")
+    return with_agent(domain, connected=channel_state(root), facts=facts)
 
 
 def _not_read(error: TargetError) -> ReadError:
     return ReadError(f"a domain's definition: {error.message}")
-
-
-def domain_from(item: ReadDomain, around: Surroundings) -> Domain:
-    """The domain with its host's facts, judged by its running definition if it runs."""
-    domain = resolve_networks(item.domain, around.networks)
-    state = domain.state
-    if state is None or not state.active:
-        return domain
-    if item.persistent is not None:
-        later = resolve_networks(item.persistent, around.networks)
-        domain = msgspec.structs.replace(
-            domain,
-            live=LiveFacts(state, PendingChanges(staged(domain, later), coming(domain, later))),
-            unread=domain.unread or later.unread,
-        )
-    facts = around.guests.get(domain.uuid or "")
-    return with_agent(domain, connected=item.connected, facts=facts)
 
 
 def definition_from(fetched: Fetched, around: Surroundings) -> JudgedDefinition | ReadError:
@@ -366,7 +346,7 @@ def definition_from(fetched: Fetched, around: Surroundings) -> JudgedDefinition 
     try:
         root = definition_root(fetched.definition)
         beside = None if fetched.persistent is None else definition_root(fetched.persistent)
-        running = domain_from(_read(fetched.state, root, beside, around.uri), around)
+        running = _judged(fetched.state, root, beside, around)
         if fetched.persistent is not None and beside is not None:
             text, written = fetched.persistent, beside
         elif not fetched.state.active:

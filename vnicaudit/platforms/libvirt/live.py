@@ -27,7 +27,6 @@ from vnicaudit.platforms.libvirt.domains import (
     Surroundings,
     definition_from,
     domain_from,
-    read_fetched,
 )
 from vnicaudit.platforms.libvirt.visit import OpenedHost, Visit, VisitFailure, VisitRequest, start
 from vnicaudit.platforms.libvirt.workers import HostSilentError
@@ -165,17 +164,14 @@ def read_live_definitions(
     for item in live.domains:
         if isinstance(item, ReadError):
             yield item
-        elif here is None:
-            yield LiveDefinition(
-                item.running, item.domain, item.text, host.declared, local=False,
-                way_back=item.way_back,
-            )  # fmt: skip
-        else:
-            config = here.config(host.declared, item.domain)
-            running = here.joined(item.running)
-            yield LiveDefinition(
-                running, item.domain, item.text, config, local=True, way_back=item.way_back
-            )
+            continue
+        running, config = item.running, host.declared
+        if here is not None:
+            running, config = here.joined(running), here.config(config, item.domain)
+        yield LiveDefinition(
+            running, item.domain, item.text, config,
+            local=here is not None, way_back=item.way_back,
+        )  # fmt: skip
 
 
 def _with_this_machine(
@@ -418,12 +414,10 @@ def finished(
 ) -> Iterator[Domain | ReadError]:
     """The domain, followed by errors for parts that could not be read; nothing if it has
     disappeared since it was listed."""
-    read = read_fetched(item, around.uri) if isinstance(item, Fetched) else item
-    if isinstance(read, ReadError):
-        yield read
-    elif read is not None:
-        found = domain_from(read, around)
+    found = domain_from(item, around) if isinstance(item, Fetched) else item
+    if found is not None:
         yield found
+    if isinstance(found, Domain):
         yield from found.unread
 
 
