@@ -21,7 +21,7 @@ from vnicaudit.bench.profiles.keys import Kind, ProfileTable, WorkloadTable, des
 from vnicaudit.bench.profiles.load import load_profile, shipped_profiles
 from vnicaudit.bench.profiles.profile import Profile
 from vnicaudit.bench.profiles.registry import ENGINES, GUARDS
-from vnicaudit.reports.profiles.text import render_one, takes
+from vnicaudit.reports.bench.profiles import render_one, takes
 from vnicaudit.reports.writers import Options
 
 PAGE = Path(__file__).parent / "reference" / "profiles.md"

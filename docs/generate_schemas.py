@@ -27,9 +27,9 @@ from vnicaudit.model.names import RulesReport
 from vnicaudit.model.plan import Plan
 from vnicaudit.model.ranking import Ranking
 from vnicaudit.model.report import Explanation, NicsReport, Report
-from vnicaudit.reports.inventory.text import InventoryReport
-from vnicaudit.reports.notices.json import Notice
-from vnicaudit.reports.profiles.text import ProfilesReport
+from vnicaudit.reports.bench.profiles import ProfilesReport
+from vnicaudit.reports.inventory import InventoryReport
+from vnicaudit.reports.notices import Notice
 from vnicaudit.reports.runs.json import RunsReport
 from vnicaudit.reports.runs.text import DryRunReport
 

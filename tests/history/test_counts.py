@@ -6,7 +6,7 @@ from vnicaudit.history.history import History
 from vnicaudit.history.trends import counts_of
 from vnicaudit.model.finding import Severity
 from vnicaudit.model.fleet import FindingCount, FleetCounts
-from vnicaudit.reports.metrics.families import fleet_families, written
+from vnicaudit.reports.metrics import fleet_families, written
 
 A, B, C = host("kvm1", "north"), host("kvm2", "south"), host("kvm3", "south")
 SLOW = TestDomain(

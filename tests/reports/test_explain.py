@@ -10,7 +10,7 @@ from tests.reports.samples import VHOST_NEEDS, finding
 from vnicaudit.audit.judging.domains import nic_row
 from vnicaudit.model.finding import Skipped
 from vnicaudit.model.report import Explanation, Layer, LayerFact, ServerName
-from vnicaudit.reports.audit.explain import explanation_json, explanation_text
+from vnicaudit.reports.nics.explain import explanation_json, explanation_text
 from vnicaudit.reports.safe import width_of
 from vnicaudit.reports.writers import Options
 

@@ -29,15 +29,15 @@ from vnicaudit.fleet.inventory.own_format import HostCheck
 from vnicaudit.model.fleet import HostOptions
 from vnicaudit.model.report import NotFixed
 from vnicaudit.model.runs import Foreseen
-from vnicaudit.reports.audit.explain import explanation_json
-from vnicaudit.reports.audit.rules import catalogue_json
+from vnicaudit.reports import inventory as inventory_json
+from vnicaudit.reports import profiles as profiles_json
 from vnicaudit.reports.bench.formats import json as bench_json
+from vnicaudit.reports.findings.rules import catalogue_json
 from vnicaudit.reports.history import text as history_json
-from vnicaudit.reports.inventory import text as inventory_json
+from vnicaudit.reports.nics.explain import explanation_json
 from vnicaudit.reports.nics.json import render
-from vnicaudit.reports.notices.forms import messages_of
+from vnicaudit.reports.notices import messages_of
 from vnicaudit.reports.plan import json as plan_json
-from vnicaudit.reports.profiles import text as profiles_json
 from vnicaudit.reports.ranking.text import ranking_json
 from vnicaudit.reports.runs import json as runs_json
 from vnicaudit.reports.runs import text as dry_run

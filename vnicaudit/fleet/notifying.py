@@ -344,7 +344,7 @@ FIRST_WAIT = 1.0
 """Seconds before the second try; the wait before each further try is four times as long."""
 
 Messages = Callable[[NoticeForm, Sequence[NewFinding], str], Iterator[NoticeMessage]]
-"""Makes messages: :func:`vnicaudit.reports.notices.forms.messages_of`."""
+"""Makes messages: :func:`vnicaudit.reports.notices.messages_of`."""
 Send = Callable[[Address, NoticeForm, bytes], Delivery]
 
 

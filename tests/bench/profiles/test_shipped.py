@@ -8,7 +8,7 @@ import pytest
 from vnicaudit.bench.judging.terms import fewest_runs, turns_decide
 from vnicaudit.bench.profiles.load import FOLDER, load_profile, shipped_profiles
 from vnicaudit.bench.profiles.profile import estimate, sample_seconds
-from vnicaudit.reports.profiles.text import lasting
+from vnicaudit.reports.bench.profiles import lasting
 
 NAMES = ("dns", "ibm-z", "line-100g", "loaded", "quick", "smoke", "switch-dns", "tcp-dns", "vduse")
 FEW = (1, 10, 50, 250)

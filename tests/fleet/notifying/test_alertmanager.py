@@ -17,7 +17,7 @@ from tests.reports.notices.samples import new, odd
 from vnicaudit.fleet.notifying import Channel, ChannelOutcome, Notifier, address_of
 from vnicaudit.history.opening import history_to_write
 from vnicaudit.history.place import history_place
-from vnicaudit.reports.notices.forms import messages_of
+from vnicaudit.reports.notices import messages_of
 
 CONFIG = "route: {receiver: nobody}\nreceivers: [{name: nobody}]\n"
 

@@ -26,7 +26,7 @@ from vnicaudit.fleet.notifying import (
 from vnicaudit.history.opening import history_to_write
 from vnicaudit.history.place import history_place
 from vnicaudit.model.finding import NewFinding, NoticeForm, NoticeMessage
-from vnicaudit.reports.notices.forms import messages_of
+from vnicaudit.reports.notices import messages_of
 
 DAY = "2026-11-26"
 SECRET = "S3cr3tW0rd"

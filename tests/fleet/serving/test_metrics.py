@@ -18,7 +18,7 @@ from tests.reports.metrics.test_fleet import COUNTS, text_of
 from vnicaudit.errors import TargetError
 from vnicaudit.fleet.serving import NotReadyError, RouteContent, SharedValue
 from vnicaudit.model.fleet import FleetCounts
-from vnicaudit.reports.metrics.families import exposed, fleet_families
+from vnicaudit.reports.metrics import exposed, fleet_families
 
 T = TypeVar("T")
 

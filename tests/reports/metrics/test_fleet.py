@@ -6,7 +6,7 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families
 from tests.promtool import checked_metrics
 from vnicaudit.model.finding import SEVERITIES, Severity
 from vnicaudit.model.fleet import FindingCount, FleetCounts, SiteCounts
-from vnicaudit.reports.metrics.families import (
+from vnicaudit.reports.metrics import (
     MAX_OWNERS,
     MAX_RULES,
     MAX_SITES,

@@ -6,8 +6,7 @@ import pytest
 
 from tests.reports.notices.samples import new, odd
 from vnicaudit.model.finding import NoticeForm
-from vnicaudit.reports.notices.forms import messages_of
-from vnicaudit.reports.notices.json import Notice
+from vnicaudit.reports.notices import Notice, messages_of
 
 FORMS: tuple[NoticeForm, ...] = get_args(NoticeForm)
 MANY = [new(number) for number in range(1234)]

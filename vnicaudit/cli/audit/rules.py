@@ -18,7 +18,12 @@ from vnicaudit.cli.output.files import emit
 from vnicaudit.cli.wiring import Wiring, pass_wiring
 from vnicaudit.errors import UsageError
 from vnicaudit.model.names import RuleInfo
-from vnicaudit.reports.audit.rules import catalogue_json, catalogue_text, groups_text, manual_text
+from vnicaudit.reports.findings.rules import (
+    catalogue_json,
+    catalogue_text,
+    groups_text,
+    manual_text,
+)
 from vnicaudit.reports.safe import safe
 from vnicaudit.rule_cases.running import results_of
 

@@ -59,7 +59,7 @@ def command(options: BenchProfilesOptions) -> int:
     profile = options.profile
     profiles = [load_profile(name) for name in ([profile] if profile else shipped_profiles())]
     if options.format == "json":
-        from vnicaudit.reports.profiles.text import to_json
+        from vnicaudit.reports.bench.profiles import to_json
 
         emit(to_json(profiles))
     else:
@@ -68,7 +68,7 @@ def command(options: BenchProfilesOptions) -> int:
 
 
 def _print(profiles: Sequence[Profile], output: OutputOptions, *, whole: bool) -> None:
-    from vnicaudit.reports.profiles.text import render, render_one
+    from vnicaudit.reports.bench.profiles import render, render_one
 
     style = screen_options(output)
     for text in render_one(profiles[0], style) if whole else render(profiles, style):

@@ -29,7 +29,7 @@ from vnicaudit.cli.wiring import Wiring, pass_wiring
 from vnicaudit.errors import TargetError
 from vnicaudit.fleet.inventory.own_format import HostCheck, checked
 from vnicaudit.model.fleet import LiveOptions
-from vnicaudit.reports.inventory.text import InventoryRow, to_json, to_text
+from vnicaudit.reports.inventory import InventoryRow, to_json, to_text
 
 _EPILOG = """\b
 Examples:

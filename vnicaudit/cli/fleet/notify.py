@@ -26,7 +26,7 @@ from vnicaudit.fleet.notifying import (
 from vnicaudit.history.opening import history_to_read, history_to_write
 from vnicaudit.model.finding import SEVERITIES, NewFinding, Severity
 from vnicaudit.model.history import FindingRecord
-from vnicaudit.reports.notices.forms import messages_of
+from vnicaudit.reports.notices import messages_of
 from vnicaudit.reports.safe import safe
 
 _EPILOG = """\b

@@ -35,7 +35,7 @@ from vnicaudit.model.finding import Severity
 from vnicaudit.model.fleet import Coverage, FleetAudit, HostReading
 from vnicaudit.model.history import FleetHost
 from vnicaudit.model.report import Tool
-from vnicaudit.reports.metrics.families import check_exposition, exposed, fleet_families
+from vnicaudit.reports.metrics import check_exposition, exposed, fleet_families
 from vnicaudit.reports.page.from_audit import (
     FindingHistory,
     PageAbout,

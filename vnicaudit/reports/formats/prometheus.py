@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vnicaudit.reports.metrics.families import AuditMetrics
+from vnicaudit.reports.metrics import AuditMetrics
 from vnicaudit.reports.writers import Options, ReportWriter
 
 

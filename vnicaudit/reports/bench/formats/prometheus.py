@@ -10,7 +10,7 @@ from vnicaudit.bench.judging.statistics import median
 from vnicaudit.bench.metrics import METRICS
 from vnicaudit.model.measurement import BenchResult
 from vnicaudit.reports.bench.rows import values_that_count
-from vnicaudit.reports.metrics.families import Labels, gauge, written
+from vnicaudit.reports.metrics import Labels, gauge, written
 from vnicaudit.reports.writers import Options
 
 FORMAT = "prometheus"

@@ -1,1 +1,0 @@
-"""Reports of the commands that audit: one NIC explained, the rules."""

@@ -1,1 +1,0 @@
-"""Inventories of fleets, as text and as JSON."""

@@ -1,1 +1,0 @@
-"""Metrics of an audit and of a fleet: families of gauges with bounded label sets."""

@@ -1,1 +1,0 @@
-"""New findings in, message bodies of bounded size out; one module per form."""

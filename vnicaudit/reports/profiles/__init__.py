@@ -1,1 +1,0 @@
-"""Profiles of measurements, as text or as ``vnicaudit.profiles/1``."""
