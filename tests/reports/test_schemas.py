@@ -30,7 +30,7 @@ from vnicaudit.model.fleet import HostOptions
 from vnicaudit.model.report import NotFixed
 from vnicaudit.model.runs import Foreseen
 from vnicaudit.reports import inventory as inventory_json
-from vnicaudit.reports import profiles as profiles_json
+from vnicaudit.reports.bench import profiles as profiles_json
 from vnicaudit.reports.bench.formats import json as bench_json
 from vnicaudit.reports.findings.rules import catalogue_json
 from vnicaudit.reports.history import text as history_json
