@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cached_property
 from itertools import chain
-from typing import TypeVar
 
 from msgspec.structs import replace
 
@@ -36,10 +35,10 @@ from vnicaudit.remedy.planning.cloud.properties import may_operate, unit_step
 from vnicaudit.remedy.planning.cloud.servers import PlannedServer
 from vnicaudit.remedy.planning.run import PlanOptions
 from vnicaudit.remedy.planning.subject import (
-    JudgedItem,
     Judges,
     PlanSubject,
     ProposedChanges,
+    findings_in,
     plan_subject,
     resolved,
     safety,
@@ -52,8 +51,6 @@ from vnicaudit.text.diff import client
 # A property of an image applies to servers created from it from then on: Nova stores the properties
 # of a server when it is created.
 
-
-Object = TypeVar("Object", Image, Flavor)
 
 _OTHERS = (
     "the image belongs to project {owner}: ask its owner, or make your own image ({openstack} "
@@ -86,22 +83,21 @@ class PlannedImage(PlanSubject[ImageUnit]):
         self._projects = projects
 
     @cached_property
-    def _judged_image(self) -> JudgedItem[Image]:
-        return judged_description(self._image, self.target, self._judges)
+    def _findings(self) -> tuple[Finding, ...]:
+        return findings_in(self._judges.work.description(self._image, self.target))
 
     def proposed(self) -> ProposedChanges:
         """The changes that findings propose, without those that are held back."""
-        findings = self._judged_image.findings
         return resolved(
             ProposedChanges(),
-            lambda _changes: findings,  # changing one property causes no finding on another
+            lambda _changes: self._findings,  # changing one property causes no other finding
             lambda found: None if self._reason_to_hold(found) else found.change,
         )
 
     def held_back(self, proposed: ProposedChanges) -> Iterator[tuple[Reason, str]]:
         """Changes that may do harm, or that would remove a property."""
         del proposed
-        for finding in self._judged_image.findings:
+        for finding in self._findings:
             if reason := self._reason_to_hold(finding):
                 yield reason, finding.rule
 
@@ -127,11 +123,6 @@ class PlannedImage(PlanSubject[ImageUnit]):
         if change.new is None:
             return Reason("owner-decides", finding.fix) if finding.fix else None
         return None if change.safe or self._options.unsafe else unsafe(change)
-
-
-def judged_description(item: Object, target: str, judges: Judges) -> JudgedItem[Object]:
-    """A judged image or flavor. Raises RefusedError if a rule crashes."""
-    return JudgedItem(item, judges, lambda work, one: work.description(one, target))
 
 
 def _foreign(image: Image, target: str, projects: frozenset[str] | None) -> Iterator[Blocked]:
@@ -196,12 +187,12 @@ class PlannedFlavor(PlanSubject[FlavorUnit]):
         self._operator = operator
 
     @cached_property
-    def _judged_flavor(self) -> JudgedItem[Flavor]:
-        return judged_description(self._flavor, self.target, self._judges)
+    def _findings(self) -> tuple[Finding, ...]:
+        return findings_in(self._judges.work.description(self._flavor, self.target))
 
     def proposed(self) -> ProposedChanges:
         """The removal of extra specs with which a server of this flavor would not start."""
-        found = self._judged_flavor.findings
+        found = self._findings
         rules = tuple(dict.fromkeys(one.rule for one in found if one.severity == "error"))
         if not rules:
             return ProposedChanges()
@@ -214,7 +205,7 @@ class PlannedFlavor(PlanSubject[FlavorUnit]):
     def held_back(self, proposed: ProposedChanges) -> Iterator[tuple[Reason, str]]:
         """Every proposed change: the flavor itself stays as it is."""
         del proposed
-        for finding in self._judged_flavor.findings:
+        for finding in self._findings:
             if finding.change is not None:
                 yield Reason("owner-decides", finding.fix), finding.rule
 
