@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 from tests.conformance import recorded
 from vnicaudit.audit.judging.catalogue import rule_ids
-from vnicaudit.audit.judging.descriptions import DescriptionAuditor
+from vnicaudit.audit.judging.judgement import DescriptionAuditor
 from vnicaudit.audit.reading.files import read_stream
 from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.model.finding import Finding

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tests.conformance.nova_folders import folder
-from vnicaudit.audit.judging.descriptions import DescriptionAuditor
+from vnicaudit.audit.judging.judgement import DescriptionAuditor
 from vnicaudit.audit.reading.files import read_file
 from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.knowledge.nova_conf.options import knowledge

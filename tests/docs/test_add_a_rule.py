@@ -11,8 +11,13 @@ from tests.docs.pages import ROOT, Step, blocks, run, steps
 from tests.rules.test_manuals import SECTIONS, sections_of
 from tests.test_architecture import RULES, foreign
 from vnicaudit.audit.judging.catalogue import Catalogue
-from vnicaudit.audit.judging.outside import OutsideRule
-from vnicaudit.audit.judging.rule_files import listed, manual_of, rule_in, shipped_rules
+from vnicaudit.audit.judging.rule_files import (
+    OutsideRule,
+    listed,
+    manual_of,
+    rule_in,
+    shipped_rules,
+)
 from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.rule_cases.cases import cases_in
 from vnicaudit.rule_cases.judging import judge

@@ -6,7 +6,7 @@ Apart from atheris, so that the suite runs the seeds through the same functions 
 from collections.abc import Callable
 
 from vnicaudit.audit.judging.catalogue import rule_ids
-from vnicaudit.audit.judging.descriptions import DescriptionAuditor
+from vnicaudit.audit.judging.judgement import DescriptionAuditor
 from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.errors import TargetError
 from vnicaudit.knowledge.nova_conf.options import release_of

@@ -21,11 +21,12 @@ from vnicaudit.model.macs import NicSeen
 from vnicaudit.model.nic import UNKNOWN, Effective, NicConfig, Resolved, RunningNic
 from vnicaudit.model.nova import NovaConfig
 from vnicaudit.model.openstack import Flavor, Image
-from vnicaudit.model.rule import AnyJudge, Rule
-from vnicaudit.model.subject import (
+from vnicaudit.model.rule import (
+    AnyJudge,
     DomainSubject,
     HostSubject,
     MacSubject,
+    Rule,
     SiteSubject,
     Subject,
 )

@@ -3,7 +3,7 @@ subject as its row says.
 
 A new kind is a row here, a scope in :mod:`vnicaudit.model.finding`, its record (for something
 described in a file or a cloud a :class:`~vnicaudit.model.finding.Description`, which
-:mod:`vnicaudit.audit.judging.descriptions` judges as it is) and the platform that reads it.
+:mod:`vnicaudit.audit.judging.judgement` judges as it is) and the platform that reads it.
 """
 
 from __future__ import annotations

@@ -12,8 +12,8 @@ from vnicaudit.audit.accepting.baseline import NO_FILTER, FindingFilter, is_know
 from vnicaudit.audit.accepting.settings_entries import Usage
 from vnicaudit.audit.accepting.suppressions import Suppressor
 from vnicaudit.audit.judging.catalogue import Catalogue, shipped_catalogue
-from vnicaudit.audit.judging.descriptions import DescriptionAuditor
 from vnicaudit.audit.judging.domains import DomainAuditor
+from vnicaudit.audit.judging.judgement import DescriptionAuditor
 from vnicaudit.audit.judging.macs import EncodedNic, MacAuditor, MacTable
 from vnicaudit.audit.judging.site import SiteAuditor, differing_nodes, node_of
 from vnicaudit.audit.reading.targets import Platforms

@@ -13,7 +13,7 @@ from statistics import median
 
 from vnicaudit.base.wording import count
 from vnicaudit.fleet.ranking_candidates import Candidate, CandidateKey, Candidates, ChangeIdentity
-from vnicaudit.knowledge.fixes.libvirt import by_plan
+from vnicaudit.knowledge.fixes.hypervisors import by_plan
 from vnicaudit.model.fleet import FleetAudit, HostReading
 from vnicaudit.model.ranking import (
     GainEstimate,

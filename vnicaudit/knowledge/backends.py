@@ -11,7 +11,7 @@ from vnicaudit.model.finding import MAYBE, VIRTIO, KnownOwner
 from vnicaudit.model.host import HostConfig, Version
 from vnicaudit.model.nic import SET, UNKNOWN, NicConfig
 from vnicaudit.model.nova import as_number
-from vnicaudit.model.subject import Subject
+from vnicaudit.model.rule import Subject
 
 if TYPE_CHECKING:
     from vnicaudit.model.nic import Behind

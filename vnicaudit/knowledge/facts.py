@@ -18,9 +18,9 @@ from vnicaudit.model.kubevirt import Preference
 from vnicaudit.model.nic import UNKNOWN
 from vnicaudit.model.nova import NovaConfig, NovaOption, as_number
 from vnicaudit.model.openstack import FOREIGN_VIF_MODELS, Flavor, Image, ServerConfig
-from vnicaudit.model.rule import Fact
-from vnicaudit.model.subject import (
+from vnicaudit.model.rule import (
     DomainSubject,
+    Fact,
     HostSubject,
     Subject,
 )

@@ -16,8 +16,7 @@ from vnicaudit.model.domain import DomainConfig
 from vnicaudit.model.finding import MAYBE, VIRTIO, Change, Confidence, Severity
 from vnicaudit.model.fix import BehindSetting, Fix, RemoveBehind
 from vnicaudit.model.nic import Behind, Nic, NicConfig
-from vnicaudit.model.rule import Problem
-from vnicaudit.model.subject import Subject
+from vnicaudit.model.rule import Problem, Subject
 
 # Settings made for the NIC's present device that are wrong for virtio: a boot ROM, and properties
 # set behind libvirt's settings.

@@ -9,8 +9,8 @@ from xml.sax.saxutils import quoteattr
 import msgspec
 
 from vnicaudit.audit.judging.catalogue import Catalogue, RuleOptions, shipped_catalogue
-from vnicaudit.audit.judging.descriptions import DescriptionAuditor
 from vnicaudit.audit.judging.domains import DomainAuditor
+from vnicaudit.audit.judging.judgement import DescriptionAuditor
 from vnicaudit.audit.judging.macs import MacAuditor, MacTable, encoded, nics_seen
 from vnicaudit.audit.judging.site import SiteAuditor, differing_nodes, node_of
 from vnicaudit.audit.reading.targets import Platforms

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import msgspec
 
 from vnicaudit.audit.judging.catalogue import Catalogue
-from vnicaudit.audit.judging.outside import id_of, rule_files
+from vnicaudit.audit.judging.rule_files import id_of, rule_files
 from vnicaudit.audit.reading.targets import Platforms
 from vnicaudit.errors import VnicauditError
 from vnicaudit.model.finding import Change, Finding, name_of

@@ -78,8 +78,7 @@ from vnicaudit.knowledge import facts
 from vnicaudit.knowledge.models import LEGACY, misplaced
 from vnicaudit.knowledge.to_virtio import to_virtio
 from vnicaudit.model.finding import S390
-from vnicaudit.model.rule import Judge, Problem, Rule
-from vnicaudit.model.subject import Subject
+from vnicaudit.model.rule import Judge, Problem, Rule, Subject
 
 
 def applies(subject: Subject) -> bool:

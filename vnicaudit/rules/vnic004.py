@@ -54,8 +54,7 @@ from collections.abc import Iterator
 
 from vnicaudit.knowledge.to_virtio import to_virtio
 from vnicaudit.model.finding import S390
-from vnicaudit.model.rule import Judge, Problem, Rule
-from vnicaudit.model.subject import Subject
+from vnicaudit.model.rule import Judge, Problem, Rule, Subject
 
 
 def applies(subject: Subject) -> bool:

@@ -67,8 +67,7 @@ from vnicaudit.knowledge.models import misplaced, model_of_driver
 from vnicaudit.knowledge.systems import is_board
 from vnicaudit.knowledge.to_virtio import to_virtio
 from vnicaudit.model.finding import S390, VIRTIO
-from vnicaudit.model.rule import Judge, Problem, Rule
-from vnicaudit.model.subject import Subject
+from vnicaudit.model.rule import Judge, Problem, Rule, Subject
 
 _OTHER_BUS = frozenset({"usb-net", "spapr-vlan", "sunhme"})
 

@@ -116,8 +116,7 @@ from vnicaudit.model.finding import S390, VIRTIO, Change
 from vnicaudit.model.host import Version
 from vnicaudit.model.nic import NONE, WORDS, StartRefusal, is_misspelt
 from vnicaudit.model.openstack import FOREIGN_VIF_MODELS
-from vnicaudit.model.rule import Judge, Problem, Rule
-from vnicaudit.model.subject import Subject
+from vnicaudit.model.rule import Judge, Problem, Rule, Subject
 
 _IGB_LIBVIRT = Version(9, 3)
 

@@ -72,8 +72,7 @@ from collections.abc import Iterator
 from vnicaudit.knowledge.models import QEMU_MODELS, USB, bus_of, first_with, lacks, model_of_driver
 from vnicaudit.knowledge.to_virtio import how_sure
 from vnicaudit.model.finding import S390, VIRTIO, Change, Severity
-from vnicaudit.model.rule import Judge, Problem, Rule
-from vnicaudit.model.subject import Subject
+from vnicaudit.model.rule import Judge, Problem, Rule, Subject
 
 _ADDRESS = "Its PCI address, ROM and ACPI settings must go too: libvirt then assigns a ccw address."
 _RENAMED = "the guest sees a different device and may rename the interface"

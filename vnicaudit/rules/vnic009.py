@@ -65,8 +65,7 @@ from collections.abc import Iterator
 from vnicaudit.knowledge.models import shown_model
 from vnicaudit.model.finding import VIRTIO
 from vnicaudit.model.fix import OwnerAdvice
-from vnicaudit.model.rule import Judge, Problem, Rule
-from vnicaudit.model.subject import DomainSubject, Subject
+from vnicaudit.model.rule import DomainSubject, Judge, Problem, Rule, Subject
 
 
 def applies(subject: DomainSubject) -> bool:

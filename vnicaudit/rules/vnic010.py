@@ -65,8 +65,7 @@ from collections.abc import Iterator
 from vnicaudit.knowledge.models import shown_model
 from vnicaudit.model.finding import VIRTIO, Change
 from vnicaudit.model.nic import NicConfig
-from vnicaudit.model.rule import Judge, Problem, Rule
-from vnicaudit.model.subject import Subject
+from vnicaudit.model.rule import Judge, Problem, Rule, Subject
 
 _TUNING = (
     "queues", "rx_queue_size", "tx_queue_size", "txmode", "ioeventfd", "event_idx", "rss",

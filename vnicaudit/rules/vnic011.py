@@ -57,8 +57,7 @@ from vnicaudit.knowledge import facts
 from vnicaudit.knowledge.models import shown_model
 from vnicaudit.model.finding import VIRTIO, Change
 from vnicaudit.model.nic import NicConfig
-from vnicaudit.model.rule import Judge, Problem, Rule
-from vnicaudit.model.subject import Subject
+from vnicaudit.model.rule import Judge, Problem, Rule, Subject
 
 _OPTIONS = ("iommu", "ats", "packed", "page_per_vq")
 

@@ -68,8 +68,7 @@ from collections.abc import Iterator
 from vnicaudit.knowledge import facts
 from vnicaudit.knowledge.systems import is_q35, modern_only_slot
 from vnicaudit.model.finding import S390, Change
-from vnicaudit.model.rule import Judge, Problem, Rule
-from vnicaudit.model.subject import Subject
+from vnicaudit.model.rule import Judge, Problem, Rule, Subject
 
 _RENAMED = "the NIC needs a different address, and the interface may be renamed"
 _FREE = "libvirt has not given it an address yet"

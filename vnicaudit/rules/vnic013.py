@@ -68,8 +68,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vnicaudit.model.domain import StagedNic
-from vnicaudit.model.rule import Judge, Problem, Rule
-from vnicaudit.model.subject import DomainSubject, Subject
+from vnicaudit.model.rule import DomainSubject, Judge, Problem, Rule, Subject
 
 _SHOWN = 6
 _GONE = Problem(

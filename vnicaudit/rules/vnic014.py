@@ -84,8 +84,7 @@ from collections.abc import Iterator
 from vnicaudit.knowledge.backends import may_be_refused, refused_behind
 from vnicaudit.model.fix import RemoveBehind
 from vnicaudit.model.nic import WORDS
-from vnicaudit.model.rule import Judge, Problem, Rule
-from vnicaudit.model.subject import Subject
+from vnicaudit.model.rule import Judge, Problem, Rule, Subject
 
 _FIX = "Correct the argument on QEMU's command line, then restart it."
 _FIX_BEHIND = RemoveBehind()

@@ -105,8 +105,7 @@ from vnicaudit.knowledge.refused_nics import refused_parts
 from vnicaudit.model.finding import S390, VIRTIO, Change, Confidence
 from vnicaudit.model.host import Version
 from vnicaudit.model.nic import MODEL, DefinitionRefusal
-from vnicaudit.model.rule import Judge, Problem, Rule
-from vnicaudit.model.subject import Subject
+from vnicaudit.model.rule import Judge, Problem, Rule, Subject
 
 _COMPARED = Version(11, 3, 9999)
 """Up to this series of libvirt, the values were compared with its schema."""

@@ -46,8 +46,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vnicaudit.model.rule import Judge, Problem, Rule
-from vnicaudit.model.subject import Subject
+from vnicaudit.model.rule import Judge, Problem, Rule, Subject
 
 _FIX = (
     "Use an address with an even first byte: 52:54:00:… is QEMU's prefix, 02:… is free for anyone "

@@ -59,8 +59,7 @@ from collections.abc import Iterator
 from vnicaudit.knowledge import facts
 from vnicaudit.knowledge.backends import may_have_vhost
 from vnicaudit.model.finding import Change
-from vnicaudit.model.rule import Judge, Problem, Rule
-from vnicaudit.model.subject import Subject
+from vnicaudit.model.rule import Judge, Problem, Rule, Subject
 
 _SAFE = (
     "libvirt then uses vhost-net if it can open it, and QEMU's own path otherwise; the guest keeps "

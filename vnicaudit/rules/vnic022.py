@@ -59,8 +59,7 @@ from vnicaudit.knowledge import facts
 from vnicaudit.knowledge.backends import TAP_TYPES
 from vnicaudit.model.finding import VIRTIO
 from vnicaudit.model.fix import OwnerAdvice
-from vnicaudit.model.rule import Judge, Problem, Rule
-from vnicaudit.model.subject import DomainSubject, Subject
+from vnicaudit.model.rule import DomainSubject, Judge, Problem, Rule, Subject
 
 
 def applies(subject: DomainSubject) -> bool:

@@ -41,8 +41,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vnicaudit.knowledge import facts
-from vnicaudit.model.rule import Judge, Problem, Rule
-from vnicaudit.model.subject import HostSubject
+from vnicaudit.model.rule import HostSubject, Judge, Problem, Rule
 
 
 def applies(subject: HostSubject) -> bool:

@@ -93,15 +93,16 @@ from vnicaudit.model.nic import UNKNOWN, NicConfig
 from vnicaudit.model.nova import as_number
 from vnicaudit.model.openstack import MULTIQUEUE, ServerConfig
 from vnicaudit.model.rule import (
+    DomainSubject,
     Judge,
     Judges,
     Problem,
     Rule,
     RuleSettings,
+    Subject,
     adjustable,
     setting,
 )
-from vnicaudit.model.subject import DomainSubject, Subject
 
 _TAP = ("bridge", "ethernet", "direct")
 _SWITCHED = (None, *_TAP, "vhostuser")

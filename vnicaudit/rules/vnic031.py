@@ -67,8 +67,7 @@ from collections.abc import Iterator
 from vnicaudit.knowledge import facts
 from vnicaudit.knowledge.backends import queue_limit
 from vnicaudit.model.finding import VIRTIO, Change
-from vnicaudit.model.rule import Judge, Problem, Rule
-from vnicaudit.model.subject import Subject
+from vnicaudit.model.rule import Judge, Problem, Rule, Subject
 
 _OR_QUEUES = {True: ", or give the -netdev several queues.", False: "."}
 """By whether the backend is one that can have several."""

@@ -48,8 +48,7 @@ from collections.abc import Iterator
 
 from vnicaudit.knowledge.backends import SINGLE_QUEUE
 from vnicaudit.model.finding import Change
-from vnicaudit.model.rule import Judge, Problem, Rule
-from vnicaudit.model.subject import Subject
+from vnicaudit.model.rule import Judge, Problem, Rule, Subject
 
 
 def applies(subject: Subject) -> bool:

@@ -65,10 +65,10 @@ from vnicaudit.model.rule import (
     Problem,
     Rule,
     RuleSettings,
+    Subject,
     adjustable,
     setting,
 )
-from vnicaudit.model.subject import Subject
 
 _WANTED = "1024"
 _MEASURED = 256

@@ -67,8 +67,7 @@ from vnicaudit.model.finding import VIRTIO, Change, Confidence, Severity
 from vnicaudit.model.fix import BehindSetting, RemoveBehind
 from vnicaudit.model.host import Version
 from vnicaudit.model.nic import Behind
-from vnicaudit.model.rule import Judge, Problem, Rule
-from vnicaudit.model.subject import Subject
+from vnicaudit.model.rule import Judge, Problem, Rule, Subject
 
 _MEASURED = Version(10, 0)
 

@@ -77,8 +77,7 @@ from vnicaudit.knowledge.backends import OWN_PATH, RING_SIZES, as_ring, ring_beh
 from vnicaudit.model.finding import DESCRIPTORS, LOG, MAYBE, VIRTIO, Change
 from vnicaudit.model.fix import BehindSetting, RemoveBehind
 from vnicaudit.model.nova import NovaConfig, NovaOption, as_number
-from vnicaudit.model.rule import Judge, Problem, Rule
-from vnicaudit.model.subject import Subject
+from vnicaudit.model.rule import Judge, Problem, Rule, Subject
 
 if TYPE_CHECKING:
     from vnicaudit.model.nic import Behind

@@ -64,8 +64,7 @@ from collections.abc import Iterator
 
 from vnicaudit.knowledge.backends import OWN_PATH
 from vnicaudit.model.finding import Change
-from vnicaudit.model.rule import Judge, Problem, Rule
-from vnicaudit.model.subject import Subject
+from vnicaudit.model.rule import Judge, Problem, Rule, Subject
 
 _REASON = "they may be off because of the guest's driver: ask, then measure"
 _TIMER = "txmode=timer"

@@ -56,8 +56,7 @@ from collections.abc import Iterator
 from vnicaudit.model.finding import VIRTIO, Change
 from vnicaudit.model.nic import UNKNOWN
 from vnicaudit.model.openstack import PACKED
-from vnicaudit.model.rule import Judge, Problem, Rule
-from vnicaudit.model.subject import Subject
+from vnicaudit.model.rule import Judge, Problem, Rule, Subject
 
 _REASON = "migration compares the ring layout: change it with a power cycle"
 

@@ -69,8 +69,7 @@ from vnicaudit.knowledge.systems import KVM_DOMAINS
 from vnicaudit.model.domain import DomainConfig
 from vnicaudit.model.finding import VIRTIO
 from vnicaudit.model.fix import OwnerAdvice
-from vnicaudit.model.rule import Judge, Problem, Rule
-from vnicaudit.model.subject import Subject
+from vnicaudit.model.rule import Judge, Problem, Rule, Subject
 
 
 def applies(subject: Subject) -> bool:

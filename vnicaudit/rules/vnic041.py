@@ -64,8 +64,7 @@ from collections.abc import Iterator
 from vnicaudit.knowledge import facts
 from vnicaudit.model.fix import OwnerAdvice
 from vnicaudit.model.host import Version
-from vnicaudit.model.rule import Judge, Problem, Rule
-from vnicaudit.model.subject import Subject
+from vnicaudit.model.rule import Judge, Problem, Rule, Subject
 
 _ENFORCED = Version(11, 2)
 """libvirt NEWS 11.2.0: "Use common check for shared memory use"."""

@@ -53,8 +53,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vnicaudit.model.fix import OwnerAdvice
-from vnicaudit.model.rule import Judge, Problem, Rule
-from vnicaudit.model.subject import Subject
+from vnicaudit.model.rule import Judge, Problem, Rule, Subject
 
 
 def applies(subject: Subject) -> bool:

@@ -65,8 +65,7 @@ from collections.abc import Iterator
 
 from vnicaudit.model.finding import S390, VIRTIO, Change
 from vnicaudit.model.host import Version
-from vnicaudit.model.rule import Judge, Problem, Rule
-from vnicaudit.model.subject import Subject
+from vnicaudit.model.rule import Judge, Problem, Rule, Subject
 
 _PAGE_PER_VQ = Version(7, 9)
 _LAYOUT = (

@@ -59,8 +59,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vnicaudit.model.finding import VIRTIO
-from vnicaudit.model.rule import Judge, Problem, Rule
-from vnicaudit.model.subject import DomainSubject, Subject
+from vnicaudit.model.rule import DomainSubject, Judge, Problem, Rule, Subject
 
 
 def applies(subject: DomainSubject) -> bool:

@@ -57,8 +57,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vnicaudit.model.rule import Judge, Problem, Rule
-from vnicaudit.model.subject import Subject
+from vnicaudit.model.rule import Judge, Problem, Rule, Subject
 
 
 def applies(subject: Subject) -> bool:

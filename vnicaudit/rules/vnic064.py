@@ -80,8 +80,7 @@ from vnicaudit.model.openstack import (
     ServerConfig,
     as_flag,
 )
-from vnicaudit.model.rule import Judge, Problem, Rule
-from vnicaudit.model.subject import DomainSubject, Subject
+from vnicaudit.model.rule import DomainSubject, Judge, Problem, Rule, Subject
 
 _MODEL = "hw_vif_model"
 _GET_THE_MODEL = frozenset({None, *KEPT_MODEL})

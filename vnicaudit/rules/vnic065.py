@@ -64,8 +64,7 @@ from vnicaudit.knowledge.models import shown_model
 from vnicaudit.knowledge.nova_releases import LASTING
 from vnicaudit.model.fix import Advice, OpenStack
 from vnicaudit.model.openstack import VIF_MODELS, NovaVersions, ServerConfig
-from vnicaudit.model.rule import Judge, Problem, Rule
-from vnicaudit.model.subject import DomainSubject, Subject
+from vnicaudit.model.rule import DomainSubject, Judge, Problem, Rule, Subject
 
 _FIX = Advice(
     (

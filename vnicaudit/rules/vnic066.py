@@ -95,8 +95,7 @@ from vnicaudit.model.openstack import (
     ServerConfig,
     as_flag,
 )
-from vnicaudit.model.rule import Judge, Problem, Rule
-from vnicaudit.model.subject import DomainSubject
+from vnicaudit.model.rule import DomainSubject, Judge, Problem, Rule
 
 _FLAG = FLAVOR_WORDS[MULTIQUEUE]
 _NO_QUEUES = frozenset({"hostdev", "vdpa"})

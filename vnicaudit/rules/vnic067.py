@@ -68,8 +68,7 @@ from vnicaudit.model.openstack import (
     ServerConfig,
     as_flag,
 )
-from vnicaudit.model.rule import Judge, Problem, Rule
-from vnicaudit.model.subject import DomainSubject
+from vnicaudit.model.rule import DomainSubject, Judge, Problem, Rule
 
 _SINCE = 29
 """The first Nova that has the switch (Caracal)."""

@@ -61,8 +61,7 @@ from collections.abc import Iterator
 from vnicaudit.knowledge import facts
 from vnicaudit.model.nova import as_number
 from vnicaudit.model.openstack import NodeFacts, ServerConfig
-from vnicaudit.model.rule import Judge, Problem, Rule
-from vnicaudit.model.subject import DomainSubject
+from vnicaudit.model.rule import DomainSubject, Judge, Problem, Rule
 
 _ASKED = "hw:mem_page_size"
 _NARROWED = "hw_mem_page_size"

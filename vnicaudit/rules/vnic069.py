@@ -63,8 +63,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vnicaudit.model.host import Difference
-from vnicaudit.model.rule import Judge, Problem, Rule
-from vnicaudit.model.subject import SiteSubject
+from vnicaudit.model.rule import Judge, Problem, Rule, SiteSubject
 
 
 def applies(subject: SiteSubject) -> bool:

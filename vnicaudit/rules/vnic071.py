@@ -114,8 +114,7 @@ from vnicaudit.knowledge.models import E1000, LEGACY
 from vnicaudit.knowledge.to_virtio import VirtioConversion, to_virtio
 from vnicaudit.model.finding import S390, VIRTIO, Change, Severity
 from vnicaudit.model.kubevirt import MODELS, Manifest, Preference
-from vnicaudit.model.rule import Judge, Problem, Rule
-from vnicaudit.model.subject import Subject
+from vnicaudit.model.rule import Judge, Problem, Rule, Subject
 
 _SHARED = "a YAML anchor shares the value with other places, which would change too"
 _IMAGE = "only the name of the container disk says that the guest is Linux"

@@ -81,6 +81,7 @@ from typing import Annotated
 from vnicaudit.knowledge import facts
 from vnicaudit.model.finding import Change
 from vnicaudit.model.rule import (
+    DomainSubject,
     Judge,
     Judges,
     Problem,
@@ -89,7 +90,6 @@ from vnicaudit.model.rule import (
     adjustable,
     setting,
 )
-from vnicaudit.model.subject import DomainSubject
 
 _REASON = "each interface would have only one queue pair: measure before and after"
 

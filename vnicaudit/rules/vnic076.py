@@ -95,8 +95,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vnicaudit.model.kubevirt import REMOVED_BINDINGS
-from vnicaudit.model.rule import Judge, Problem, Rule
-from vnicaudit.model.subject import Subject
+from vnicaudit.model.rule import Judge, Problem, Rule, Subject
 
 _INSTEAD = {
     "slirp": (

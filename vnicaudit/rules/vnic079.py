@@ -71,8 +71,7 @@ from vnicaudit.model.finding import VIRTIO, Severity
 from vnicaudit.model.fix import Advice, Command, OpenStack, SetProperty
 from vnicaudit.model.nova import as_number
 from vnicaudit.model.openstack import MULTIQUEUE, VIF_MODELS, ServerConfig
-from vnicaudit.model.rule import Judge, Problem, Rule
-from vnicaudit.model.subject import Subject
+from vnicaudit.model.rule import Judge, Problem, Rule, Subject
 
 _STOPPED = "SHUTOFF"
 _WHEN = {

@@ -59,8 +59,7 @@ from vnicaudit.knowledge.models import BOARD
 from vnicaudit.model.domain import DomainState
 from vnicaudit.model.finding import VIRTIO, Owner
 from vnicaudit.model.nic import KNOWN
-from vnicaudit.model.rule import Judge, Problem, Rule
-from vnicaudit.model.subject import DomainSubject, Subject
+from vnicaudit.model.rule import DomainSubject, Judge, Problem, Rule, Subject
 
 
 def applies(subject: DomainSubject) -> bool:

@@ -80,8 +80,7 @@ from vnicaudit.knowledge.nova_releases import may_have_overrides
 from vnicaudit.model.finding import VIRTIO, X86, Severity
 from vnicaudit.model.fix import Advice, SetProperty
 from vnicaudit.model.openstack import ServerConfig
-from vnicaudit.model.rule import Judge, Problem, Rule
-from vnicaudit.model.subject import Subject
+from vnicaudit.model.rule import Judge, Problem, Rule, Subject
 
 _OPTION = "use_virtio_for_bridges"
 _TYPES = ("kvm", "qemu")

@@ -11,8 +11,8 @@ from vnicaudit.audit.accepting import settings_entries
 from vnicaudit.audit.accepting.settings_entries import Usage
 from vnicaudit.audit.accepting.suppression import IN_METADATA, Suppression
 from vnicaudit.audit.accepting.suppressions import MAX_PER_DOMAIN, Suppressor
-from vnicaudit.audit.judging.descriptions import DescriptionAuditor
 from vnicaudit.audit.judging.domains import DomainAuditor
+from vnicaudit.audit.judging.judgement import DescriptionAuditor
 from vnicaudit.audit.settings.settings import load_settings
 from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.model.domain import Domain, DomainState

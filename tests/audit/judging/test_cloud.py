@@ -29,8 +29,7 @@ from vnicaudit.model.finding import Change, Location
 from vnicaudit.model.fix import Advice, Fix, SetOption, SetProperty, StopSetStart
 from vnicaudit.model.host import HostConfig
 from vnicaudit.model.openstack import NovaVersions
-from vnicaudit.model.rule import Judge, Problem
-from vnicaudit.model.subject import Subject
+from vnicaudit.model.rule import Judge, Problem, Subject
 
 worded = every_platform().wordings.worded
 

@@ -21,7 +21,7 @@ from vnicaudit.model.finding import OPENSTACK, DescriptionKind, Finding
 from vnicaudit.model.macs import NicSeen
 from vnicaudit.model.openstack import CloudServer, ServerConfig
 from vnicaudit.model.report import Audited
-from vnicaudit.model.subject import MacSubject
+from vnicaudit.model.rule import MacSubject
 from vnicaudit.platforms.domain_xml.read import read_bytes
 
 MAC = "52:54:00:aa:bb:01"

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vnicaudit.audit.judging.catalogue import rule_ids
-from vnicaudit.audit.judging.descriptions import DescriptionAuditor
+from vnicaudit.audit.judging.judgement import DescriptionAuditor
 from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.errors import TargetError
 from vnicaudit.knowledge.nova_conf.options import knowledge, releases

@@ -8,7 +8,7 @@ import pytest
 
 from tests.rows import rows
 from vnicaudit.audit.judging.catalogue import RuleOptions, catalogue_with, shipped_catalogue
-from vnicaudit.audit.judging.outside import refuse_audited
+from vnicaudit.audit.judging.rule_files import refuse_audited
 from vnicaudit.errors import UsageError
 
 RULE = '''"""A rule of our own.

@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from vnicaudit.audit.judging.descriptions import DescriptionAuditor
+from vnicaudit.audit.judging.judgement import DescriptionAuditor
 from vnicaudit.audit.reading.files import read_file
 from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.model.finding import Change

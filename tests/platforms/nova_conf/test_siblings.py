@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from vnicaudit.audit.judging.descriptions import DescriptionAuditor
+from vnicaudit.audit.judging.judgement import DescriptionAuditor
 from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.model.nova import NovaConfig
 from vnicaudit.model.report import Audited

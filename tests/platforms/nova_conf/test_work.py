@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.remedy.works import work
 from vnicaudit.audit.judging.catalogue import rule_ids
-from vnicaudit.audit.judging.descriptions import DescriptionAuditor
+from vnicaudit.audit.judging.judgement import DescriptionAuditor
 from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.errors import TargetError
 from vnicaudit.knowledge.nova_conf import resolve

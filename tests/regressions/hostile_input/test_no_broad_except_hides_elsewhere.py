@@ -8,7 +8,7 @@ PACKAGE = Path(__file__).parents[3] / "vnicaudit"
 EDGES = {
     "audit/reading/error_boundary.py": 2,  # a host or a cloud; a file
     "audit/judging/judgement.py": 1,  # a rule
-    "audit/judging/outside.py": 2,  # somebody's rule, or package of rules, that does not load
+    "audit/judging/rule_files.py": 1,  # somebody's rule that does not load
     "audit/workers.py": 1,  # a worker: raised again in the process that started it
     "cli/main.py": 1,
     "fleet/notifying.py": 1,  # a channel: the others are notified

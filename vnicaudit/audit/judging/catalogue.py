@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Generic, TypeVar, cast
 import msgspec
 from msgspec.structs import replace
 
-from vnicaudit.audit.judging.outside import outside_rules
 from vnicaudit.audit.judging.rule_files import (
     ListedRule,
     manual_of,
+    outside_rules,
     rule_in,
     shipped_module,
     shipped_rules,
@@ -26,7 +26,7 @@ from vnicaudit.model.names import RuleInfo, RuleSetting
 from vnicaudit.model.rule import AnyJudge, Judge, Rule
 
 if TYPE_CHECKING:
-    from vnicaudit.audit.judging.outside import OutsideRule
+    from vnicaudit.audit.judging.rule_files import OutsideRule
 
 # The rule id that the user probably meant, for messages on unknown ids.
 

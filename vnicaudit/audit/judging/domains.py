@@ -38,8 +38,7 @@ from vnicaudit.model.host import Host, HostConfig
 from vnicaudit.model.names import NO_NAMES, FixNames
 from vnicaudit.model.nic import Effective, Nic
 from vnicaudit.model.report import Audited, NicRow, Placed
-from vnicaudit.model.rule import Problem
-from vnicaudit.model.subject import DomainSubject, HostSubject, Subject
+from vnicaudit.model.rule import DomainSubject, HostSubject, Problem, Subject
 
 # A domain's NIC -> its row of ``vnicaudit.nics/1``.
 

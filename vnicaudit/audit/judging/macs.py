@@ -30,7 +30,7 @@ from vnicaudit.model.finding import DESCRIPTORS, Ref
 from vnicaudit.model.macs import ATTACHMENT, NicSeen
 from vnicaudit.model.nic import Nic, is_multicast
 from vnicaudit.model.report import Audited
-from vnicaudit.model.subject import MacSubject
+from vnicaudit.model.rule import MacSubject
 
 MAX_NICS = 500_000
 """Maximum number of NICs that are compared with each other: NICs with nothing in common take about

@@ -18,7 +18,7 @@ from vnicaudit.model.finding import Ref
 from vnicaudit.model.host import IDENTITY, SITE_OPTIONS, Difference, NodeValue, SiteNode
 from vnicaudit.model.nova import NovaConfig, NovaOption
 from vnicaudit.model.report import Audited
-from vnicaudit.model.subject import SiteSubject
+from vnicaudit.model.rule import SiteSubject
 
 # A configuration -> the part of it that is compared with the other compute nodes of its site.
 

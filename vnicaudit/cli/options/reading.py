@@ -12,7 +12,7 @@ import click
 import msgspec
 
 from vnicaudit.audit.judging.catalogue import Catalogue, catalogue_with
-from vnicaudit.audit.judging.outside import refuse_audited
+from vnicaudit.audit.judging.rule_files import refuse_audited
 from vnicaudit.audit.reading.selection import (
     Changed,
     Exclusion,

@@ -10,11 +10,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from vnicaudit.knowledge.fixes.hypervisors import ARGUMENTS, LIBVIRT, OVIRT, QEMU
 from vnicaudit.knowledge.fixes.kubevirt import KUBEVIRT
-from vnicaudit.knowledge.fixes.libvirt import LIBVIRT
 from vnicaudit.knowledge.fixes.nova import NOVA
-from vnicaudit.knowledge.fixes.ovirt import OVIRT
-from vnicaudit.knowledge.fixes.qemu import ARGUMENTS, QEMU
 from vnicaudit.knowledge.fixes.wording import POWER_CYCLE, Wording, advice_text, fixes_of, text_of
 from vnicaudit.model.finding import Change, Finding, FindingOwner, Owner, name_of, rewritten_by
 from vnicaudit.model.fix import Advice, EditArgument, EditResource, Fix, OwnersFix, SetField

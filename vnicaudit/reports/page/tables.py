@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 import msgspec
 from msgspec import Raw
 
-from vnicaudit.knowledge.fixes.libvirt import by_plan
+from vnicaudit.knowledge.fixes.hypervisors import by_plan
 from vnicaudit.model.finding import (
     SEVERITIES,
     VIRTIO,
