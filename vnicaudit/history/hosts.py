@@ -23,7 +23,6 @@ from vnicaudit.history.tables import (
 from vnicaudit.history.transitions import SHARED, OpenFinding, OpenNic
 from vnicaudit.model.fleet import (
     Coverage,
-    FleetAudit,
     HostReading,
     HostStatus,
     InventoryHost,
@@ -280,24 +279,3 @@ def note_readings(connection: Connection, audit: int, *, all_nics: bool) -> None
         (here.where(or_(r.late == 1, r.status == "failed")), {"tried": audit}),
     ):
         connection.execute(update(host).where(host.c.id.in_(hosts)).values(values))
-
-
-class ReadingCounts(NamedTuple):
-    """Number of hosts by the result of reading them in an audit."""
-
-    ok: int = 0
-    partial: int = 0
-    failed: int = 0
-    unchanged: int = 0
-
-
-def audit_row(
-    number: int, one: FleetAudit, basis_id: int, outcome: ReadingCounts, domains: int, nics: int
-) -> Row:
-    """The row of an audit."""
-    ended = None if one.finished is None else milliseconds(one.finished)
-    coverage = one.coverage
-    return (
-        number, one.id, milliseconds(one.started), ended, basis_id, printable(coverage.limit),
-        coverage.host_share, len(one.hosts), len(one.chosen_hosts), *outcome, domains, nics,
-    )  # fmt: skip

@@ -27,13 +27,6 @@ class _ReadHost(NamedTuple):
     basis: int | None
 
 
-class _OpenFinding(NamedTuple):
-    host: int
-    mark: bytes
-    first_seen: int
-    accepted: int
-
-
 def last_readings(
     connection: Connection, hosts: Collection[str], fingerprints: Collection[str]
 ) -> LastReadings:
@@ -42,20 +35,28 @@ def last_readings(
     read = dict(_hosts(connection, hosts))
     wanted = {fingerprint_bytes(one): one for one in fingerprints}
     counts: Counter[int] = Counter()
-    found: dict[bytes, list[_OpenFinding]] = defaultdict(list)
+    found: dict[bytes, list[OpenMark]] = defaultdict(list)
     for numbers in chunks(sorted(read)):
-        for one in _open(connection, finding.c.host.in_(numbers)):
-            counts[one.host] += not one.accepted
-            if one.mark in wanted:
-                found[one.mark].append(one)
+        for number, mark, one in _open(connection, finding.c.host.in_(numbers), read):
+            counts[number] += not one.is_accepted
+            if mark in wanted:
+                found[mark].append(one)
     for marks in chunks(sorted(wanted.keys() - found.keys())):  # guests that were elsewhere
-        for one in _open(connection, finding.c.fingerprint.in_(marks)):
-            found[one.mark].append(one)
+        for _number, mark, one in _open(connection, finding.c.fingerprint.in_(marks), read):
+            found[mark].append(one)
     rules = _rules(connection, {one.basis for one in read.values() if one.basis is not None})
-    return LastReadings(
-        {one.name: _reading(one, counts[number], rules) for number, one in read.items()},
-        {wanted[mark]: tuple(_mark(one, read) for one in some) for mark, some in found.items()},
-    )
+    hosts = {
+        one.name: LastReading(
+            host=one.name,
+            read_at=time_text(one.read_at),
+            domains=int(one.domains),
+            nics=int(one.nics),
+            findings=counts[number],
+            rules=frozenset() if one.basis is None else rules.get(one.basis, frozenset()),
+        )
+        for number, one in read.items()
+    }
+    return LastReadings(hosts, {wanted[mark]: tuple(some) for mark, some in found.items()})
 
 
 def _hosts(connection: Connection, names: Collection[str]) -> Iterator[tuple[int, _ReadHost]]:
@@ -72,12 +73,16 @@ def _hosts(connection: Connection, names: Collection[str]) -> Iterator[tuple[int
             yield number, _ReadHost(name, at, domains, nics, basis if read == whole else None)
 
 
-def _open(connection: Connection, condition: ColumnElement[bool]) -> Iterator[_OpenFinding]:
+def _open(
+    connection: Connection, condition: ColumnElement[bool], read: Mapping[int, _ReadHost]
+) -> Iterator[tuple[int, bytes, OpenMark]]:
+    """Open findings: number of the host, fingerprint, and where it is open since when."""
     f = finding.c
     query = select(f.host, f.fingerprint, f.first_seen, f.accepted).where(f.closed.is_(None))
     streamed = query.where(condition).execution_options(yield_per=_AT_ONCE)
     for number, mark, seen, accepted in connection.execute(streamed):
-        yield _OpenFinding(number, stored_bytes(mark), seen, accepted)
+        name = read[number].name if number in read else ""
+        yield number, stored_bytes(mark), OpenMark(name, time_text(seen), bool(accepted))
 
 
 def _rules(connection: Connection, bases: Collection[int]) -> Mapping[int, frozenset[str]]:
@@ -87,19 +92,3 @@ def _rules(connection: Connection, bases: Collection[int]) -> Mapping[int, froze
         for number, rule in connection.execute(query):
             found[number].add(rule)
     return {number: frozenset(rules) for number, rules in found.items()}
-
-
-def _reading(one: _ReadHost, findings: int, rules: Mapping[int, frozenset[str]]) -> LastReading:
-    return LastReading(
-        host=one.name,
-        read_at=time_text(one.read_at),
-        domains=int(one.domains),
-        nics=int(one.nics),
-        findings=findings,
-        rules=frozenset() if one.basis is None else rules.get(one.basis, frozenset()),
-    )
-
-
-def _mark(one: _OpenFinding, read: Mapping[int, _ReadHost]) -> OpenMark:
-    name = read[one.host].name if one.host in read else ""
-    return OpenMark(name, time_text(one.first_seen), bool(one.accepted))

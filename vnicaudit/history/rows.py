@@ -12,7 +12,7 @@ except ImportError:  # a Python built without it
     from hashlib import blake2b
 
 from vnicaudit.base.deadlines import moment
-from vnicaudit.model.finding import Change, Finding, FindingOwner, name_of
+from vnicaudit.model.finding import Finding, name_of
 from vnicaudit.model.report import Audited, NicRow
 
 HASH = 16
@@ -148,46 +148,22 @@ def fingerprint_bytes(text: str) -> bytes:
 
 def nics_of(one: Audited) -> list[NicFacts]:
     """The NICs of one domain."""
-    uuid, name = uuid_bytes(one.uuid), printable(one.subject)
-    return [
-        _nic(row, name, uuid)
-        if row.uuid == one.uuid and row.domain == one.subject
-        else _nic(row, printable(row.domain), uuid_bytes(row.uuid))
-        for row in one.rows
-    ]
+    return [_nic(row) for row in one.rows]
 
 
-def _nic(row: NicRow, name: str, uuid: bytes | None) -> NicFacts:
-    vhost = row.vhost.effective
-    model = row.model
+def _nic(row: NicRow) -> NicFacts:
+    vhost, model = row.vhost.effective, row.model
     return NicFacts(
-        name,
-        uuid,
-        row.index,
-        _address(row.mac),
-        _word(row.type),
-        _word(row.origin),
-        _word(row.owner),
-        _word_or_none(row.arch),
-        _word_or_none(row.machine),
-        _number(row.vcpus),
-        _word_or_none(model.declared),
-        _word_or_none(model.effective),
-        None if vhost is None else int(vhost),
-        _number(row.queues.effective),
-        _number(row.rx_queue_size.effective),
-        _number(row.tx_queue_size.effective),
-        int(row.starts),
-    )
+        printable(row.domain), uuid_bytes(row.uuid), row.index, _address(row.mac),
+        printable(row.type), printable(row.origin), printable(row.owner), _text(row.arch),
+        _text(row.machine), _number(row.vcpus), _text(model.declared), _text(model.effective),
+        None if vhost is None else int(vhost), _number(row.queues.effective),
+        _number(row.rx_queue_size.effective), _number(row.tx_queue_size.effective), int(row.starts),
+    )  # fmt: skip
 
 
-def _printable_or_none(text: str | None) -> str | None:
+def _text(text: str | None) -> str | None:
     return None if text is None else printable(text)
-
-
-_word = lru_cache(maxsize=4096)(printable)
-_word_or_none = lru_cache(maxsize=4096)(_printable_or_none)
-"""Cached, because many NICs share the same texts."""
 
 
 def _address(mac: str | None) -> str | None:
@@ -195,7 +171,6 @@ def _address(mac: str | None) -> str | None:
     return None if mac is None else printable(mac)[:_ADDRESS_MAX]
 
 
-@lru_cache(maxsize=4096)
 def _number(value: int | None) -> int | None:
     """A number from a definition, limited to the range of the column."""
     return value if value is None else max(-_NUMBER_MAX, min(value, _NUMBER_MAX))
@@ -207,56 +182,26 @@ BASELINED = 2
 
 def findings_of(one: Audited) -> list[FindingFacts]:
     """The findings on one domain, host or file, including accepted ones."""
-    whose = (one.scope, printable(one.subject), uuid_bytes(one.uuid), one.file)
-    rows = [_finding(each, 0, None, whose) for each in one.findings]
-    if one.suppressed:
-        rows += [_finding(each.finding, SUPPRESSED, each.reason, whose) for each in one.suppressed]
-    if one.baselined:
-        rows += [_finding(each, BASELINED, None, whose) for each in one.baselined]
-    return rows
+    each: list[tuple[Finding, int, str | None]]
+    each = [(finding, 0, None) for finding in one.findings]
+    each += [(other.finding, SUPPRESSED, printable(other.reason)) for other in one.suppressed]
+    each += [(finding, BASELINED, None) for finding in one.baselined]
+    return [_finding(one, *finding) for finding in each]
 
 
-def _finding(
-    one: Finding,
-    accepted: int,
-    reason: str | None,
-    whose: tuple[str, str, bytes | None, str | None],
-) -> FindingFacts:
-    scope, subject, uuid, file = whose
+def _finding(subject: Audited, one: Finding, accepted: int, reason: str | None) -> FindingFacts:
     about = one.about
     mac, index = (about.mac, about.index) if about.kind == "nic" else (None, None)
     return FindingFacts(
-        fingerprint_bytes(one.fingerprint),
-        _problem(one),
-        accepted,
-        None if reason is None else printable(reason),
-        scope,
-        subject,
-        uuid,
-        _address(mac),
-        index,
-        None if file is None else printable(file),
-    )
+        fingerprint_bytes(one.fingerprint), _problem(one), accepted, reason, subject.scope,
+        printable(subject.subject), uuid_bytes(subject.uuid), _address(mac), index,
+        _text(subject.file),
+    )  # fmt: skip
 
 
 def _problem(one: Finding) -> ProblemRow:
-    return _told(
-        one.rule, one.name, one.severity, one.confidence, one.owner, one.message, one.change
-    )
-
-
-@lru_cache(maxsize=4096)
-def _told(
-    rule: str,
-    name: str,
-    severity: str,
-    confidence: str,
-    owner: FindingOwner,
-    message: str,
-    change: Change | None,
-) -> ProblemRow:
-    """Cached, so that the many findings with the same problem share one record."""
-    told = (rule, name, severity, confidence, name_of(owner), message)
+    told = (one.rule, one.name, one.severity, one.confidence, name_of(one.owner), one.message)
+    change = one.change
     if change is None:
         return ProblemRow(*told, None, None, None, None)
     return ProblemRow(*told, change.field, change.old, change.new, int(change.safe))

@@ -14,15 +14,13 @@ from vnicaudit.history.changes import ChangeWriter, write_tally
 from vnicaudit.history.database import insert_rows
 from vnicaudit.history.hosts import (
     HostWork,
-    ReadingCounts,
-    audit_row,
     basis_number,
     host_work,
     hosts_sharing,
     note_readings,
     write_inventory,
 )
-from vnicaudit.history.rows import milliseconds, time_text
+from vnicaudit.history.rows import milliseconds, printable, time_text
 from vnicaudit.history.tables import audit as audits
 from vnicaudit.history.tables import host, inventory, nic, reading
 from vnicaudit.model.fleet import FleetAudit, KeptReading
@@ -88,12 +86,17 @@ class _AuditWriter:
         all_nics = self._audit.coverage.nic_share == 1.0
         note_readings(self._connection, self._number, all_nics=all_nics)
         flows = write_tally(self._connection, self._number, self._basis)
-        outcome = ReadingCounts(**self._outcome)
-        domains, nics = _known_now(self._connection)
-        row = audit_row(self._number, self._audit, self._basis, outcome, domains, nics)
+        one, coverage = self._audit, self._audit.coverage
+        outcome = {name: self._outcome[name] for name in ("ok", "partial", "failed", "unchanged")}
+        row = (
+            self._number, one.id, milliseconds(one.started),
+            None if one.finished is None else milliseconds(one.finished), self._basis,
+            printable(coverage.limit), coverage.host_share, len(one.hosts), len(one.chosen_hosts),
+            *outcome.values(), *_known_now(self._connection),
+        )  # fmt: skip
         insert_rows(self._connection, audits, [row])
         return StoredAudit(
-            id=self._audit.id, number=self._number, is_new=True, **outcome._asdict(),
+            id=one.id, number=self._number, is_new=True, **outcome,
             late=len(self._late), newest_reading=self._newest_reading(),
             dropped=_dropped(self._connection, self._number), hosts_before=self._hosts_before,
             **flows,

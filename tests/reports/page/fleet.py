@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from vnicaudit.model.finding import Change, Finding, Location, Owner, Ref, Severity
 from vnicaudit.model.fleet import Coverage
+from vnicaudit.model.names import RuleInfo
 from vnicaudit.model.nic import NONE, Resolved
 from vnicaudit.model.report import NicRow, Tool
 from vnicaudit.reports.page.from_audit import (
@@ -15,7 +16,6 @@ from vnicaudit.reports.page.from_audit import (
     PageEnd,
     PageHost,
     PageNote,
-    PageRule,
     PageSubject,
 )
 
@@ -37,7 +37,9 @@ KINDS: tuple[tuple[str, str, Severity, str, str, str], ...] = (
 MODELS = ("rtl8139", "e1000", "virtio", "virtio", "virtio", "virtio", "virtio")
 WHY = ("as declared", "QEMU's command line has it")
 """Of the model: of the first NIC, of the second."""
-RULES = tuple(PageRule(kind[0], kind[1], kind[1].replace("-", " ")) for kind in KINDS)
+RULES = tuple(
+    RuleInfo(kind[0], kind[1], kind[2], "nic", kind[1].replace("-", " "), "") for kind in KINDS
+)
 
 
 def fleet(hosts: int, seed: int = 1) -> PageData:

@@ -104,21 +104,13 @@ class PageNote(msgspec.Struct, frozen=True):
     message: str
 
 
-class PageRule(msgspec.Struct, frozen=True):
-    """A rule's name and summary."""
-
-    id: str
-    name: str
-    summary: str
-
-
 class PageEnd(msgspec.Struct, frozen=True, kw_only=True):
     """Facts known when everything has been read."""
 
     finished: str
     hosts: tuple[PageHost, ...] = ()
     notes: tuple[PageNote, ...] = ()
-    rules: tuple[PageRule, ...] = ()
+    rules: tuple[RuleInfo, ...] = ()
     changes: PageChanges | None = None
     """Differences from the previous audit; None: there is none."""
     trend: tuple[AuditSummary, ...] = ()
@@ -169,7 +161,7 @@ class AuditNotes:
             finished=end.finished,
             hosts=tuple(map(_host, end.targets)),
             notes=tuple(self._notes(end)),
-            rules=tuple(PageRule(one.id, one.name, one.summary) for one in rules if one.id in met),
+            rules=tuple(one for one in rules if one.id in met),
             rules_asked=() if end.coverage is None else end.coverage.rules,
             accepted=accepted_sentence(end),
         )
