@@ -41,7 +41,7 @@ from vnicaudit.model.domain import Domain
 from vnicaudit.model.host import HostConfig
 from vnicaudit.model.report import ReadError
 from vnicaudit.platforms.openstack.connect import CloudLogin, connect
-from vnicaudit.platforms.openstack.read import read
+from vnicaudit.platforms.openstack.read import opened
 
 if TYPE_CHECKING:
     from tests.platforms.openstack.cloud import Intercept
@@ -90,14 +90,16 @@ def _whole(cloud: CloudLogin, service: str, path: str, key: str, microversion: s
 
 def read_all(cloud: CloudLogin) -> int:
     """Read everything that vnicaudit reads."""
-    return sum(isinstance(item, Domain) for item in read(cloud.name, deadline=_DEADLINE).items)
+    return sum(
+        isinstance(item, Domain) for item in opened(connect(cloud.name, deadline=_DEADLINE)).items
+    )
 
 
 def audit_all(cloud: CloudLogin) -> int:
     """Read everything, and run every rule on it."""
     engine, host, done, found = DomainAuditor(rule_ids(), every_platform()), HostConfig(), 0, 0
     descriptions = DescriptionAuditor(rule_ids(), every_platform().wordings)
-    for item in read(cloud.name, deadline=_DEADLINE).items:
+    for item in opened(connect(cloud.name, deadline=_DEADLINE)).items:
         if isinstance(item, Domain):
             if item.unjudged:
                 raise SystemExit(f"{item.name} is not judged: it needs {item.unjudged}")
@@ -163,7 +165,7 @@ def _most_memory() -> float:
 
 def calls(name: str) -> None:
     """Print the number of requests of a reading."""
-    reading = read(name, deadline=_DEADLINE)
+    reading = opened(connect(name, deadline=_DEADLINE))
     servers = sum(isinstance(item, Domain) for item in reading.items)
     print(f"  {servers} servers, requests: {reading.calls}")
 

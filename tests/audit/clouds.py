@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
 from typing import Any
 
 from msgspec.structs import replace
@@ -34,7 +33,6 @@ from vnicaudit.model.openstack import (
     ServerConfig,
 )
 from vnicaudit.model.report import Audited, ReadError
-from vnicaudit.platforms.openstack.cloud_reading import LazyCloudReading
 
 TARGET = "openstack:prod"
 UUID = "6e1f1c2e-6a0f-4d53-a1f2-0d8f3f0a4a{:02x}"
@@ -127,7 +125,7 @@ class FakeCloud:
     what each libvirt host has."""
 
     def __init__(self) -> None:
-        fields = {"cloud": partial(LazyCloudReading, opened=self._opened), "check": lambda: None}
+        fields = {"cloud": self._opened, "check": lambda: None}
         local = {"read": self._read_host, "check": lambda: None}
         self.platforms = platforms_with({OPENSTACK: fields, LIBVIRT: local})
         self.wiring = Wiring(platforms=lambda: self.platforms)
@@ -143,8 +141,9 @@ class FakeCloud:
         self.asked: list[tuple[str, float]] = []
         return self
 
-    def _opened(self, cloud: str, live: LiveOptions) -> FakeReading:
+    def _opened(self, target: str, live: LiveOptions) -> FakeReading:
         """As the reader does; ``failure`` comes after the items."""
+        cloud = target.removeprefix("openstack:")
         self.asked.append((cloud, live.deadline))
         return FakeReading(self, self.clouds[cloud])
 

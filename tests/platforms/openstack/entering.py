@@ -8,7 +8,7 @@ from tests.cli.wired import platforms_with
 from vnicaudit.cli import main
 from vnicaudit.cli.wiring import Wiring
 from vnicaudit.model.finding import OPENSTACK
-from vnicaudit.model.fleet import DEADLINE, LiveOptions
+from vnicaudit.model.fleet import DEADLINE
 from vnicaudit.platforms.openstack import connect as login
 from vnicaudit.platforms.openstack import read as reading
 from vnicaudit.platforms.openstack.cloud_reading import LazyCloudReading, regions
@@ -21,22 +21,16 @@ def read(
     cloud: str, *, deadline: float = DEADLINE, total: float | None = None,
     login: ReadLogin = connect,
 ) -> reading.CloudItems:  # fmt: skip
-    """As :func:`vnicaudit.platforms.openstack.read.read`."""
-    return reading.read(cloud, deadline=deadline, total=total, login=login)
+    """Log in to a cloud, and read all of it."""
+    return reading.opened(login(cloud, deadline=deadline, total=total))
 
 
 def wiring(login: ReadLogin = connect) -> Wiring:
     """Of the program, but that clouds are entered so."""
 
-    def opened(cloud: str, live: LiveOptions) -> reading.CloudItems:
-        return read(cloud, deadline=live.deadline, total=live.cloud, login=login)
-
-    def listed(cloud: str, live: LiveOptions) -> tuple[str, ...]:
-        return reading.regions_of(cloud, deadline=live.deadline, total=live.cloud, login=login)
-
     fields = {
-        "cloud": partial(LazyCloudReading, opened=opened, listed=listed),
-        "expanded": partial(regions, listed=listed),
+        "cloud": partial(LazyCloudReading, login=login),
+        "expanded": partial(regions, login=login),
     }
     there = platforms_with({OPENSTACK: fields})
     return Wiring(platforms=lambda: there)

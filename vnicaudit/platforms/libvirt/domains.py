@@ -314,12 +314,12 @@ def domain_from(fetched: Fetched, around: Surroundings) -> Domain | ReadError:
     calling libvirt."""
     try:
         later = None if fetched.persistent is None else definition_root(fetched.persistent)
-        return _judged(fetched.state, definition_root(fetched.definition), later, around)
+        return _with_its_host(fetched.state, definition_root(fetched.definition), later, around)
     except TargetError as error:
         return _not_read(error)
 
 
-def _judged(
+def _with_its_host(
     state: DomainState, root: etree._Element, later: etree._Element | None, around: Surroundings
 ) -> Domain:
     form: DefinitionForm = "live" if state.active else "dump"
@@ -346,7 +346,7 @@ def definition_from(fetched: Fetched, around: Surroundings) -> JudgedDefinition 
     try:
         root = definition_root(fetched.definition)
         beside = None if fetched.persistent is None else definition_root(fetched.persistent)
-        running = _judged(fetched.state, root, beside, around)
+        running = _with_its_host(fetched.state, root, beside, around)
         if fetched.persistent is not None and beside is not None:
             text, written = fetched.persistent, beside
         elif not fetched.state.active:

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from vnicaudit.model.fleet import LiveOptions
     from vnicaudit.model.runs import ComputeNode
 
+__all__ = ["LazyCloudReading", "check", "cloud_nodes", "cloud_of", "regions"]
+
 
 def cloud_of(name: str) -> str | None:
     """The name of a cloud, from OS_CLOUD if the target has none; None if the target is not a cloud.
@@ -48,16 +50,6 @@ def cloud_of(name: str) -> str | None:
         f"{name}: the cloud is missing; write openstack:NAME with a name from clouds.yaml (or set "
         "OS_CLOUD), or openstack:envvars to use the OS_* variables"
     )
-
-
-def read_cloud(name: str, live: LiveOptions) -> LazyCloudReading:
-    """Everything in a cloud."""
-    return LazyCloudReading(name, live)
-
-
-def cloud_regions(name: str, live: LiveOptions) -> list[str]:
-    """The targets for a name, see :func:`vnicaudit.platforms.openstack.cloud_reading.regions`."""
-    return regions(name, live)
 
 
 def cloud_nodes(name: str, live: LiveOptions) -> list[ComputeNode]:

@@ -23,11 +23,11 @@ from vnicaudit.errors import TargetError
 from vnicaudit.knowledge.nova_releases import IMAGE_PROPERTY
 from vnicaudit.knowledge.readiness import shipped
 from vnicaudit.model.domain import Server
-from vnicaudit.model.fleet import DEADLINE, CloudItem
+from vnicaudit.model.fleet import CloudItem
 from vnicaudit.model.openstack import Flavor, Image, NovaVersions
 from vnicaudit.model.report import ReadError
 from vnicaudit.platforms.openstack.client import Client
-from vnicaudit.platforms.openstack.connect import CloudLogin, ReadLogin, connect
+from vnicaudit.platforms.openstack.connect import CloudLogin
 from vnicaudit.platforms.openstack.images import CloudSurroundings, Images, read_images, server_of
 from vnicaudit.platforms.openstack.listing import (
     ListPage,
@@ -275,29 +275,13 @@ class CloudItems:
         )
 
 
-def regions_of(
-    cloud: str, *, deadline: float = DEADLINE, total: float | None = None,
-    login: ReadLogin = connect,
-) -> tuple[str, ...]:  # fmt: skip
-    """The regions of a cloud that have a Nova, by its catalogue, sorted. Raises the errors of
-    :func:`read`."""
-    return login(cloud, deadline=deadline, total=total).regions
-
-
-def read(
-    cloud: str, *, deadline: float = DEADLINE, total: float | None = None,
-    login: ReadLogin = connect,
-) -> CloudItems:  # fmt: skip
-    """Log in to a cloud for reading; ``deadline`` is in seconds, for each request.
-
-    Raises TargetError if there is no such cloud, if it refuses the login, or has no Nova;
-    MissingExtraError without openstacksdk.
-    """
-    client = Client(login(cloud, deadline=deadline, total=total))
+def opened(cloud: CloudLogin) -> CloudItems:
+    """Everything in a cloud. Raises TargetError if it has no Nova."""
+    client = Client(cloud)
     try:
         client.endpoint("compute")
     except TargetError as error:
-        scope = scope_of(client.cloud)
+        scope = scope_of(cloud)
         raise TargetError(
             f"{error.message}; {scope}" if scope else error.message, file=error.file
         ) from None
