@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ from vnicaudit.bench.engines._rr.command import pattern_of, report_of
 from vnicaudit.bench.facts.cpu import clock, throttled_seconds, ticks
 from vnicaudit.bench.facts.guest_process import process
 from vnicaudit.bench.facts.sections import Section, split
-from vnicaudit.bench.facts.setup import sizes
+from vnicaudit.bench.facts.setup import ethtool_values
 from vnicaudit.bench.guards.path_mtu import path_mtu
 from vnicaudit.bench.guards.ping import ping_summary
 from vnicaudit.bench.profiles.load import FOLDER
@@ -89,7 +90,7 @@ PARSERS: dict[str, tuple[Callable[[str], object], str]] = {
     "ticks": (ticks, "cpu  1 2 3 4 5 6 7 8 9 10\n"),
     "throttled": (throttled_seconds, "usage_usec 1\nthrottled_usec 7\n"),
     "process": (process, _STAT),
-    "ethtool": (sizes, _data(FACTS, "ethtool/5.9/e1000.g.txt")),
+    "ethtool": (partial(ethtool_values, "g"), _data(FACTS, "ethtool/5.9/e1000.g.txt")),
     "supervisor": (
         lambda text: status_in(text.encode()),
         "\nvnicaudit-supervisor ended 0 1 2\nabc",

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
+from functools import partial
 
 from vnicaudit.bench.contract import Endpoint, readable
 from vnicaudit.bench.facts.guest_process import GuestProcess, read_qemu, workers_are
@@ -29,60 +29,15 @@ from vnicaudit.bench.facts.sections import Section, ask
 from vnicaudit.errors import EndpointError, MeasureError
 from vnicaudit.model.measurement import Setup
 
-_ADAPTIVE = re.compile(r"^Adaptive RX: (\S+)  TX: (\S+)[ \t]*\n", re.MULTILINE)
-_NOW = "Current hardware settings"
-_NOT = ("n/a", "")
-
-
-class Sized(NamedTuple):
-    """A number that can be set; ``most``: the highest that the NIC accepts."""
-
-    now: str
-    most: str | None
-
-    def __str__(self) -> str:
-        return self.now if self.most is None else f"{self.now} of {self.most}"
-
-
-def driver(text: str) -> dict[str, str]:
-    """``ethtool -i``: driver, version, firmware-version, bus-info, as far as they are set."""
-    return _pairs(text)
-
-
-def features(text: str) -> dict[str, str]:
-    """``ethtool -k``: name -> ``on``, ``off``, followed by ``[fixed]`` or ``[requested on]`` if
-    that applies."""
-    return {
-        name: value for name, value in _pairs(text).items() if value.split()[0] in ("on", "off")
-    }
-
-
-def sizes(text: str) -> dict[str, Sized]:
-    """``ethtool -l`` (channels) and ``-g`` (rings): ``RX``, ``TX``, ``Combined``… -> numbers."""
-    highest, _heading, now = text.partition(f"{_NOW}:\n")
-    most = _pairs(highest)
-    return {
-        name: Sized(value, most.get(name))
-        for name, value in _pairs(now).items()
-        if value.isdecimal()
-    }
-
-
-def coalescing(text: str) -> dict[str, str]:
-    """``ethtool -c``: ``rx-usecs`` -> number, ``adaptive-rx`` -> ``on`` or ``off``."""
-    found = {name: value for name, value in _pairs(text).items() if value.isdecimal()}
-    adaptive = _ADAPTIVE.search(text)
-    if adaptive is not None:
-        both = zip(("adaptive-rx", "adaptive-tx"), adaptive.groups(), strict=True)
-        found |= {name: value for name, value in both if value not in _NOT}
-    return found
+_ADAPTIVE = re.compile(r"^Adaptive RX: (\S+)  TX: (\S+)[ \t]*$", re.MULTILINE)
+_NOW = "Current hardware settings:\n"
 
 
 def _pairs(text: str) -> dict[str, str]:
     """``name: value`` lines with a value."""
     halves = (line.partition(":") for line in text.split("\n")[:-1])
     pairs = ((name.strip(), value.strip()) for name, _colon, value in halves)
-    return {name: value for name, value in pairs if name and value not in _NOT}
+    return {name: value for name, value in pairs if name and value not in ("n/a", "")}
 
 
 _FEATURES = (
@@ -99,6 +54,13 @@ _FEATURES = (
 )
 _COALESCING = ("adaptive-rx", "adaptive-tx", "rx-usecs", "rx-frames", "tx-usecs", "tx-frames")
 _SIZES = ("RX", "TX", "Combined")
+_ETHTOOL: dict[str, tuple[str, tuple[str, ...]]] = {
+    "k": ("nic.offload.", _FEATURES),
+    "l": ("nic.channels.", _SIZES),
+    "g": ("nic.rings.", _SIZES),
+    "c": ("nic.coalescing.", _COALESCING),
+}
+"""Option of ethtool -> beginning of the facts' names, and those of its values that are facts."""
 _MODEL = re.compile(r"^(?:model name|cpu)[ \t]*:[ \t]*(\S[^\n]*)\n", re.MULTILINE)
 _Z = re.compile(r"^vendor_id[ \t]*: IBM/S390$", re.MULTILINE)
 _Z_MACHINE = re.compile(r"machine = (\w+)\n")
@@ -151,28 +113,20 @@ def _version(name: str, before: str) -> Callable[[str], Values]:
 
 
 def _driver(text: str) -> Values:
-    found = driver(text)
+    found = _pairs(text)
     names = {"driver": "nic.driver", "version": "nic.driver_version"}
     names["firmware-version"] = "nic.firmware"
     return {ours: found[theirs] for theirs, ours in names.items() if theirs in found}
 
 
-def _features(text: str) -> Values:
-    found = features(text)
-    return {f"nic.offload.{name}": found[name] for name in _FEATURES if name in found}
-
-
-def _sizes(kind: str) -> Callable[[str], Values]:
-    def sizes_of(text: str) -> Values:
-        found = sizes(text)
-        return {f"nic.{kind}.{name.lower()}": str(found[name]) for name in _SIZES if name in found}
-
-    return sizes_of
-
-
-def _coalescing(text: str) -> Values:
-    found = coalescing(text)
-    return {f"nic.coalescing.{name}": found[name] for name in _COALESCING if name in found}
+def ethtool_values(option: str, text: str) -> Values:
+    """The facts in the output of ``ethtool -k``, ``-l``, ``-g`` or ``-c``: for channels and rings
+    the present ones, which follow the highest possible."""
+    begin, names = _ETHTOOL[option]
+    if names is _SIZES:
+        text = text.partition(_NOW)[2]
+    found = _pairs(_ADAPTIVE.sub(r"adaptive-rx: \1\nadaptive-tx: \2", text))
+    return {f"{begin}{name.lower()}": found[name] for name in names if name in found}
 
 
 _READERS: dict[str, Callable[[str], Values]] = {
@@ -184,18 +138,12 @@ _READERS: dict[str, Callable[[str], Values]] = {
     "libvirt": lambda text: {"libvirt": text.strip().rpartition(" ")[2]},
     "nic.driver.of": lambda text: {"nic.driver": text.strip().rpartition("/")[2]},
     "ethtool i": _driver,
-    "ethtool k": _features,
-    "ethtool l": _sizes("channels"),
-    "ethtool g": _sizes("rings"),
-    "ethtool c": _coalescing,
+    **{f"ethtool {option}": partial(ethtool_values, option) for option in _ETHTOOL},
 }
 _TITLES = {
     "nic.driver.of": "nic.driver",
     "ethtool i": "nic.driver",
-    "ethtool k": "nic.offload",
-    "ethtool l": "nic.channels",
-    "ethtool g": "nic.rings",
-    "ethtool c": "nic.coalescing",
+    **{f"ethtool {option}": begin.rstrip(".") for option, (begin, _) in _ETHTOOL.items()},
 }
 
 
