@@ -1,21 +1,16 @@
-"""Endpoints by URL. A file in ``transports/`` is a transport, and its name the scheme; transports
-into containers are in a table (``reach/hosts.py``)."""
+"""Endpoints by URL: the scheme is the name of a transport."""
 
 from __future__ import annotations
 
 from ipaddress import ip_address
-from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, unquote, urlsplit
 
-import vnicaudit.bench.endpoints.transports
-from vnicaudit.base.registry import Registry
 from vnicaudit.bench.endpoints.addresses import is_host_name
+from vnicaudit.bench.endpoints.reach.agent import AGENT
 from vnicaudit.bench.endpoints.reach.hosts import CONTAINERS
-from vnicaudit.bench.endpoints.reach.transport import (
-    EndpointUrl,
-    TransportConnections,
-    TransportModule,
-)
+from vnicaudit.bench.endpoints.reach.process import LOCAL, NETNS
+from vnicaudit.bench.endpoints.reach.ssh import SSH
+from vnicaudit.bench.endpoints.reach.transport import EndpointUrl, Scheme
 from vnicaudit.bench.endpoints.session import LEASE_SECONDS, EndpointSession, open_session
 from vnicaudit.errors import UsageError
 from vnicaudit.remedy.hypervisor import ConnectHypervisor
@@ -24,13 +19,8 @@ ADDRESS = "address"
 """The option that every URL accepts: the address by which the other end reaches this one."""
 _NAMELESS = "local"
 
-if TYPE_CHECKING:
-    from vnicaudit.bench.endpoints.transports import agent, local, netns, ssh
-
-    _CHECKED: tuple[TransportModule, ...] = (agent, local, netns, ssh)
-
-_TRANSPORTS: Registry[TransportModule] = Registry(
-    "transport", vnicaudit.bench.endpoints.transports, TransportModule
+SCHEMES: dict[str, Scheme] = dict(
+    sorted({"agent": AGENT, "local": LOCAL, "netns": NETNS, "ssh": SSH, **CONTAINERS}.items())
 )
 
 
@@ -44,7 +34,7 @@ def open_endpoint(
     package for it is missing, EndpointError if it cannot be reached.
     """
     where = parse(url)
-    transport = load(where.scheme).connect(where, TransportConnections(connect))
+    transport = SCHEMES[where.scheme].connect(where, connect)
     return open_session(where.url, transport, lease=lease)
 
 
@@ -69,36 +59,22 @@ def address_option(url: str) -> str | None:
 def parse(url: str) -> EndpointUrl:
     """The parts of a URL. Raises UsageError for an invalid one."""
     scheme = url.partition("?")[0].partition("://")[0]
-    if scheme not in schemes() or ("://" not in url and scheme != _NAMELESS):
-        raise UsageError(f"invalid endpoint {url!r}; supported forms: {', '.join(forms())}")
-    parts, module = _split(url), load(scheme)
+    if scheme not in SCHEMES or ("://" not in url and scheme != _NAMELESS):
+        forms = ", ".join(each.form for each in SCHEMES.values())
+        raise UsageError(f"invalid endpoint {url!r}; supported forms: {forms}")
+    parts, known_scheme = _split(url), SCHEMES[scheme]
     if parts.password is not None:  # without repeating the text, which may hold a password
         raise UsageError(
             f"{scheme}:// does not accept a password, which others could read: use keys"
         )
     if parts.path not in ("", "/", _NAMELESS) or parts.fragment:
-        raise UsageError(f"{url}: only options may follow the name; expected {module.FORM}")
+        raise UsageError(f"{url}: only options may follow the name; expected {known_scheme.form}")
     options = _options(parts.query, url)
     options.pop(ADDRESS, None)
-    for option in options.keys() - set(module.OPTIONS):
-        known = ", ".join(sorted((ADDRESS, *module.OPTIONS)))
+    for option in options.keys() - set(known_scheme.options):
+        known = ", ".join(sorted((ADDRESS, *known_scheme.options)))
         raise UsageError(f"{url}: {scheme}:// has no option {option!r}; use {known}")
     return EndpointUrl(url, scheme, unquote(parts.netloc), options)
-
-
-def schemes() -> tuple[str, ...]:
-    """The names of all transports, sorted. Reads the folder, imports nothing."""
-    return tuple(sorted((*CONTAINERS, *_TRANSPORTS.names())))
-
-
-def forms() -> tuple[str, ...]:
-    """The forms of URLs, one for each transport."""
-    return tuple(load(scheme).FORM for scheme in schemes())
-
-
-def load(scheme: str) -> TransportModule:
-    """The transport of that scheme, one of :func:`schemes`."""
-    return CONTAINERS.get(scheme) or _TRANSPORTS.load(scheme)
 
 
 def _split(url: str) -> SplitResult:

@@ -10,18 +10,18 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from vnicaudit.bench.endpoints.reach.process import run_here
 from vnicaudit.bench.endpoints.reach.transport import (
     EndpointUrl,
+    Scheme,
     Transport,
-    TransportConnections,
-    TransportModule,
     TransportOutput,
 )
 from vnicaudit.errors import MissingExtraError, UsageError
+from vnicaudit.remedy.hypervisor import ConnectHypervisor
 
 if TYPE_CHECKING:
     from testinfra.backend.base import BaseBackend, CommandResult
@@ -71,29 +71,23 @@ class TestinfraHost:
         return backend
 
 
-class Containers:
-    """A transport into containers: ``docker exec`` and the like. ``form`` and ``options`` as in
-    TransportModule; ``pattern`` is that of a container's name."""
+def _into(form: str, pattern: str, *options: str) -> Scheme:
+    """A transport into containers: ``docker exec`` and the like. ``pattern``: of their names."""
 
-    def __init__(self, form: str, pattern: str, *options: str) -> None:
-        self.FORM = form
-        self.OPTIONS = (*options, "sudo", "sudo_user")
-        self._pattern = pattern
+    def connect(where: EndpointUrl, _hypervisor: ConnectHypervisor) -> Transport:
+        return TestinfraHost(where, form, pattern)
 
-    def connect(self, where: EndpointUrl, _reach: TransportConnections) -> Transport:
-        """A transport that runs programs in that container."""
-        return TestinfraHost(where, self.FORM, self._pattern)
+    return Scheme(form, (*options, "sudo", "sudo_user"), connect)
 
 
-CONTAINERS: Mapping[str, TransportModule] = {
-    "docker": Containers("docker://[USER@]CONTAINER", _CONTAINER),
-    "kubectl": Containers(
+CONTAINERS = {
+    "docker": _into("docker://[USER@]CONTAINER", _CONTAINER),
+    "kubectl": _into(
         "kubectl://POD[?container=C&namespace=N&context=X]",
         _POD, "container", "namespace", "context", "kubeconfig",
     ),
-    "podman": Containers("podman://[USER@]CONTAINER", _CONTAINER),
+    "podman": _into("podman://[USER@]CONTAINER", _CONTAINER),
 }  # fmt: skip
-"""Scheme -> transport."""
 
 
 def _needed(where: EndpointUrl) -> None:

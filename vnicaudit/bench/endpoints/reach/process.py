@@ -4,6 +4,7 @@ the transport that puts such a program, word for word, before a command."""
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import tempfile
@@ -14,8 +15,14 @@ from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import IO
 
-from vnicaudit.bench.endpoints.reach.transport import EndpointUrl, TransportOutput
-from vnicaudit.errors import EndpointError
+from vnicaudit.bench.endpoints.reach.transport import (
+    EndpointUrl,
+    Scheme,
+    Transport,
+    TransportOutput,
+)
+from vnicaudit.errors import EndpointError, UsageError
+from vnicaudit.remedy.hypervisor import ConnectHypervisor
 
 _Handler = Callable[[int, FrameType | None], object]
 
@@ -184,6 +191,27 @@ class Prefixed:
         """Do nothing: there is no connection to close."""
 
 
-def sudo(where: EndpointUrl) -> tuple[str, ...]:
+_NAMESPACE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:@-]{0,254}")
+
+
+def _local(where: EndpointUrl, _hypervisor: ConnectHypervisor) -> Transport:
+    if where.name:
+        raise UsageError(f"{where.url}: expected {LOCAL.form}, without a name")
+    return Prefixed(_sudo(where))
+
+
+def _netns(where: EndpointUrl, _hypervisor: ConnectHypervisor) -> Transport:
+    if _NAMESPACE.fullmatch(where.name) is None:
+        raise UsageError(f"{where.url}: not the name of a network namespace; expected {NETNS.form}")
+    return Prefixed((*_sudo(where), "ip", "netns", "exec", where.name))
+
+
+def _sudo(where: EndpointUrl) -> tuple[str, ...]:
     """The words for ``sudo=true``; it does not ask for a password."""
     return ("sudo", "-n", "--") if where.flag("sudo") else ()
+
+
+LOCAL = Scheme("local", ("sudo",), _local)
+"""This machine."""
+NETNS = Scheme("netns://NAME", ("sudo",), _netns)
+"""A network namespace of this machine, by its name in ``ip netns``."""

@@ -1,13 +1,12 @@
 """A transport: carries a command to the place where it runs, and the output back.
 
-A file in ``transports/`` is a transport, and its name the scheme of its URLs. Transports into
-containers are in a table (``hosts.py``). Commands are short: the supervisor (``session.py``) starts
-long-running ones, and is polled for them.
+Commands are short: the supervisor (``session.py``) starts long-running ones, and is polled for
+them. The schemes of URLs are in a table (``opening.py``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, Protocol, runtime_checkable
 
 from vnicaudit.errors import UsageError
@@ -61,23 +60,12 @@ class EndpointUrl(NamedTuple):
         return value == "true"
 
 
-class TransportConnections(NamedTuple):
-    """The connections that a transport may use. ``hypervisor``: connects to a host of guests."""
+class Scheme(NamedTuple):
+    """A transport by the scheme of its URLs. ``form``: of its URLs, for messages; ``options``:
+    names that may follow the question mark. ``connect`` raises UsageError if the URL is invalid,
+    EndpointError if the place cannot be reached; the second argument connects to a host of
+    guests."""
 
-    hypervisor: ConnectHypervisor
-
-
-class TransportModule(Protocol):
-    """The members of a file in ``transports/``."""
-
-    @property
-    def FORM(self) -> str:
-        """The form of its URLs, for messages."""
-
-    @property
-    def OPTIONS(self) -> tuple[str, ...]:
-        """Names that may follow the question mark."""
-
-    def connect(self, where: EndpointUrl, reach: TransportConnections, /) -> Transport:
-        """Connect to the place. Raises UsageError if ``where`` is invalid, EndpointError if the
-        place cannot be reached."""
+    form: str
+    options: tuple[str, ...]
+    connect: Callable[[EndpointUrl, ConnectHypervisor], Transport]

@@ -13,8 +13,8 @@ from itertools import chain, repeat
 
 from vnicaudit.bench.endpoints.reach.transport import (
     EndpointUrl,
+    Scheme,
     Transport,
-    TransportConnections,
     TransportOutput,
 )
 from vnicaudit.errors import (
@@ -28,11 +28,10 @@ from vnicaudit.errors import (
 from vnicaudit.model.fleet import DEADLINE
 from vnicaudit.model.host import GuestInterface
 from vnicaudit.remedy.guest.agent import GuestAgent
-from vnicaudit.remedy.hypervisor import Hypervisor, Machine
+from vnicaudit.remedy.hypervisor import ConnectHypervisor, Hypervisor, Machine
 from vnicaudit.text.diff import is_uri
 
 FORM = "agent://DOMAIN[?connect=LIBVIRT-URI]"
-OPTIONS = ("connect",)
 _URI = "qemu:///system"
 _ASK_SECONDS = 10
 _PAUSES = (0.005, 0.01, 0.02, 0.03, 0.05, 0.1, 0.2)
@@ -47,7 +46,7 @@ _ALLOW = (
 )
 
 
-def connect(where: EndpointUrl, reach: TransportConnections) -> Transport:
+def connect(where: EndpointUrl, hypervisor: ConnectHypervisor) -> Transport:
     """A transport that runs programs in that guest, as its agent's user, root."""
     if not where.name:
         raise UsageError(f"{where.url}: the domain is missing; expected {FORM}")
@@ -55,7 +54,7 @@ def connect(where: EndpointUrl, reach: TransportConnections) -> Transport:
     if not is_uri(uri):
         raise UsageError(f"{where.url}: connect= must be a libvirt URI, such as {_URI}")
     try:
-        host = reach.hypervisor(uri, deadline=DEADLINE)
+        host = hypervisor(uri, deadline=DEADLINE)
     except MissingExtraError:
         raise MissingExtraError("agent://", "libvirt") from None
     except (TargetError, ActionError) as error:
@@ -107,3 +106,7 @@ class GuestTransport:
     def close(self) -> None:
         """Disconnect from libvirt."""
         self._host.close()
+
+
+AGENT = Scheme(FORM, ("connect",), connect)
+"""A guest, through its agent."""

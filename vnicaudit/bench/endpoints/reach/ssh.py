@@ -12,14 +12,14 @@ from vnicaudit.bench.endpoints.reach.hosts import TestinfraHost
 from vnicaudit.bench.endpoints.reach.process import run_here
 from vnicaudit.bench.endpoints.reach.transport import (
     EndpointUrl,
+    Scheme,
     Transport,
-    TransportConnections,
     TransportOutput,
 )
 from vnicaudit.errors import EndpointError
+from vnicaudit.remedy.hypervisor import ConnectHypervisor
 
-FORM = "ssh://[USER@]HOST[:PORT]"
-OPTIONS = ("ssh_config", "ssh_identity_file", "sudo", "sudo_user")
+_FORM = "ssh://[USER@]HOST[:PORT]"
 _NAME = r"(\w[\w.+-]*@)?(\w[\w.-]*|\[[0-9A-Fa-f:.]+\])(:\d{1,5})?"
 _ALONE = "-o BatchMode=yes -o ServerAliveInterval=5 -o ServerAliveCountMax=3"
 """ssh asks for nothing, and notices within 15 s that the other side is gone."""
@@ -28,11 +28,6 @@ _PATH_MAX = 90
 """Maximum length of the path, of 108 for a socket (unix(7)): ssh first creates it under a longer
 name (mux.c)."""
 _CLOSE_SECONDS = 5
-
-
-def connect(where: EndpointUrl, _reach: TransportConnections) -> Transport:
-    """A transport that runs programs on that host, as that user."""
-    return SshConnection(TestinfraHost(where, FORM, _NAME))
 
 
 class SshConnection:
@@ -61,3 +56,11 @@ class SshConnection:
         if len(self._socket) > _PATH_MAX or "%" in self._socket:  # ssh expands %
             return "-o ControlMaster=no"
         return _SHARED + shlex.quote(self._socket)
+
+
+def _connect(where: EndpointUrl, _hypervisor: ConnectHypervisor) -> Transport:
+    return SshConnection(TestinfraHost(where, _FORM, _NAME))
+
+
+SSH = Scheme(_FORM, ("ssh_config", "ssh_identity_file", "sudo", "sudo_user"), _connect)
+"""A host, as a user."""
