@@ -2,7 +2,7 @@
 
 import io
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
@@ -11,6 +11,15 @@ import pytest
 from tests.cli.command import as_in_a_shell
 from vnicaudit.cli.main import run
 from vnicaudit.cli.wiring import Wiring
+
+
+def run_here(arguments: Iterable[str | Path], wiring: Wiring | None = None) -> int:
+    """The exit code of a command run in this process, with the variables among its words."""
+    words, named = as_in_a_shell(arguments)
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in named.items():
+            patch.setenv(name, value)
+        return run(words, wiring)
 
 
 def inside(

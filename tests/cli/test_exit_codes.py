@@ -383,7 +383,7 @@ def _begun(folder: Path, hang_up: signal.Handlers) -> tuple[subprocess.Popen[str
         text = DOMAIN.format(name=f"n{index}", model="rtl8139")
         (folder / "guests" / f"{index}.xml").write_text(text)
     process = subprocess.Popen(
-        [sys.executable, str(SCRIPT), "audit", str(folder / "guests"), "--jobs", "2",
+        ["env", "VNICAUDIT_JOBS=2", sys.executable, str(SCRIPT), "audit", str(folder / "guests"),
          "--format", "text", "--output", str(folder / "report.txt"), "--format", "json"],
         start_new_session=True, stdout=subprocess.PIPE, text=True,
         preexec_fn=lambda: signal.signal(signal.SIGHUP, hang_up),

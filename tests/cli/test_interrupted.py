@@ -32,9 +32,11 @@ SECONDS = 50
 @contextmanager
 def begun(*words: str | Path, stdin: int = subprocess.DEVNULL) -> Iterator[subprocess.Popen[str]]:
     """A command whose main thread gets no signal."""
+    given = [word for word in words if not str(word).startswith("VNICAUDIT_")]
+    named = [word for word in words if word not in given]
     pipes = [] if stdin == subprocess.DEVNULL else [stdin]
     with subprocess.Popen(
-        [sys.executable, "-c", UNHEARD, *words], pass_fds=pipes, stdin=stdin,
+        ["env", *named, sys.executable, "-c", UNHEARD, *given], pass_fds=pipes, stdin=stdin,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     ) as process:  # fmt: skip
         try:
@@ -68,9 +70,16 @@ def test_while_a_host_is_silent(command: str, tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         uri = f"qemu+tcp://127.0.0.1:{server.getsockname()[1]}/system"
         words: dict[str, list[str | Path]] = {
-            "audit": ["audit", uri, "--deadline", "600"],
-            "audit, of two": ["audit", uri, f"{uri}?x=1", "--deadline", "600"],
-            "audit, of a fleet": ["audit", "-i", uri, "--state", tmp_path, "--deadline", "600"],
+            "audit": ["audit", uri, "VNICAUDIT_DEADLINE=600"],
+            "audit, of two": ["audit", uri, f"{uri}?x=1", "VNICAUDIT_DEADLINE=600"],
+            "audit, of a fleet": [
+                "audit",
+                "-i",
+                uri,
+                "--state",
+                tmp_path,
+                "VNICAUDIT_DEADLINE=600",
+            ],
         }
         with begun(*words[command]) as process:
             caller = server.accept()[0]

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 
-from tests.cli.command import SCRIPT
+from tests.cli.command import SCRIPT, as_in_a_shell
 from tests.openstack.api import Api
 from tests.openstack.daemons import start_nova_api
 from tests.openstack.machine import CREDENTIALS, Machine
@@ -63,7 +63,10 @@ class Cloud:
         self, *words: str | Path, env: Mapping[str, str] | None = None, timeout: float = _LONGEST
     ) -> subprocess.CompletedProcess[str]:
         """Run ``vnicaudit`` there: targets openstack:envvars, openstack:admin, openstack:tenant."""
-        return self.run(sys.executable, SCRIPT, *words, env=env, timeout=timeout)
+        given, named = as_in_a_shell(words)
+        return self.run(
+            sys.executable, SCRIPT, *given, env={**named, **(env or {})}, timeout=timeout
+        )
 
     def nova_manage(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Run ``nova-manage`` there."""

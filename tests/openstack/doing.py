@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from tests.cli.command import as_in_a_shell
 from tests.openstack.cloud import Cloud
 from tests.openstack.places import Fault, Order, Passed
 from tests.openstack.remedy import child_of
@@ -43,11 +44,12 @@ class Doing:
         self._folder = tempfile.TemporaryDirectory(prefix="vnicaudit-")
         self._log, output = (Path(self._folder.name, name) for name in ("log", "output"))
         order = msgspec.json.encode(Order(str(self._log), fault)).decode()
-        command = [sys.executable, "-m", "tests.openstack.places", order, *words]
+        given, named = as_in_a_shell(words)
+        command = [sys.executable, "-m", "tests.openstack.places", order, *given]
         self._output = output.open("w+")
         self._process = subprocess.Popen(
             cloud.machine.namespaces.command(*command),
-            env={**cloud.environment(), **env},
+            env={**cloud.environment(), **named, **env},
             stdin=subprocess.DEVNULL, stdout=self._output, stderr=subprocess.STDOUT,
         )  # fmt: skip
         self._began = time.monotonic()

@@ -133,9 +133,10 @@ class Fleet:
     def _options(self, manage: str = "") -> list[str | Path]:
         program = f"bash {TESTBED}/nova-manage.sh {manage} {self.token}"
         return [
-            "--yes", "--mode", "restart", "--batch", "9", "--guest-deadline", "300",
-            "--deadline", "60", "--state", self._state,
-            "--nova-manage", "local", *(("--nova-manage-command", program) if manage else ()),
+            "--yes", "--mode", "restart", "--batch", "9", "VNICAUDIT_GUEST_DEADLINE=300",
+            "VNICAUDIT_DEADLINE=60", "--state", self._state,
+            "VNICAUDIT_NOVA_MANAGE=local",
+            *((f"VNICAUDIT_NOVA_MANAGE_COMMAND={program}",) if manage else ()),
         ]  # fmt: skip
 
     def _set_unseen(self) -> bool:

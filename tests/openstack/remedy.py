@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from tests.cli.command import SCRIPT
+from tests.cli.command import SCRIPT, as_in_a_shell
 from tests.openstack.cloud import Cloud
 from tests.openstack.consoles import Consoles
 from tests.openstack.servers import Server
@@ -18,7 +18,7 @@ TARGET = "openstack:admin"
 DEAF = "has sent no packet yet"
 """What the product says of a guest that did not boot: an emulated one does not, now and then. All
 is taken back then."""
-_HERE = ("--nova-manage", "local", "--nova-manage-timeout", "120")
+_HERE = ("VNICAUDIT_NOVA_MANAGE=local", "VNICAUDIT_NOVA_MANAGE_TIMEOUT=120")
 _SECONDS = 1200
 
 
@@ -45,11 +45,12 @@ class Remedy:
 
     def killed_at(self, plan: Path, event: str) -> None:
         """Apply it, and kill the program when that line is in its journal."""
-        command = [sys.executable, SCRIPT, *self._apply(plan)]
+        words, named = as_in_a_shell(self._apply(plan))
+        command: list[str | Path] = [sys.executable, SCRIPT, *words]
         inside = self.cloud.machine.namespaces.command(*command)
         runs = len(self._journals())
         with subprocess.Popen(
-            inside, env=self.cloud.environment(), stdout=subprocess.DEVNULL,
+            inside, env={**self.cloud.environment(), **named}, stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         ) as entering:  # fmt: skip
             wait_for(lambda: self._has(event, runs), f"{event} is noted", seconds=_SECONDS)

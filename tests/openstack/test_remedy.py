@@ -60,7 +60,7 @@ def test_there_and_back(remedy: Remedy, server: ServerFactory) -> None:
     one.nics()  # up: it has sent packets, as it must again
 
     began = time.monotonic()
-    said = remedy.apply(plan, "--libvirt-of-host", "qemu:///system")
+    said = remedy.apply(plan, "VNICAUDIT_LIBVIRT_OF_HOST=qemu:///system")
     took = time.monotonic() - began
     assert f"{one.name}: setting hw_vif_model=virtio" in said
     unit = remedy.last()
@@ -131,7 +131,7 @@ def test_the_model_of_os_distro_and_queues_there_and_back(
 
     plan = remedy.plan(one.id, '[policy]\nqueues = "auto"\n')
     assert rules(plan) == ["policy"]
-    said = remedy.apply(plan, "--libvirt-of-host", "qemu:///system")
+    said = remedy.apply(plan, "VNICAUDIT_LIBVIRT_OF_HOST=qemu:///system")
     assert f"{one.name}: setting {MULTIQUEUE}=true" in said
     assert checks(remedy.last())["queues"] == "ok"
     assert (one.driver()["queues"], kept(one, MULTIQUEUE), one.nics()) == ("2", "true", double)
@@ -167,7 +167,7 @@ def _controller_dies(remedy: Remedy, one: Server) -> None:
     command = remedy.folder / "nova-manage"
     command.write_text(_DIES)
     command.chmod(0o755)
-    remedy.apply(remedy.plan(one.id), "--nova-manage-command", str(command), code=5)
+    remedy.apply(remedy.plan(one.id), f"VNICAUDIT_NOVA_MANAGE_COMMAND={command}", code=5)
     unit = remedy.last()
     assert unit["outcome"] == "failed"
     assert "; nothing was changed" in unit["message"]

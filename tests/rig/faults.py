@@ -317,7 +317,7 @@ def _off(hypervisor: Hypervisor, folder: Path, budget: Budget, seed: int) -> Non
 
 
 def _firmware(hypervisor: Hypervisor, folder: Path, budget: Budget, seed: int) -> None:
-    words = ("--force-off", "--guest-deadline", "1")
+    words = ("--force-off", "VNICAUDIT_GUEST_DEADLINE=1")
     with firmware_guest(hypervisor, on=True) as guest:
         # nothing in a firmware proves that it is back
         _walk(Walk(guest, folder, "restart", *words, code=5, seed=seed), budget, seed)
@@ -325,7 +325,7 @@ def _firmware(hypervisor: Hypervisor, folder: Path, budget: Budget, seed: int) -
 
 def _real(mode: str, hypervisor: Hypervisor, folder: Path, budget: Budget, seed: int) -> None:
     with real_guest(hypervisor) as guest:
-        words = ("--guest-deadline", str(round(max(90, 4 * guest.booted_in))))
+        words = (f"VNICAUDIT_GUEST_DEADLINE={round(max(90, 4 * guest.booted_in))}",)
         walk = Walk(guest, folder, mode, *words, well=Guest.wait_for_dns, seed=seed)
         steps = journal_steps(walk.there), journal_steps(walk.back)
         if budget.kills <= len(steps[0]) + len(steps[1]):

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from tests.cli.command import as_in_a_shell
 from tests.rig.process import wait_for
 from vnicaudit.base import files
 from vnicaudit.base.deadlines import timestamp
@@ -180,7 +181,9 @@ def _work(words: list[str], fault: Fault | None, output: str, log: str, streams:
     readers = [_broken("stderr", 2, streams.errors), _broken("stdout", 1, streams.output)]
     leaving = [reader for reader in readers if reader is not None]
     _Places(fault, log_file, leaving, streams.number).watch()
-    code = run(words)
+    given, named = as_in_a_shell(words)
+    os.environ |= named
+    code = run(given)
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, AttributeError):  # it is closed, or nobody reads it
             stream.flush()

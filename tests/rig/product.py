@@ -7,7 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from tests.cli.command import vnicaudit
+from tests.cli.command import as_in_a_shell, vnicaudit
 from tests.rig.agent import Ran
 from tests.rig.images import guest_image
 from tests.rig.l1 import L1
@@ -15,7 +15,7 @@ from tests.rig.process import run
 
 ROOT = Path(__file__).parents[2]
 IN_L1 = "/srv/vnicaudit"
-_DEADLINE = ("--deadline", "300")
+_DEADLINE = ("VNICAUDIT_DEADLINE=300",)
 """For one answer of a libvirt whose machine is emulated, by one that is busy."""
 
 
@@ -44,8 +44,10 @@ def put_product(l1: L1) -> None:
 def run_in_l1(l1: L1, *arguments: str, timeout: float = 900) -> Ran:
     """Run `vnicaudit ARGUMENTS` inside L1, where the product was put before. What looks whether a
     guest is up gets a quarter of the one emulated CPU where the guest wants all of it."""
-    program = ["nice", "-n", "4", "env", "-C", IN_L1, "python3", "-m", "vnicaudit", *arguments]
-    return l1.run(program, timeout=timeout)
+    words, named = as_in_a_shell(arguments)
+    variables = [f"{name}={value}" for name, value in named.items()]
+    program = ["nice", "-n", "4", "env", "-C", IN_L1, *variables, "python3", "-m", "vnicaudit"]
+    return l1.run([*program, *words], timeout=timeout)
 
 
 def report_in_l1(l1: L1, *arguments: str) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from tests.rig.guests import Guest
 SYSTEM = "qemu:///system"
 _LONGEST = 1500
 """Seconds for what measures as well, on a busy machine."""
-_PATIENCE = ("--guest-deadline", "600")
+_PATIENCE = ("VNICAUDIT_GUEST_DEADLINE=600",)
 """For a guest that comes back or goes, unless a test waits for it in vain: one was seen to take 306
 seconds beside others."""
 

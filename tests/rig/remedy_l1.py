@@ -31,9 +31,9 @@ done
 _IMAGE = GuestImage(Path("/srv/guest/image"), Path("/srv/guest/initrd"))
 _FIRST_ADDRESS = 100  # those of l2.py begin at 2
 _PATIENCE = 1500
-_DEADLINE = ("--deadline", "300")
+_DEADLINE = ("VNICAUDIT_DEADLINE=300",)
 """For one answer of a libvirt whose machine is emulated, by one that is busy."""
-_GUEST = ("--guest-deadline", "1200")
+_GUEST = ("VNICAUDIT_GUEST_DEADLINE=1200",)
 """For a guest there that boots beside an OpenStack: nine minutes were seen."""
 
 

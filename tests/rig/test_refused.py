@@ -167,7 +167,7 @@ def test_another_plan_waits_until_the_first_is_finished(off: Guest, remedy: Reme
 def test_ctrl_c_and_the_same_command_again(on: Guest, remedy: Remedy) -> None:
     """While it waits for a guest that does not shut down."""
     before, plan = definition(on), remedy.plan(on)
-    words = ("apply", plan, "--mode", "restart", "--guest-deadline", "60")
+    words = ("apply", plan, "--mode", "restart", "VNICAUDIT_GUEST_DEADLINE=60")
     asked_to_shut_down = Fault("behind call", 2, signal=signal.SIGINT)
     ended = do(remedy, *words, fault=asked_to_shut_down)
     (run,) = remedy.runs()

@@ -69,8 +69,8 @@ class Case:
     def _do(
         self, *words: str | Path, fault: Fault | None = None, deadline: int = PATIENCE
     ) -> Ended:
-        options = ("--yes", "--quiet", "--state", self.state, "--deadline", str(deadline))
-        force = ("--force-off", "--guest-deadline", "1")
+        options = ("--yes", "--quiet", "--state", self.state, f"VNICAUDIT_DEADLINE={deadline}")
+        force = ("--force-off", "VNICAUDIT_GUEST_DEADLINE=1")
         # its socket is named in the URI, which a plan and a run are not believed
         trust = ("--trust-uri", self.daemon.uri)
         return command(*words, *options, *force, *trust, fault=fault)

@@ -45,9 +45,9 @@ def under_way(factory: GuestFactory, remedy: Callable[[], Remedy]) -> Iterator[C
         yield {work.__name__: pool.submit(work, boot, remedy()) for work in works}
 
 
-def patience(guest: Guest) -> tuple[str, str]:
+def patience(guest: Guest) -> tuple[str]:
     """How long the product is to wait for a guest that comes back, or goes: in vain all of it."""
-    return "--guest-deadline", str(round(max(60, 6 * guest.booted_in)))
+    return (f"VNICAUDIT_GUEST_DEADLINE={round(max(60, 6 * guest.booted_in))}",)
 
 
 def does_not_come_back(boot: Booting, remedy: Remedy) -> None:
@@ -100,7 +100,7 @@ def does_not_shut_down(boot: Booting, remedy: Remedy) -> None:
         guest.wait_for_dns()
         before, pid, other_before = definition(guest), guest.pid, definition(other)
         plan = remedy.plan(guest)
-        words = ("--mode", "restart", "--guest-deadline", "8", "--deadline", "30")
+        words = ("--mode", "restart", "VNICAUDIT_GUEST_DEADLINE=8", "VNICAUDIT_DEADLINE=30")
 
         said = remedy.apply(plan, *words, code=5)
         assert "shutting down through its agent" in said

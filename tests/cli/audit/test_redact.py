@@ -121,7 +121,7 @@ def test_the_search_finds_what_is_planted(site: Path) -> None:
 @pytest.mark.parametrize("format_", formats())
 def test_no_format_of_an_audit_names_the_site(format_: str, site: Path) -> None:
     result = command(
-        site, "audit", site / "acme", ".", "-v", "--format", format_, "--jobs", "1",
+        site, "audit", site / "acme", ".", "-v", "--format", format_, "VNICAUDIT_JOBS=1",
         "--assume-libvirt", "11.0",
     )  # fmt: skip
     assert result.returncode == 4

@@ -45,7 +45,9 @@ def test_worker_processes_have_them_too() -> None:
     text = Path("guests/mail.xml").read_text("utf-8")
     for number in range(300):
         Path(f"guests/{number}.xml").write_text(text.replace("mail", f"mail-{number}"), "utf-8")
-    result = inside("audit", "guests", *OURS, "--select", "acme", "--jobs", "2", "--format", "json")
+    result = inside(
+        "audit", "guests", *OURS, "--select", "acme", "VNICAUDIT_JOBS=2", "--format", "json"
+    )
     found = json.loads(result.stdout)["summary"]
     assert found["by_rule"] == {"ACME001": 301}
     assert found["crashed"] == 0

@@ -2,6 +2,7 @@
 operators at once, hosts that do not answer."""
 
 import json
+import os
 import re
 import shlex
 import signal
@@ -13,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.bench.endpoints.left import until
+from tests.cli.command import as_in_a_shell
 from tests.cli.inside import inside
 from tests.fleet.qemu_daemons import QemuHost, qemu_hosts
 from vnicaudit.remedy.applying.journal.past_run import unfinished
@@ -55,13 +57,13 @@ def planned(
     """A plan of all hosts."""
     plan = folder / "plan.json"
     given = ("-i", inventory(folder, hosts, more), "--state", folder / "state", "-o", plan)
-    return plan, inside("plan", *given, "VNICAUDIT_RETRIES=0", "--deadline", "60")
+    return plan, inside("plan", *given, "VNICAUDIT_RETRIES=0", "VNICAUDIT_DEADLINE=60")
 
 
 def applying(folder: Path, plan: Path, state: str, *words: str) -> tuple[str | Path, ...]:
     """The words of an apply."""
     return ("apply", plan, "--trust-uri", "all", "--state", folder / state, "--yes",
-            "--deadline", "60", *words)  # fmt: skip
+            "VNICAUDIT_DEADLINE=60", *words)  # fmt: skip
 
 
 _STOPS = """
@@ -87,8 +89,9 @@ def started(
 ) -> Process:
     """An apply in a process of its own. One that ``stops`` does so (SIGSTOP) at the second guest of
     the second host, to be interrupted or killed there."""
+    given, named = as_in_a_shell(words)
     process = subprocess.Popen(
-        [sys.executable, "-c", _STOPS, stops, *map(str, words)],
+        [sys.executable, "-c", _STOPS, stops, *given], env=os.environ | named,
         stdout=subprocess.DEVNULL, stderr=errors, text=True,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a job may ignore it
     )  # fmt: skip
@@ -142,7 +145,7 @@ def test_a_fleet_is_planned_applied_canaries_first_and_taken_back(
 
     (undo,) = re.findall(r"^Undo: vnicaudit (.*)$", done.stderr, re.MULTILINE)
     assert undo.endswith(" --trust-uri all")  # whatever their number
-    words = (*shlex.split(undo), "--yes", "--deadline", "10")
+    words = (*shlex.split(undo), "--yes", "VNICAUDIT_DEADLINE=10")
     hosts[1].process.send_signal(signal.SIGSTOP)
     try:
         back = inside(*words)
@@ -180,7 +183,7 @@ def test_a_host_that_does_not_answer_costs_itself(hosts: list[QemuHost], tmp_pat
     assert "Read 3 of 4 hosts, 6 domains; 1 not at all (1 unreachable)" in result.stderr
     hosts[1].process.send_signal(signal.SIGSTOP)
     try:
-        words = applying(tmp_path, plan, "state", "--deadline", "10")
+        words = applying(tmp_path, plan, "state", "VNICAUDIT_DEADLINE=10")
         done = inside(*words)
     finally:
         hosts[1].process.send_signal(signal.SIGCONT)

@@ -215,7 +215,7 @@ def test_a_killed_audit_is_resumed_where_it_was(daemon: HostsDaemon, tmp_path: P
     kept = {path: path.stat().st_mtime_ns for path in tmp_path.glob("state/fleet/audits/*/hosts/*")}
     changed = vnicaudit(*whole[2:], "--resume", "--select", "VNIC002")
     assert (changed.returncode, "was started with other rules" in changed.stderr) == (2, True)
-    refused = ("--resume", "VNICAUDIT_RETRIES=0", "--deadline", "2", "--format", "json")
+    refused = ("--resume", "VNICAUDIT_RETRIES=0", "VNICAUDIT_DEADLINE=2", "--format", "json")
     result = vnicaudit(*whole[2:], *refused)
     assert {path: path.stat().st_mtime_ns for path in kept} == kept
     report = json.loads(result.stdout)

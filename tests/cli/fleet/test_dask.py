@@ -54,7 +54,7 @@ def inventory(folder: Path, uris: list[str], sites: tuple[str, ...] = SITES) -> 
 def words(folder: Path, hosts: Path, *more: str, state: str = "state") -> list[str]:
     """The arguments of an audit; a host that waits at a gate is not to be given up."""
     given = ("-i", str(hosts), "--state", f"{folder}/{state}", "--format", "json")
-    return ["audit", *given, "VNICAUDIT_RETRIES=1", "--deadline", "300", *more]
+    return ["audit", *given, "VNICAUDIT_RETRIES=1", "VNICAUDIT_DEADLINE=300", *more]
 
 
 def by_threads(folder: Path, hosts: Path) -> tuple[int, str]:

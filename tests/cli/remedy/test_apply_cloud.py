@@ -9,6 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from tests.adapters import open_endpoint
+from tests.cli.inside import run_here as run_program
 from tests.cli.records import context_of, options_of
 from tests.remedy.applying.clouds.fakes import (
     MODEL,
@@ -19,7 +20,6 @@ from tests.remedy.applying.clouds.fakes import (
     server_step,
 )
 from tests.rows import rows
-from vnicaudit.cli.main import run as run_program
 from vnicaudit.cli.options.remedy import run_context
 from vnicaudit.cli.remedy.apply import command as command_of_apply
 from vnicaudit.cli.remedy.apply_bench import ApplyOptions
@@ -85,7 +85,7 @@ def apply(world: CloudWorld, *options: str) -> int:
 
 def test_apply_runs_and_rollback(world: CloudWorld, capsys: Capture) -> None:
     plan(server_step(world.servers[0]), image_step(world, {MODEL: "virtio"}))
-    assert apply(world, "--nova-manage", "local") == 0
+    assert apply(world, "VNICAUDIT_NOVA_MANAGE=local") == 0
     said = capsys.readouterr()
     assert "server-1: stopping (Nova powers it off" in said.err
     assert "  applied      image legacy\n" in said.out
@@ -97,16 +97,18 @@ def test_apply_runs_and_rollback(world: CloudWorld, capsys: Capture) -> None:
     (found,) = json.loads(capsys.readouterr().out)["runs"]
     assert [unit["kind"] for unit in found["steps"]] == ["image", "server"]
 
-    assert run(world, "rollback", found["id"], "--yes", "--quiet", "--nova-manage", "local") == 0
+    assert (
+        run(world, "rollback", found["id"], "--yes", "--quiet", "VNICAUDIT_NOVA_MANAGE=local") == 0
+    )
     assert (world.servers[0].model, world.image[MODEL]) == ("rtl8139", "rtl8139")
 
 
 def test_a_look(world: CloudWorld, capsys: Capture) -> None:
     plan(server_step(world.servers[0]))
-    assert apply(world, "--nova-manage", "local", "--dry-run", "--quiet") == 0
+    assert apply(world, "VNICAUDIT_NOVA_MANAGE=local", "--dry-run", "--quiet") == 0
     assert capsys.readouterr().out == "server-1: would be applied\n"
     world.servers[0].locked = True
-    dry = ("--nova-manage", "local", "--dry-run", "--format", "json")
+    dry = ("VNICAUDIT_NOVA_MANAGE=local", "--dry-run", "--format", "json")
     assert apply(world, *dry) == 5
     (seen,) = json.loads(capsys.readouterr().out)["units"]
     assert (seen["name"], seen["outcome"], seen["codes"]) == ("server-1", "refused", ["locked"])
@@ -119,7 +121,7 @@ def test_an_interruption_says_what_is_off_however_quiet(
 ) -> None:
     (server,) = world.servers
     plan(server_step(server))
-    quiet = ("--quiet", "--nova-manage", "local")
+    quiet = ("--quiet", "VNICAUDIT_NOVA_MANAGE=local")
     if command == "rollback":
         assert apply(world, *quiet) == 0
 
@@ -158,7 +160,7 @@ def test_where_nova_manage_is_has_to_be_said(
 ) -> None:
     plan(server_step(world.servers[0]))
     if command == "rollback":
-        assert apply(world, "--nova-manage", "local") == 0
+        assert apply(world, "VNICAUDIT_NOVA_MANAGE=local") == 0
         run_id = max(path.name for path in Path("state/runs").iterdir())
         code = run(world, "rollback", run_id, "--yes")
     else:
@@ -166,7 +168,7 @@ def test_where_nova_manage_is_has_to_be_said(
     assert code == 2
     said = capsys.readouterr().err
     assert f"Error: servers of {TARGET} are changed with nova-manage" in said
-    assert "--nova-manage (local, ssh://controller, docker://nova_api, kubectl://POD)" in said
+    assert "VNICAUDIT_NOVA_MANAGE (local, ssh://controller, docker://nova_api, kubectl" in said
 
 
 def test_images_need_no_nova_manage(world: CloudWorld) -> None:
@@ -178,7 +180,7 @@ def test_images_need_no_nova_manage(world: CloudWorld) -> None:
 def test_two_clouds_have_two_controllers(world: CloudWorld, capsys: Capture) -> None:
     one = server_step(world.servers[0])
     plan(one, replace(one, id="2", target="openstack:other"))
-    assert apply(world, "--nova-manage", "local") == 2
+    assert apply(world, "VNICAUDIT_NOVA_MANAGE=local") == 2
     assert (
         "servers belong to several clouds (openstack:other, openstack:test)"
         in capsys.readouterr().err
@@ -187,7 +189,7 @@ def test_two_clouds_have_two_controllers(world: CloudWorld, capsys: Capture) -> 
 
 def test_it_is_not_measured(world: CloudWorld, capsys: Capture) -> None:
     plan(server_step(world.servers[0]))
-    assert apply(world, "--nova-manage", "local", "--bench", "quick") == 2
+    assert apply(world, "VNICAUDIT_NOVA_MANAGE=local", "--bench", "quick") == 2
     assert "--bench measures libvirt domains only" in capsys.readouterr().err
 
 
@@ -201,9 +203,11 @@ def test_options_that_mean_nothing(
 
 
 @pytest.mark.parametrize(
-    ("options", "seconds"), [([], MANAGE_SECONDS), (["--nova-manage-timeout", "20"], 20.0)]
+    ("options", "seconds"), [([], MANAGE_SECONDS), (["VNICAUDIT_NOVA_MANAGE_TIMEOUT=20"], 20.0)]
 )
-def test_how_long_nova_manage_may_take(options: list[str], seconds: float) -> None:
+def test_how_long_nova_manage_may_take(
+    options: list[str], seconds: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """One run of it, and one whose end was not seen."""
     asked: list[float] = []
 
@@ -219,7 +223,10 @@ def test_how_long_nova_manage_may_take(options: list[str], seconds: float) -> No
     def controller(url: str, command: tuple[str, ...], limit: float) -> Controller:
         return Controller(url, command, limit, lambda _url: Lost())
 
-    words = ["plan.json", "--nova-manage", "local", *options]
+    monkeypatch.setenv("VNICAUDIT_NOVA_MANAGE", "local")
+    for option in options:
+        monkeypatch.setenv(*option.split("="))
+    words = ["plan.json"]
     wanted = options_of(command_of_apply, *words)
     assert isinstance(wanted, ApplyOptions)
     with context_of(command_of_apply, *words):
@@ -249,7 +256,7 @@ def test_it_is_run_word_for_word(script: Path) -> None:
         assert controller(("a b; exit 9",)) == CommandOutput(0, "2:a b; exit 9\n", "warning\n")
         assert controller(("die",)).code == 3
         assert len(controller(("long",)).text) == 4096
-        words = r"nova-manage at local was killed, or took more than 60 s \(--nova-manage-timeout\)"
+        words = r"at local was killed, or took more than 60 s \(VNICAUDIT_NOVA_MANAGE_TIMEOUT\)"
         with pytest.raises(ActionError, match=words):
             controller(("kill",))
     finally:

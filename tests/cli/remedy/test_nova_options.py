@@ -73,7 +73,7 @@ def test_beside_targets(folder: Path) -> None:
 def test_without_any_target() -> None:
     result = vnicaudit("audit")
     assert result.returncode == 2
-    assert "Missing argument 'TARGET...'." in result.stderr
+    assert "Missing argument 'TARGET...', or -i INVENTORY." in result.stderr
 
 
 @pytest.mark.parametrize("release", ["queens", "17", "17.0.13"])

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from tests.cli.inside import run_here as run
 from tests.platforms.example.platform import example, with_example
 from vnicaudit.audit.workers import SERIAL_BELOW
-from vnicaudit.cli.main import run
 from vnicaudit.cli.wiring import Wiring
 from vnicaudit.cli.wiring.platforms import PlatformRegistry, every_platform
 
@@ -96,7 +96,7 @@ def test_workers_read_it_too(tmp_path: Path, capsys: Capture) -> None:
             "12:34", f"{number >> 8:02x}:{number & 255:02x}"
         )
         (tmp_path / f"{number}.ini").write_text(text)
-    report = said(capsys, "audit", str(tmp_path), "--select", "VNIC001", "--jobs", "2", code=1)
+    report = said(capsys, "audit", str(tmp_path), "--select", "VNIC001", "VNICAUDIT_JOBS=2", code=1)
     assert {finding["rule"] for finding in report["findings"]} == {"VNIC001"}
     assert len(report["findings"]) == SERIAL_BELOW + 1
 

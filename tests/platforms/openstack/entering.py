@@ -4,8 +4,8 @@ once."""
 from collections.abc import Iterable
 from functools import partial
 
+from tests.cli.inside import run_here
 from tests.cli.wired import platforms_with
-from vnicaudit.cli import main
 from vnicaudit.cli.wiring import Wiring
 from vnicaudit.model.finding import OPENSTACK
 from vnicaudit.model.fleet import DEADLINE
@@ -38,4 +38,4 @@ def wiring(login: ReadLogin = connect) -> Wiring:
 
 def run(words: Iterable[str], login: ReadLogin = connect) -> int:
     """The command line, in this process; its exit code."""
-    return main.run([*words], wiring(login))
+    return run_here(words, wiring(login))

@@ -157,7 +157,7 @@ def test_an_answer_that_never_comes(cloud: FakeCloud) -> None:
     client.cloud = client.cloud._replace(deadline=0.5)
     cloud.intercept = silent_until(over)
     try:
-        words = "no complete answer within 0.5 s; --deadline allows more; tried 2 times"
+        words = "no complete answer within 0.5 s; VNICAUDIT_DEADLINE allows more; tried 2 times"
         assert reason(cloud, client) == words
         assert failure(client).status is None
     finally:

@@ -1,5 +1,5 @@
-"""``openstack:CLOUD/*``: which regions there are was asked with 30 s, whatever ``--deadline``
-said; and a region that was named beside it was read twice."""
+"""``openstack:CLOUD/*``: which regions there are was asked with 30 s, whatever
+``VNICAUDIT_DEADLINE`` said; and a region that was named beside it was read twice."""
 
 from pathlib import Path
 
@@ -15,7 +15,7 @@ __all__ = ["cloud", "nowhere"]
 
 AUDIT = ("audit", "--fail-on", "never", "--quiet")
 PLAN = ("plan", "--quiet")
-LIMITS = ("--deadline", "17", "--cloud-deadline", "900")
+LIMITS = ("VNICAUDIT_DEADLINE=17", "VNICAUDIT_CLOUD_DEADLINE=900")
 
 
 class Logins:

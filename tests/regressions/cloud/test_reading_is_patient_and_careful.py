@@ -101,7 +101,7 @@ def endless(cloud: FakeCloud) -> Endless:
     return Endless(asked, partial(connect, clock=clock))
 
 
-TIME_UP = "not completely read within {} s; --cloud-deadline allows more"
+TIME_UP = "not completely read within {} s; VNICAUDIT_CLOUD_DEADLINE allows more"
 
 
 def test_no_list_is_read_for_ever(endless: Endless) -> None:
@@ -125,7 +125,7 @@ def test_the_time_that_a_cloud_is_given_is_all_that_it_takes(
     monkeypatch.setenv("COLUMNS", "200")
     if by == "variable":
         monkeypatch.setenv("VNICAUDIT_CLOUD_DEADLINE", "2.5")
-    given = ["--cloud-deadline", "2.5"] if by == "option" else []
+    given = ["VNICAUDIT_CLOUD_DEADLINE=2.5"] if by == "option" else []
     assert run([*words, *given, "openstack:admin"], endless.login) == 4
     said = capsys.readouterr()
     assert TIME_UP.format(2.5) in said.out + said.err

@@ -19,11 +19,11 @@ from typing import Any
 
 import pytest
 
+from tests.cli.inside import run_here as run
 from vnicaudit.audit.reading import files
 from vnicaudit.audit.reading.error_boundary import guarded_file
 from vnicaudit.audit.workers import LARGE, SERIAL_BELOW
 from vnicaudit.base.deadlines import Deadline, OutOfTime
-from vnicaudit.cli.main import run
 from vnicaudit.cli.wiring import Wiring
 from vnicaudit.cli.wiring.platforms import PLATFORMS, PlatformRegistry, RegisteredPlatform
 from vnicaudit.model.file_kind import Content, FileKind, Item
@@ -58,7 +58,7 @@ def report(
     folder: Path, capsys: Capture, platforms: PlatformRegistry | None = None
 ) -> dict[str, list[dict[str, str]]]:
     """What an audit of the folder by two workers says; it is a report, whatever was met."""
-    arguments = ["audit", str(folder), "--format", "json", "--jobs", "2", "--fail-on", "never"]
+    arguments = ["audit", str(folder), "--format", "json", "VNICAUDIT_JOBS=2", "--fail-on", "never"]
     wiring = None if platforms is None else Wiring(platforms=lambda: platforms)
     assert run(arguments, wiring) == 4
     found: dict[str, list[dict[str, str]]] = json.loads(capsys.readouterr().out)
@@ -305,9 +305,9 @@ def test_a_limit_of_processes_does_not_end_it(number: str, tmp_path: Path) -> No
     """A container's: exit code 3 without a report or, with some workers started, no end at all."""
     for each in range(SERIAL_BELOW + 1):
         (tmp_path / f"{each}.xml").write_text(GUEST)
-    words = ["audit", str(tmp_path), "--jobs", "3", "--format", "json"]
+    words = ["audit", str(tmp_path), "--format", "json"]
     done = subprocess.run(
-        [sys.executable, "-c", _FEW_PROCESSES, number, *words],
+        ["env", "VNICAUDIT_JOBS=3", sys.executable, "-c", _FEW_PROCESSES, number, *words],
         capture_output=True, text=True, timeout=120, check=False,
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (1, "")

@@ -74,7 +74,7 @@ def test_the_same_uri_given_by_the_user_is_dialled(program: Path, tmp_path: Path
     plan = tampered(tmp_path, uri)
     result = inside(
         "apply", plan, "--dry-run", "--trust-uri", uri, "--state", tmp_path / "state",
-        "--deadline", "5",
+        "VNICAUDIT_DEADLINE=5",
     )  # fmt: skip
     assert "comes from a file" not in result.stderr
     assert (tmp_path / "ran").exists()

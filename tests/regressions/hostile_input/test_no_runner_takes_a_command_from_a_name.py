@@ -48,7 +48,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("width", ["30", "200"])
 def test_no_line_of_a_report_is_a_command(format_: str, width: str, folder: Path) -> None:
     result = inside(
-        "audit", ".", "--format", format_, "-v", "--jobs", "1", cwd=folder, env={"COLUMNS": width}
+        "audit",
+        ".",
+        "--format",
+        format_,
+        "-v",
+        "VNICAUDIT_JOBS=1",
+        cwd=folder,
+        env={"COLUMNS": width},
     )
     assert result.returncode == 4
     lines = [line for line in result.stdout.splitlines() if _COMMAND.search(line)]

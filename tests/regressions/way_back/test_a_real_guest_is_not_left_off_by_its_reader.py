@@ -23,7 +23,15 @@ def test_whatever_becomes_of_standard_error_the_guest_runs(
     errors: str, hypervisor: Hypervisor, tmp_path: Path
 ) -> None:
     state, plan = tmp_path / "state", tmp_path / "plan.json"
-    words = ("--yes", "--mode", "restart", "--force-off", "--guest-deadline", "1", "--state", state)
+    words = (
+        "--yes",
+        "--mode",
+        "restart",
+        "--force-off",
+        "VNICAUDIT_GUEST_DEADLINE=1",
+        "--state",
+        state,
+    )
     with firmware_guest(hypervisor, on=True) as guest:
         assert command("plan", SYSTEM, "--domain", guest.name, "-o", plan, "--quiet").code == 0
         done = command("apply", plan, *words, streams=Streams("closed", errors, 20))

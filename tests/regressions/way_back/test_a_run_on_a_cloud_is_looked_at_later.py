@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.inside import run_here as run
 from tests.cli.remedy.test_apply_cloud import apply, plan, world
 from tests.cli.remedy.test_apply_cloud import run as run_on
 from tests.remedy.applying.clouds.fakes import (
@@ -13,7 +14,6 @@ from tests.remedy.applying.clouds.fakes import (
     image_step,
     server_step,
 )
-from vnicaudit.cli.main import run
 from vnicaudit.errors import TargetError
 from vnicaudit.remedy.applying.history import runs
 from vnicaudit.remedy.hypervisor import Cloud
@@ -22,7 +22,7 @@ __all__ = ["world"]
 
 Capture = pytest.CaptureFixture[str]
 QUEUES = {"hw:vif_multiqueue_enabled": "true"}
-MANAGE = ("--nova-manage", "local")
+MANAGE = ("VNICAUDIT_NOVA_MANAGE=local",)
 
 
 @pytest.fixture

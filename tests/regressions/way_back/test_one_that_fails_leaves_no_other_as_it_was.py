@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from tests.cli.inside import run_here as run_command
 from tests.remedy.applying.conftest import MakeWorld
 from tests.remedy.applying.fakes import Killed, World
 from tests.remedy.applying.test_host_by_host import Fleet
-from vnicaudit.cli.main import run as run_command
 from vnicaudit.errors import SilentError, TargetError
 from vnicaudit.model.plan import Mode
 from vnicaudit.remedy.applying.apply import RunContext
@@ -78,7 +78,7 @@ def test_a_deaf_guest_is_told_with_the_command_that_ends_it(
     (run,) = runs(str(world.folder))
     world.machines[2].deaf = True
     rollback = ["rollback", run.id, "--yes", "--state", str(world.folder)]
-    assert run_command([*rollback, "--guest-deadline", "8"], world.wiring) == 5
+    assert run_command([*rollback, "VNICAUDIT_GUEST_DEADLINE=8"], world.wiring) == 5
     (back, _) = runs(str(world.folder))
     assert [(unit.name, unit.outcome) for unit in back.steps] == [
         ("guest-4", "applied"), ("guest-3", "failed"), ("guest-2", "applied"),

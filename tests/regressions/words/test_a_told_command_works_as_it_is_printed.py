@@ -87,21 +87,19 @@ def test_runs_are_listed_by_it(folder: Path, capsys: Capture) -> None:
         assert folder.name in capsys.readouterr().out
 
 
-def test_where_nova_manage_is_and_which_uris_are_trusted_is_told_again(capsys: Capture) -> None:
+def test_which_uris_are_trusted_is_told_again(capsys: Capture) -> None:
     uri = "qemu+ext:///system?command=x y"
     units = (replace(APPLY.steps[0], kind="server", outcome="applied", target=uri),)
     done = RunResult(replace(APPLY, steps=units))
     options = options_of(
-        command_of_apply, "plan.json", "--state", STATE, "--nova-manage", "ssh://controller",
+        command_of_apply, "plan.json", "--state", STATE,
         "--trust-uri", uri, "--trust-uri", "qemu:///system?socket=/of/another/run",
-        "--nova-manage-command", "sudo docker exec nova_api nova-manage",
     )  # fmt: skip
     assert isinstance(options, RemedyOptions)
     print_run(done, options, every_platform().kinds())
     assert capsys.readouterr().err.endswith(
         f"Undo: vnicaudit rollback {APPLY.id} --state 'my state' --trust-uri "
-        "'qemu+ext:///system?command=x y' --nova-manage ssh://controller --nova-manage-command "
-        "'sudo docker exec nova_api nova-manage'\n"
+        "'qemu+ext:///system?command=x y'\n"
     )
 
 

@@ -94,16 +94,6 @@ def test_a_blocked_step_is_not_counted_as_safe() -> None:
     assert text == "2 steps on 1 domain: 1 safe, 1 blocked"
 
 
-def test_the_help_of_apply_breaks_a_long_command_by_a_backslash(capsys: Capture) -> None:
-    assert run(["apply", "--help"]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    (place,) = (number for number, line in enumerate(lines) if "ssh://ops@" in line)
-    assert lines[place].endswith("--nova-manage ssh://ops@controller \\")
-    assert (
-        lines[place + 1].strip() == "--nova-manage-command 'sudo docker exec nova_api nova-manage'"
-    )
-
-
 def test_a_plan_of_what_is_not_there_does_not_replace_a_good_one(
     here: Path, capsys: Capture
 ) -> None:

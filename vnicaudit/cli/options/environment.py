@@ -9,6 +9,7 @@ from typing import Annotated, get_type_hints
 import msgspec
 
 from vnicaudit.errors import UsageError
+from vnicaudit.model.fleet import CLOUD_SECONDS
 
 
 def _number(text: str, least: float, most: float) -> msgspec.Meta:
@@ -36,6 +37,60 @@ class Environment(msgspec.Struct, frozen=True, kw_only=True):
             "others can write to them."
         ),
     ] = ()
+    deadline: Annotated[
+        float | None,
+        _number("Timeout in seconds of one libvirt or cloud API call, 30 unless set.", 0.1, 86_400),
+    ] = None
+    cloud_deadline: Annotated[
+        float,
+        _number(
+            "Seconds after which reading a cloud ends; what was read is reported.", 0.1, 86_400
+        ),
+    ] = CLOUD_SECONDS
+    jobs: Annotated[int, _number("Worker processes for files; 0: one per core.", 0, 1000)] = 0
+    guest_deadline: Annotated[
+        float,
+        _number("Seconds for a guest to shut down, and again to come back.", 1, 86_400),
+    ] = 300.0
+    nova_manage: Annotated[
+        str | None,
+        _text(
+            "Endpoint of the cloud controller that runs nova-manage: local, ssh://controller, "
+            "docker://nova_api, podman://nova_api, kubectl://POD."
+        ),
+    ] = None
+    nova_manage_command: Annotated[
+        str,
+        _text(
+            "Command that runs nova-manage there, such as 'sudo docker exec nova_api nova-manage'. "
+            "It is run without a shell."
+        ),
+    ] = "nova-manage"
+    nova_manage_timeout: Annotated[
+        float,
+        _number(
+            "Timeout of one nova-manage call, which takes about four seconds while the server is "
+            "off. If its result is unknown, wait as long again for a late effect.",
+            5,
+            3600,
+        ),
+    ] = 60.0
+    nova_manage_jobs: Annotated[
+        int,
+        _number(
+            "nova-manage calls at a time, even if --batch allows more servers. Each takes 170 MB, "
+            "a core and two database connections for some seconds.",
+            1,
+            64,
+        ),
+    ] = 4
+    libvirt_of_host: Annotated[
+        str | None,
+        _text(
+            "Template of the compute nodes' libvirt URIs (qemu+ssh://{host}/system). Servers are "
+            "then also verified by their definition, QEMU and guest agent."
+        ),
+    ] = None
     parallel: Annotated[int, _number("Hosts of an inventory read at once.", 1, 1000)] = 32
     per_site: Annotated[int, _number("Hosts of one site read at once; 0: no limit.", 0, 1000)] = 0
     host_deadline: Annotated[
@@ -76,6 +131,9 @@ def environment() -> Environment:
         for field in msgspec.structs.fields(Environment)
         if (value := os.environ.get(variable_of(field.name)))
     }
+    for field in given:
+        if given[field] == "nan":  # which compares as if it were within any limits
+            raise UsageError(f"{variable_of(field)}: 'nan' is not a number")
     try:
         return msgspec.convert(given, Environment, strict=False)
     except msgspec.ValidationError as error:

@@ -34,7 +34,7 @@ from vnicaudit.cli.output.progress import tell
 from vnicaudit.errors import UsageError
 from vnicaudit.history.place import history_place
 from vnicaudit.knowledge.nova_conf.options import release_of, releases
-from vnicaudit.model.fleet import CLOUD_SECONDS, DEADLINE, LiveOptions
+from vnicaudit.model.fleet import DEADLINE, LiveOptions
 from vnicaudit.model.host import Version
 from vnicaudit.model.nova import Release
 from vnicaudit.reports.safe import safe
@@ -50,10 +50,7 @@ class ReadingOptions(msgspec.Struct, frozen=True):
     excluded: tuple[str, ...]
     assume_qemu: Version | None
     assume_libvirt: Version | None
-    deadline: float | None
-    cloud_deadline: float | None
     agent: bool
-    jobs: int
 
 
 class NovaOptions(msgspec.Struct, frozen=True):
@@ -107,15 +104,6 @@ def _nova_releases(
     return nova_releases(context, parameter, incomplete)
 
 
-def _seconds(
-    context: click.Context, parameter: click.Parameter, value: float | None
-) -> float | None:
-    """Check a time in seconds: it must be a finite number within limits."""
-    if value is not None and not 0.1 <= value <= 86_400:
-        raise click.BadParameter("must be from 0.1 to 86400 seconds", context, parameter)
-    return value
-
-
 reading_options = group(
     "reading",
     ReadingOptions,
@@ -144,35 +132,10 @@ reading_options = group(
         help="Judge as if the hosts ran this libvirt version.",
     ),
     click.option(
-        "--deadline",
-        envvar="VNICAUDIT_DEADLINE",
-        type=float,
-        callback=_seconds,
-        metavar="SECONDS",
-        help=f"Timeout for a single libvirt or cloud API call.  [default: {DEADLINE:.0f}]",
-    ),
-    click.option(
-        "--cloud-deadline",
-        envvar="VNICAUDIT_CLOUD_DEADLINE",
-        type=float,
-        callback=_seconds,
-        metavar="SECONDS",
-        help="Stop reading a cloud after this time and report what was read.  [default: "
-        f"{CLOUD_SECONDS:.0f}]",
-    ),
-    click.option(
         "--agent",
         envvar="VNICAUDIT_AGENT",
         is_flag=True,
         help="Also query the guest agents of live domains (slower).",
-    ),
-    click.option(
-        "--jobs",
-        envvar="VNICAUDIT_JOBS",
-        type=click.IntRange(min=0),
-        default=0,
-        metavar="N",
-        help="Worker processes for files; 0 means one per core.",
     ),
 )
 """Options of every command that reads targets."""
@@ -254,11 +217,9 @@ def reading_of(
     """Merge the options with the settings. ``targets``: places from which no rules are loaded.
     Raises UsageError for an invalid setting or rule."""
     nova = nova or NovaOptions()
-    settings_made_once = environment()
-    catalogue = _catalogue(settings_made_once.rules_dir, (*targets, *nova.nova_config))
-    loaded = load_settings(
-        reading.config, trusted=settings_made_once.trust_settings, catalogue=catalogue
-    )
+    made_once = environment()
+    catalogue = _catalogue(made_once.rules_dir, (*targets, *nova.nova_config))
+    loaded = load_settings(reading.config, trusted=made_once.trust_settings, catalogue=catalogue)
     if loaded.file is not None and verbose:
         tell(f"Settings: {safe(loaded.file)}")
     settings = loaded.settings
@@ -268,12 +229,12 @@ def reading_of(
         nova.nova_release or _release(settings.nova_release),
     )
     live = LiveOptions(
-        deadline=reading.deadline or settings.deadline or DEADLINE,
+        deadline=made_once.deadline or settings.deadline or DEADLINE,
         agent=reading.agent,
-        cloud=reading.cloud_deadline or CLOUD_SECONDS,
+        cloud=made_once.cloud_deadline,
     )
     selection = _selection(reading.excluded, files or FileOptions(), loaded)
-    run = RunOptions(reading.jobs, live, servers or ServerFilter(), selection, nova.nova_config)
+    run = RunOptions(made_once.jobs, live, servers or ServerFilter(), selection, nova.nova_config)
     return ReadingRequest(loaded, assumptions, run, catalogue.adjusted(loaded.rules))
 
 

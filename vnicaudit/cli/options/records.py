@@ -238,16 +238,13 @@ SECTIONS: dict[str, tuple[str, ...]] = {
         "--vhostuser-mode", "--vhostuser-socket",
     ),
     "Live hosts": (
-        "--deadline", "--agent", "--trust-uri", "--guest-deadline", "--force-off", "--traffic",
+        "--agent", "--trust-uri", "--force-off", "--traffic",
     ),
     "OpenStack": (
         "--project", "--host", "--zone", "--aggregate", "--image",
-        "--cloud-deadline", "--nova-config", "--nova-release", "--nova-manage",
-        "--nova-manage-command", "--nova-manage-jobs", "--nova-manage-timeout",
-        "--libvirt-of-host",
-    ),
+        "--nova-config", "--nova-release",                     ),
     "Common": (
-        "--config", "--jobs", "--state", "--history", "--quiet", "--verbose", "--color", "--help",
+        "--config", "--state", "--history", "--quiet", "--verbose", "--color", "--help",
         "--help-all",
     ),
 }  # fmt: skip
@@ -255,11 +252,10 @@ SECTIONS: dict[str, tuple[str, ...]] = {
 
 RARE = frozenset((
     "--accept-loss", "--agent", "--aggregate", "--assume-libvirt", "--backup", "--canary-by",
-    "--changed-since", "--cloud-deadline", "--color", "--config", "--deadline", "--exclude",
-    "--fail-confidence", "--force-exclude", "--guest-deadline", "--history", "--host", "--ignore",
-    "--image", "--jobs", "--libvirt-of-host", "--max", "--min-confidence", "--nova-config",
-    "--nova-manage", "--nova-manage-command", "--nova-manage-jobs", "--nova-manage-timeout",
-    "--nova-release", "--on-undecided", "--owner", "--redact", "--sample", "--sample-of",
+    "--changed-since", "--color", "--config", "--exclude",
+    "--fail-confidence", "--force-exclude", "--history", "--host", "--ignore",
+    "--image", "--max", "--min-confidence", "--nova-config",
+        "--nova-release", "--on-undecided", "--owner", "--redact", "--sample", "--sample-of",
     "--sample-seed", "--severity", "--skip-unrecognised", "--sort", "--state", "--traffic",
     "--trust-uri", "--uri", "--vdpa-device", "--vhostuser-mode", "--vhostuser-socket",
     "--without-host-lock", "--zone",

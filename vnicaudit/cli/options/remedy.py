@@ -8,13 +8,12 @@ from collections.abc import Iterable
 import click
 import msgspec
 
-from vnicaudit.base.wording import word
+from vnicaudit.cli.options.environment import Environment, environment
 from vnicaudit.cli.options.output import OutputOptions
 from vnicaudit.cli.options.records import (
     Decorator,
     group,
     number_option,
-    seconds_option,
     state_folder,
     together,
     trust_uri_option,
@@ -28,96 +27,22 @@ from vnicaudit.remedy.applying.apply import RunContext
 from vnicaudit.remedy.applying.journal.events import RunLimits
 from vnicaudit.remedy.applying.journal.state import StateFolder
 from vnicaudit.remedy.applying.unit_queue import Schedule, Window
-from vnicaudit.remedy.hypervisor import MANAGE_JOBS, CloudAccess
+from vnicaudit.remedy.hypervisor import CloudAccess
 
-# ``--nova-manage`` and ``--libvirt-of-host``: access to a cloud besides its API.
-
-
-_SECONDS = 60.0
-_COMMAND = "nova-manage"
+# Access to a cloud besides its API.
 
 
-class NovaManageOptions(msgspec.Struct, frozen=True):
-    """The controller as an endpoint, how nova-manage is called there, the timeout of one call in
-    seconds, how many calls run at once, and the libvirt URI of compute nodes."""
-
-    nova_manage: str | None
-    nova_manage_command: str
-    nova_manage_timeout: float
-    nova_manage_jobs: int
-    libvirt_of_host: str | None
-
-
-nova_manage_options = group(
-    "cloud",
-    NovaManageOptions,
-    click.option(
-        "--nova-manage",
-        envvar="VNICAUDIT_NOVA_MANAGE",
-        metavar="WHERE",
-        help="Endpoint of the cloud controller that runs nova-manage: local, ssh://controller, "
-        "docker://nova_api, podman://nova_api, kubectl://POD.",
-    ),
-    click.option(
-        "--nova-manage-command",
-        envvar="VNICAUDIT_NOVA_MANAGE_COMMAND",
-        metavar="COMMAND",
-        default=_COMMAND,
-        show_default=True,
-        help="Command that runs nova-manage there, for example 'sudo docker exec nova_api "
-        "nova-manage'. It is run without a shell.",
-    ),
-    seconds_option(
-        "--nova-manage-timeout",
-        least=5,
-        most=3600,
-        default=_SECONDS,
-        text="Timeout for one nova-manage call, which takes about four seconds while the server is "
-        "off. If its result is unknown, wait as long again for a late effect.",
-    ),
-    number_option(
-        "--nova-manage-jobs",
-        least=1,
-        most=64,
-        default=MANAGE_JOBS,
-        text="Run at most N nova-manage calls at a time, even if --batch allows more servers. Each "
-        "takes 170 MB, a core and two database connections for some seconds.",
-    ),
-    click.option(
-        "--libvirt-of-host",
-        envvar="VNICAUDIT_LIBVIRT_OF_HOST",
-        metavar="URI",
-        help="Template of the compute nodes' libvirt URIs (qemu+ssh://{host}/system). Servers are "
-        "then also verified by their definition, QEMU and guest agent.",
-    ),
-)
-"""Options of the commands that change servers."""
-
-
-def reach_of(cloud: NovaManageOptions, trusted: Iterable[str], wiring: Wiring) -> CloudAccess:
+def reach_of(trusted: Iterable[str], wiring: Wiring) -> CloudAccess:
     """Access to a cloud besides its API, with the trusted libvirt URIs (``--trust-uri``).
     Connections are closed when the command ends. Raises UsageError for an invalid endpoint."""
-    template, uris = cloud.libvirt_of_host or "", frozenset(trusted)
-    if cloud.nova_manage is None:
+    made_once, uris = environment(), frozenset(trusted)
+    template = made_once.libvirt_of_host or ""
+    if made_once.nova_manage is None:
         return CloudAccess(None, template, trusted=uris)
-    command = _command(cloud.nova_manage_command)
-    controller = wiring.controller(cloud.nova_manage, command, cloud.nova_manage_timeout)
+    command = _command(made_once.nova_manage_command)
+    controller = wiring.controller(made_once.nova_manage, command, made_once.nova_manage_timeout)
     click.get_current_context().call_on_close(controller.close)
-    return CloudAccess(controller, template, jobs=cloud.nova_manage_jobs, trusted=uris)
-
-
-def words_of(cloud: NovaManageOptions) -> str:
-    """The options used, as a later command on the same servers needs them."""
-    named = {
-        "--nova-manage": cloud.nova_manage,
-        "--nova-manage-command": cloud.nova_manage_command,
-        "--libvirt-of-host": cloud.libvirt_of_host,
-    }
-    return "".join(
-        f" {option} {word(value)}"
-        for option, value in named.items()
-        if value is not None and value != _COMMAND
-    )
+    return CloudAccess(controller, template, jobs=made_once.nova_manage_jobs, trusted=uris)
 
 
 def check_reach(reach: CloudAccess, servers: Iterable[str]) -> None:
@@ -133,9 +58,9 @@ def check_reach(reach: CloudAccess, servers: Iterable[str]) -> None:
         )
     if reach.manage is None:
         raise UsageError(
-            f"servers of {targets[0]} are changed with nova-manage, on a controller: name the "
-            "controller with --nova-manage (local, ssh://controller, docker://nova_api, "
-            "kubectl://POD) and, if needed, the command to run there with --nova-manage-command "
+            f"servers of {targets[0]} are changed with nova-manage, on a controller: set "
+            "VNICAUDIT_NOVA_MANAGE (local, ssh://controller, docker://nova_api, kubectl://POD), "
+            "and if needed the command to run there, VNICAUDIT_NOVA_MANAGE_COMMAND "
             "('sudo docker exec nova_api nova-manage' with kolla, 'sudo lxc-attach -n NAME -- "
             "nova-manage' with openstack-ansible)"
         )
@@ -145,21 +70,10 @@ def _command(text: str) -> tuple[str, ...]:
     try:
         words = tuple(shlex.split(text))
     except ValueError as error:
-        raise UsageError(f"--nova-manage-command {text!r}: {error}") from None
+        raise UsageError(f"VNICAUDIT_NOVA_MANAGE_COMMAND={text!r}: {error}") from None
     if not words:
-        raise UsageError("--nova-manage-command is empty")
+        raise UsageError("VNICAUDIT_NOVA_MANAGE_COMMAND is empty")
     return words
-
-
-_GUEST_DEADLINE = 300.0
-
-
-class ConnectionOptions(msgspec.Struct, frozen=True):
-    """Timeout of one call in seconds, and libvirt URIs that are connected to although they name
-    more than a host."""
-
-    deadline: float
-    trusted_uris: tuple[str, ...]
 
 
 class ScheduleOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -169,7 +83,6 @@ class ScheduleOptions(msgspec.Struct, frozen=True, kw_only=True):
     yes: bool
     batch: int
     window: Window | None
-    guest_deadline: float
     force_off: bool
 
 
@@ -184,8 +97,7 @@ class RemedyOptions(msgspec.Struct, frozen=True, kw_only=True):
     """The options shared by ``apply``, ``rollback`` and ``runs``."""
 
     state: str | None
-    connection: ConnectionOptions
-    cloud: NovaManageOptions
+    trusted_uris: tuple[str, ...]
     output: OutputOptions
 
     @property
@@ -205,24 +117,9 @@ def _to_window(
         raise click.BadParameter(str(error), context, parameter) from None
 
 
-deadline_option = seconds_option(
-    "--deadline",
-    least=0.1,
-    most=86_400,
-    default=DEADLINE,
-    text="Timeout for a single libvirt or cloud API call.",
-)
-"""Timeout of one call."""
-
-connection_options = group(
-    "connection",
-    ConnectionOptions,
-    deadline_option,
-    trust_uri_option(
-        "Allow this libvirt URI from the plan or run, although it contains more than a host (the "
-        "ext transport, command=, socket=, keyfile= or similar). `all`: every URI in it.  "
-        "[repeatable]"
-    ),
+trusted_option = trust_uri_option(
+    "Allow this libvirt URI from the plan or run, although it contains more than a host (the ext "
+    "transport, command=, socket=, keyfile= or similar). `all`: every URI in it.  [repeatable]"
 )
 
 
@@ -258,13 +155,6 @@ _patience_options = together(
         callback=_to_window,
         help="Start work on a domain only within this time window (local time).",
     ),
-    seconds_option(
-        "--guest-deadline",
-        least=1,
-        most=86_400,
-        default=_GUEST_DEADLINE,
-        text="Time allowed for a guest to shut down, and again for it to come back.",
-    ),
     click.option(
         "--force-off",
         is_flag=True,
@@ -284,12 +174,12 @@ apply_schedule_options = group(
 )
 """How applying a plan proceeds."""
 
-apply_options = together(apply_schedule_options, connection_options)
+apply_options = together(apply_schedule_options, trusted_option)
 """Options of the commands that apply a plan."""
 
 rollback_options = together(
     group("schedule", ScheduleOptions, _dry_run_option, _batch_option(""), _patience_options),
-    connection_options,
+    trusted_option,
 )
 """Options of the command that undoes a run."""
 
@@ -315,12 +205,12 @@ def run_context(
 ) -> RunContext:
     """The context of a run, from the options. ``schedule`` None: nothing is started, only
     checked."""
-    reach = reach_of(options.cloud, options.connection.trusted_uris, wiring)
+    reach, made_once = reach_of(options.trusted_uris, wiring), environment()
     return RunContext(
         mode=mode,
-        limits=RunLimits() if schedule is None else _limits(options, schedule),
+        limits=RunLimits() if schedule is None else _limits(made_once, schedule),
         schedule=Schedule() if schedule is None else _schedule(schedule),
-        deadline=options.connection.deadline,
+        deadline=made_once.deadline or DEADLINE,
         state=StateFolder(options.folder),
         kinds=wiring.platforms().kinds(),
         adapters=wiring.adapters(),
@@ -329,8 +219,8 @@ def run_context(
     )
 
 
-def _limits(options: RemedyOptions, schedule: ScheduleOptions) -> RunLimits:
-    return RunLimits(schedule.guest_deadline, schedule.force_off, options.cloud.nova_manage_timeout)
+def _limits(made_once: Environment, schedule: ScheduleOptions) -> RunLimits:
+    return RunLimits(made_once.guest_deadline, schedule.force_off, made_once.nova_manage_timeout)
 
 
 def _schedule(schedule: ScheduleOptions) -> Schedule:

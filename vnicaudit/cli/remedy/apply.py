@@ -30,7 +30,6 @@ from vnicaudit.cli.options.remedy import (
     apply_options,
     check_reach,
     mode_option,
-    nova_manage_options,
     run_context,
 )
 from vnicaudit.cli.output.files import emit, flush
@@ -132,9 +131,7 @@ Examples:
   vnicaudit apply plan.json --domain mail-01 --domain web-01
   vnicaudit apply plan.json --mode hotswap
   vnicaudit apply plan.json --mode hotswap --bench quick --bench-peer ssh://root@gen1
-  vnicaudit apply cloud.json --mode restart --nova-manage ssh://controller
-  vnicaudit apply cloud.json --mode restart --nova-manage ssh://ops@controller \\
-      --nova-manage-command 'sudo docker exec nova_api nova-manage'
+  VNICAUDIT_NOVA_MANAGE=ssh://controller vnicaudit apply cloud.json --mode restart
   vnicaudit apply fleet.json --limit zone_a --mode restart --canary 2 --canary-by site --batch 10
 
 \b
@@ -171,7 +168,6 @@ the old one, 130 interrupted."""
 )
 @format_option
 @apply_options
-@nova_manage_options
 @bench_options
 @output_options
 @pass_wiring

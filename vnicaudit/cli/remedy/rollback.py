@@ -16,7 +16,6 @@ from vnicaudit.cli.options.remedy import (
     ScheduleOptions,
     check_reach,
     mode_option,
-    nova_manage_options,
     rollback_options,
     run_context,
 )
@@ -51,7 +50,6 @@ Examples:
   vnicaudit rollback 20261121-101500-3f2a
   vnicaudit rollback 20261121-101500-3f2a --domain mail-01
   vnicaudit rollback 20261121-101500-3f2a --mode next-boot
-  vnicaudit rollback 20261121-101500-3f2a --nova-manage ssh://controller
   vnicaudit rollback 20261121-101500-3f2a --restore --domain mail-01
 
 \b
@@ -89,7 +87,6 @@ class RollbackOptions(RemedyOptions, frozen=True, kw_only=True):
 @mode_option(None)
 @format_option
 @rollback_options
-@nova_manage_options
 @output_options
 @pass_wiring
 @as_record(RollbackOptions)

@@ -12,7 +12,7 @@ import click
 
 from vnicaudit.base.wording import count, told_apart, word
 from vnicaudit.cli.options.output import screen_options
-from vnicaudit.cli.options.remedy import RemedyOptions, words_of
+from vnicaudit.cli.options.remedy import RemedyOptions
 from vnicaudit.cli.output.files import discard, emit, flush
 from vnicaudit.cli.output.progress import tell
 from vnicaudit.errors import ReaderGoneError, RefusedError, UsageError, VnicauditError
@@ -135,11 +135,11 @@ def end_of_run(
 ) -> int:
     """Print what can be done next; returns the exit code of the run."""
     if not options.output.quiet:
-        _tell_next(done.run, kinds, options)
+        _tell_next(done.run, options)
     if done.stopped:
         tell(safe(f"Stopped: {done.stopped}"))
     if done.run.outcome == "unfinished" and not done.is_lost:
-        undo = _follow_up(f"rollback {done.run.id}", done.run, kinds, options)
+        undo = _follow_up(f"rollback {done.run.id}", done.run, options)
         back = f", or undo it with {undo}"
         tell(
             f"Run {done.run.id} is unfinished: repeat the command to resume it"
@@ -150,7 +150,7 @@ def end_of_run(
     return code_of(done.run, kinds, refused=refused)
 
 
-def _tell_next(run: RunRecord, kinds: KindTable, options: RemedyOptions) -> None:
+def _tell_next(run: RunRecord, options: RemedyOptions) -> None:
     """Print which guests wait for a power cycle, and how to undo the run."""
     named = told_apart((unit.name, unit.target, unit.uuid or "") for unit in run.steps)
     waiting = [name for unit, name in zip(run.steps, named, strict=True) if unit.waiting]
@@ -158,24 +158,24 @@ def _tell_next(run: RunRecord, kinds: KindTable, options: RemedyOptions) -> None
         more = f" and {len(waiting) - _NAMED:,} more" if len(waiting) > _NAMED else ""
         names = f"{', '.join(waiting[:_NAMED])}{more}"
         tell(safe(f"Waiting for a power cycle (power off, then on): {names}"))
-        tell(f"Check later: {_follow_up(f'runs --verify {run.id}', run, kinds, options)}")
+        tell(f"Check later: {_follow_up(f'runs --verify {run.id}', run, options)}")
     if any(unit.outcome == "applied" and unit.undone_by is None for unit in run.steps):
         again = "Undo the rollback" if run.kind == "rollback" else "Undo"
-        tell(f"{again}: {_follow_up(f'rollback {run.id}', run, kinds, options)}")
+        tell(f"{again}: {_follow_up(f'rollback {run.id}', run, options)}")
 
 
 _FEW = 2
 """Beyond that many URIs to trust, a command that names each cannot be read."""
 
 
-def _follow_up(words: str, run: RunRecord, kinds: KindTable, options: RemedyOptions) -> str:
+def _follow_up(words: str, run: RunRecord, options: RemedyOptions) -> str:
     """A command on a run that works later: it repeats what is known only from options."""
     words = command(words, options.folder)
     targets = {unit.target for unit in run.steps}
-    trusted = [uri for uri in options.connection.trusted_uris if uri in {*targets, ALL}]
+    trusted = [uri for uri in options.trusted_uris if uri in {*targets, ALL}]
     for uri in trusted if len(trusted) <= _FEW else [ALL]:
         words += f" --trust-uri {word(uri)}"
-    return words + (words_of(options.cloud) if kinds.by_controller(run.steps) else "")
+    return words
 
 
 def code_of_undone(run: RunRecord) -> int:

@@ -24,9 +24,8 @@ from vnicaudit.cli.options.records import (
 )
 from vnicaudit.cli.options.remedy import (
     RemedyOptions,
-    connection_options,
-    nova_manage_options,
     run_context,
+    trusted_option,
 )
 from vnicaudit.cli.output.files import emit
 from vnicaudit.cli.output.process import hang_up_noted
@@ -117,8 +116,7 @@ class RunsOptions(RemedyOptions, frozen=True, kw_only=True):
 )
 @click.option("--yes", "-y", is_flag=True, help="Do not ask before --prune removes runs.")
 @format_option
-@connection_options
-@nova_manage_options
+@trusted_option
 @output_options
 @pass_wiring
 @as_record(RunsOptions)

@@ -189,7 +189,7 @@ class Controller:
         if ended.code is None:
             raise ActionError(
                 f"nova-manage at {self._url} was killed, or took more than {self._seconds:g} s "
-                "(--nova-manage-timeout)"
+                "(VNICAUDIT_NOVA_MANAGE_TIMEOUT)"
             )
         return CommandOutput(ended.code, ended.stdout[-_TEXT_MAX:], ended.stderr[-_TEXT_MAX:])
 

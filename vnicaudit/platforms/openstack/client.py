@@ -114,9 +114,8 @@ class Client:
                 answer = ask()
             except TimeUpError:
                 late += 1
-                reason = (
-                    f"no complete answer within {self.cloud.deadline:g} s; --deadline allows more"
-                )
+                within = f"within {self.cloud.deadline:g} s"
+                reason = f"no complete answer {within}; VNICAUDIT_DEADLINE allows more"
                 failed, pause = self._error(what, reason, asked), None if late == _LATE else 0.0
             except _TRANSPORT_ERRORS as error:
                 failed = self._error(what, transport(error), asked)
@@ -138,7 +137,7 @@ class Client:
         if self.cloud.is_over():
             total = self.cloud.total
             raise CallError(
-                f"not completely read within {total:g} s; --cloud-deadline allows more",
+                f"not completely read within {total:g} s; VNICAUDIT_CLOUD_DEADLINE allows more",
                 file=self.cloud.target,
             )
 

@@ -224,7 +224,7 @@ def test_a_user_who_is_told_nothing(world: CloudWorld, server: Server) -> None:
     world.reach = CloudAccess(world.manage)
     unit = applied(world)
     assert unit.outcome == "applied"
-    assert check(unit, "device").detail.endswith("add --libvirt-of-host")
+    assert check(unit, "device").detail.endswith("set VNICAUDIT_LIBVIRT_OF_HOST")
     assert check(unit, "traffic") == Check(
         "traffic", "unknown",
         (

@@ -69,8 +69,8 @@ def test_set_is_one_call() -> None:
         (CommandOutput(77), "ended with 77"),
         (CommandOutput(127, "", "sh: nova-manage: not found"),
          (
-             "ended with 127 (command not found there: name it with --nova-manage-command): "
-             "sh: nova-manage: not found"
+             "ended with 127 (command not found there: name it with "
+             "VNICAUDIT_NOVA_MANAGE_COMMAND): sh: nova-manage: not found"
          )),
         (CommandOutput(255, "An error has occurred:\nTraceback"),
          "ended with 255 (it crashed, or the "

@@ -48,7 +48,7 @@ _SET = {
 _SHOW = {1: _SET[1], 2: _SET[2]}
 _ANY = {
     126: "no permission to run it there",
-    127: "command not found there: name it with --nova-manage-command",
+    127: "command not found there: name it with VNICAUDIT_NOVA_MANAGE_COMMAND",
     255: "it crashed, or the connection to where it runs was lost",
 }
 _REFUSALS = frozenset({2, 3, 4, 5, 6, 126, 127})
@@ -138,7 +138,7 @@ class Manage:
         self, arguments: tuple[str, ...], begins: Callable[[], None] = _nothing
     ) -> CommandOutput:
         if self._run is None:
-            raise ActionError("this needs nova-manage: name its controller with --nova-manage")
+            raise ActionError("this needs nova-manage on a controller: set VNICAUDIT_NOVA_MANAGE")
         with self._turns:
             begins()
             return self._run(arguments)
@@ -218,7 +218,7 @@ class Nodes:
         """The domain of a server. Raises ActionError with the reason if it cannot be read,
         SilentError if its host stopped answering."""
         if not self._template:
-            raise ActionError("its domain cannot be reached from here: add --libvirt-of-host")
+            raise ActionError("its domain cannot be reached: set VNICAUDIT_LIBVIRT_OF_HOST")
         if state.host is None:
             raise ActionError("Nova does not report its host")
         if _NAME_NODES.fullmatch(state.host) is None:
