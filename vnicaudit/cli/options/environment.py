@@ -38,8 +38,8 @@ class Environment(msgspec.Struct, frozen=True, kw_only=True):
         ),
     ] = ()
     deadline: Annotated[
-        float | None,
-        _number("Timeout in seconds of one libvirt or cloud API call, 30 unless set.", 0.1, 86_400),
+        Annotated[float, msgspec.Meta(ge=0.1, le=86_400)] | None,
+        _text("Timeout in seconds of one libvirt or cloud API call, 30 unless set."),
     ] = None
     cloud_deadline: Annotated[
         float,
