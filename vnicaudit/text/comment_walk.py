@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from itertools import islice, takewhile
+from difflib import get_close_matches
+from itertools import islice
 from typing import Literal, NamedTuple
 
 from vnicaudit.base.wording import closest, shortened
@@ -30,6 +31,8 @@ FIRST, LAST = 0, 2**31
 """Line range of a whole file; a finding without a line has line 0."""
 
 _WORD = "suppress"
+_MISSPELT = 0.85
+"""Likeness (difflib) of a word that is meant to be this one; "impress" and "supplies" are not."""
 _ENTRY = r"[ \t]*vnicaudit:[ \t]*(\S+)(?:[ \t]+|(?=\s)|$)(.*)"
 _ALONE = r"[ \t]*[#;]" + _ENTRY
 _MARKER = r"(?:---|\.\.\.)(?:\s|$)"
@@ -158,26 +161,10 @@ def _entry(match: re.Match[str] | None) -> _Entry:
         return ()
     word, text = match[1], match[2].rstrip()  # a line may end in CRLF
     if word != _WORD:
-        if not _is_misspelt(word.rstrip(":").lower()):
-            return ()
+        if not get_close_matches(word.rstrip(":").lower(), (_WORD,), 1, _MISSPELT):
+            return ()  # another kind of comment
         return (("problem", f"unknown word {shortened(word)!r}; write 'suppress'"),)
     if any(end in text for end in _OTHER_ENDS):  # the text behind it may not be a comment
         return _BROKEN
     rule, _, rest = text.partition(" ")
     return tuple({"rule": rule.rstrip(":"), **reason_and_settings(rest)}.items())
-
-
-def _is_misspelt(word: str) -> bool:
-    """True for ``suppress`` itself, and for a word that becomes it if one letter is inserted,
-    deleted or replaced, or if two neighbouring letters are swapped. Any other word belongs to
-    another kind of comment."""
-    same = _equal_at_start(word, _WORD)
-    rest, right = word[same:], _WORD[same:]
-    same = _equal_at_start(rest[::-1], right[::-1])
-    rest, right = rest[: len(rest) - same], right[: len(right) - same]
-    return max(len(rest), len(right)) <= 1 or (len(rest) == 2 and rest[::-1] == right)
-
-
-def _equal_at_start(one: str, other: str) -> int:
-    """The length of the common beginning of two words."""
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))

@@ -241,7 +241,6 @@ _RELEASE = re.compile(r"\d{1,4}(?:\.\d{1,3}){1,2}(?:~?rc\d+)?", re.ASCII)
 _RULE_OR_DATE = re.compile(r"(?:VNIC|SUPP)\d{0,3}|\d{4}-\d\d-\d\d", re.ASCII)
 """The rule of a suppression, and its last day."""
 _ANY_DIGITS = re.compile(r"\d+", re.ASCII)
-_REMEMBERED_TEXTS = 20_000
 MAX_NAMES = 1_000_000
 """Maximum names of a run that are recognised in texts (about 200 bytes each)."""
 
@@ -254,7 +253,6 @@ class TextRedactor:
         self._public = public_words()
         self._known: dict[str, str] = {}
         self._begin: dict[str, list[str]] = {}
-        self._done: dict[str, tuple[frozenset[str], str]] = {}
 
     def learn(self, name: str, pseudonym: str) -> None:
         """Recognise ``name`` in every text from now on. Names of digits only, or of one character,
@@ -270,20 +268,8 @@ class TextRedactor:
             self._begin[_core(first[0])].sort(key=len, reverse=True)
 
     def redacted(self, text: str) -> str:
-        """The text with a pseudonym for each name in it."""
-        cached = self._done.get(text)
-        if cached is not None and self._begin.keys().isdisjoint(cached[0]):
-            return cached[1]
-        words = frozenset(_core(found[0]) for found in _WORD.finditer(text))
-        if not self._begin.keys().isdisjoint(words):
-            return self._with_names(text)
-        made = self._words(text)
-        if len(self._done) < _REMEMBERED_TEXTS:
-            self._done[text] = (words, made)
-        return made
-
-    def _with_names(self, text: str) -> str:
-        """Replace known names by their pseudonyms wherever they are whole words."""
+        """The text with a pseudonym for each name in it: known names wherever they are whole
+        words, then every other word that is not public."""
         made: list[str] = []
         after = 0
         for word in _WORD.finditer(text):
