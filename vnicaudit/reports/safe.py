@@ -9,6 +9,8 @@ from itertools import zip_longest
 
 import msgspec
 
+from vnicaudit.text.secrets import masked_message
+
 # Makes text from a target safe to show: nothing in it can move the cursor, hide, or be a command.
 #
 # Names come from files that anybody may have written. A terminal obeys escape sequences, a bidi
@@ -53,8 +55,6 @@ def safe(text: str) -> str:
 def message(text: str) -> str:
     """A message that may quote a file, an address or another program, made safe, with secrets
     masked if their name shows that they are secrets."""
-    from vnicaudit.text.secrets import masked_message  # slow to load, and seldom needed
-
     return safe(masked_message(text))
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from types import TracebackType
 from typing import TextIO
 
-from vnicaudit.base.files import begin_file
+from vnicaudit.base.files import begin_file, drop_file, finish_file
 from vnicaudit.errors import ReaderGoneError, UsageError, VnicauditError
 
 # Standard output, which may be closed or full, or have lost its reader.
@@ -114,8 +114,6 @@ class ReportOutput:
             elif self._part is None:
                 self._file.close()
             elif kind is None and self._kept:
-                from vnicaudit.base.files import finish_file
-
                 finish_file(self._file, self._part, self._place)
                 self._part = None
         except OSError as failure:
@@ -123,8 +121,6 @@ class ReportOutput:
                 raise write_error(failure, self._name) from None
         finally:
             if self._part is not None:
-                from vnicaudit.base.files import drop_file
-
                 drop_file(self._part)
                 with contextlib.suppress(OSError):
                     self._file.close()

@@ -362,25 +362,6 @@ class Progress:
 _OUTCOMES = frozenset(get_args(Outcome))
 
 
-class RunPace:
-    """Pace of a run: counts outcomes and estimates the remaining time."""
-
-    def __init__(self, total: int) -> None:
-        self._total = total
-        self._done = 0
-        self._started = time.monotonic()
-
-    def mark(self, text: str) -> str:
-        """``[12/300, 4 min left] ``, to put before an outcome; empty for other messages, and if
-        there is only one unit."""
-        if self._total < 2 or not is_outcome(text):
-            return ""
-        self._done += 1
-        seconds = time.monotonic() - self._started
-        left = time_left(self._done, self._total, seconds)
-        return f"[{self._done:,}/{self._total:,}{left and f', {left}'}] "
-
-
 def is_outcome(text: str) -> bool:
     """True for a message that says how work on a unit ended."""
     return text.partition(":")[0] in _OUTCOMES
@@ -396,7 +377,7 @@ class RunTelling:
     ) -> None:
         self._quiet = quiet
         self._undoing = undoing
-        self._pace = RunPace(total)
+        self._total, self._done, self._started = total, 0, time.monotonic()
         self._states = RunningStates(enabled=waits and not quiet)
 
     def __call__(self, name: str, text: str) -> None:
@@ -407,7 +388,16 @@ class RunTelling:
         is_undone = self._undoing and text.startswith("applied")
         word = f"undone{text[len('applied') :]}" if is_undone else text
         self._states.changes(name, "" if is_outcome(text) else word)
-        tell(safe(f"{self._pace.mark(text)}{name}: {word}"))
+        tell(safe(f"{self._progress(text)}{name}: {word}"))
+
+    def _progress(self, text: str) -> str:
+        """``[12/300, 4 min left] ``, to put before an outcome; empty for other messages, and if
+        there is only one unit."""
+        if self._total < 2 or not is_outcome(text):
+            return ""
+        self._done += 1
+        left = time_left(self._done, self._total, time.monotonic() - self._started)
+        return f"[{self._done:,}/{self._total:,}{left and f', {left}'}] "
 
     def close(self) -> None:
         """Stop showing states: the run is over."""

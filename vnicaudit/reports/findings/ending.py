@@ -16,15 +16,20 @@ from vnicaudit.model.finding import (
     Severity,
 )
 from vnicaudit.model.report import Audited, RunEnd, TargetResult
+from vnicaudit.reports.findings.finding_text import SEVERITY
 from vnicaudit.reports.safe import Paint, Piece, aligned, fold, hidden, safe, with_lead, wrap
 from vnicaudit.reports.wording import (
     WORST_FIRST,
     Tally,
     accepted_sentence,
+    calls_sentence,
     closing,
     fixed_sentence,
     is_clean,
+    not_judged_of,
     notes_of,
+    skip_sentences,
+    unread_of,
 )
 from vnicaudit.reports.writers import Options
 
@@ -81,8 +86,6 @@ class Ending:
         yield "\n"
 
     def _errors(self, target: TargetResult, most: int) -> Iterator[str]:
-        from vnicaudit.reports.wording import unread_of  # most targets are read in full
-
         for number, error in enumerate(unread_of(target)):
             if number == most and not self._options.verbose:
                 yield wrap(hidden(target.unread - number), self._width, "  ", "    ")
@@ -93,8 +96,6 @@ class Ending:
         counts = self._tally.findings
         if not counts:
             return
-        from vnicaudit.reports.findings.finding_text import SEVERITY
-
         yield self._paint("name", "Summary") + "\n"
         keys = sorted(counts, key=lambda key: (rank(key)[0], -counts[key], key[1]))
         rows = aligned(
@@ -113,8 +114,6 @@ class Ending:
     def _not_judged(self) -> Iterator[str]:
         if not (self._tally.skipped or any(each.not_judged_count for each in self._end.targets)):
             return
-        from vnicaudit.reports.wording import not_judged_of, skip_sentences
-
         parts = [
             f"{part.place}: {part.message}"
             for each in self._end.targets
@@ -133,8 +132,6 @@ class Ending:
     def _notes(self, most: int) -> Iterator[str]:
         notes = [note for target in self._end.targets for note in notes_of(target)]
         if self._options.verbose:
-            from vnicaudit.reports.wording import calls_sentence
-
             notes.extend(filter(None, map(calls_sentence, self._end.targets)))
         elif len(notes) > most:
             notes[most:] = [hidden(len(notes) - most)]

@@ -5,6 +5,7 @@ the number of groups, which is limited, and not with the findings.
 from __future__ import annotations
 
 import os
+from bisect import bisect_right, insort
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
@@ -320,12 +321,8 @@ class Groups:
         domain = audited.subject, key.place, audited.uuid
         known = self._of_domain.get(domain, [])
         if known and audited.scope == "mac":
-            from bisect import bisect_right
-
             return known[max(bisect_right(known, key) - 1, 0)]
         if key not in self._found and len(self._found) < GROUPS:
-            from bisect import insort
-
             insort(self._of_domain.setdefault(domain, []), key)
         return key
 

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from vnicaudit.base.wording import count
 from vnicaudit.model.finding import Crashed, Finding, Ref
 from vnicaudit.model.report import Audited, RunEnd, RunInfo
+from vnicaudit.reports.findings.ending import WorstFindings
 from vnicaudit.reports.safe import Paint, safe
 from vnicaudit.reports.wording import Tally, accepted_sentence, closing, message_of, unread_of
 from vnicaudit.reports.writers import Options, ReportWriter
-
-if TYPE_CHECKING:
-    from vnicaudit.reports.findings.ending import WorstFindings
 
 
 def writer(options: Options) -> ReportWriter:
@@ -26,7 +23,7 @@ class _Concise:
         self._options = options
         self._paint = Paint(color=options.color)
         self._tally = Tally()
-        self._worst = None if options.most is None else _worst(options.most)
+        self._worst = None if options.most is None else WorstFindings(options.most)
 
     def start(self, run: RunInfo) -> str:
         del run
@@ -67,12 +64,6 @@ class _Concise:
         about = safe(f"{_about(audited.subject, crashed.about)} {crashed.error}")
         word = self._paint("crash", "crash")
         return f"{safe(audited.file or audited.target)}: {word} {crashed.rule} {about}\n"
-
-
-def _worst(most: int) -> WorstFindings:
-    from vnicaudit.reports.findings.ending import WorstFindings  # only with --max
-
-    return WorstFindings(most)
 
 
 def _about(subject: str, ref: Ref) -> str:

@@ -4,20 +4,15 @@ totals."""
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cached_property
-from typing import TYPE_CHECKING
 
 from vnicaudit.audit.kinds import KINDS
 from vnicaudit.model.finding import name_of
 from vnicaudit.model.report import Audited, RunEnd, RunInfo
-from vnicaudit.reports.findings.ending import Ending
+from vnicaudit.reports.findings.ending import BriefEnding, Ending, WorstFindings
+from vnicaudit.reports.findings.finding_text import FindingText, GroupedText
 from vnicaudit.reports.safe import Paint, Piece, safe, title_line
 from vnicaudit.reports.wording import Tally, about_domain
 from vnicaudit.reports.writers import Options, ReportWriter
-
-if TYPE_CHECKING:
-    from vnicaudit.reports.findings.ending import WorstFindings
-    from vnicaudit.reports.findings.finding_text import FindingText, GroupedText
 
 FEW = 10
 """Up to this number, findings are shown one by one by default."""
@@ -41,6 +36,7 @@ class _AuditText:
         self._options = options
         self._width = options.width
         self._paint = Paint(color=options.color)
+        self._entry = FindingText(options, self._paint)
         self._tally = Tally()
         self._view = "short" if options.group_by else options.view
         if self._view == "auto" and (options.verbose or options.wordings is None):
@@ -49,19 +45,9 @@ class _AuditText:
         """The first few with findings; text of what only crashed, which may be many."""
         self._crashes: list[str] = []
         self._grouped = self._new_groups() if self._view == "short" else None
-        self._worst = None if options.most is None else _worst(options.most)
-
-    @cached_property
-    def _entry(self) -> FindingText:
-        from vnicaudit.reports.findings.finding_text import FindingText  # if there is a finding
-
-        return FindingText(self._options, self._paint)
+        self._worst = None if options.most is None else WorstFindings(options.most)
 
     def _new_groups(self) -> GroupedText:
-        from vnicaudit.reports.findings.finding_text import (
-            GroupedText,
-        )  # if there are many findings
-
         return GroupedText(self._options, self._paint)
 
     def start(self, run: RunInfo) -> str:
@@ -107,10 +93,6 @@ class _AuditText:
         yield from ending.whole()
 
     def _brief(self, grouped: GroupedText, end: RunEnd) -> Iterator[str]:
-        from vnicaudit.reports.findings.ending import (
-            BriefEnding,
-        )  # if there are many findings
-
         ending = BriefEnding(self._tally, end, self._options, self._paint)
         yield from ending.answer()
         yield from grouped.text(end.targets)
@@ -145,12 +127,6 @@ class _AuditText:
         name = safe(audited.title)
         about = safe(", ".join(_about(audited, verbose=self._options.verbose)))
         return title_line(Piece(name, self._paint("name", name)), about, self._width)
-
-
-def _worst(most: int) -> WorstFindings:
-    from vnicaudit.reports.findings.ending import WorstFindings  # only with --max
-
-    return WorstFindings(most)
 
 
 def _about(audited: Audited, *, verbose: bool) -> Iterator[str]:
