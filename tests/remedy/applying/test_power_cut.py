@@ -13,7 +13,7 @@ from tests.remedy.applying.fakes import Killed, Machine, World, installed
 from vnicaudit.model.plan import Mode
 from vnicaudit.remedy.applying.history import runs
 from vnicaudit.remedy.applying.journal.events import ANNOUNCE_NOTHING, name_of
-from vnicaudit.remedy.applying.journal.journal_file import entries
+from vnicaudit.remedy.applying.journal.journal_file import read_journal
 
 LATER = 1000.0
 _QUIET = {kind.__struct_config__.tag for kind in ANNOUNCE_NOTHING}
@@ -90,7 +90,9 @@ def check_kept(world: World) -> None:
         if machine.persistent == before:
             continue
         (folder,) = (world.folder / "runs").iterdir()
-        lines = [name_of(one.event) for one in entries(folder) if machine.uuid in one.unit]
+        lines = [
+            name_of(one.event) for one in read_journal(folder).entries if machine.uuid in one.unit
+        ]
         assert lines[0] == "begin", world.passed
         assert "defining" in lines, world.passed
         if machine.active and machine.live() != before:
@@ -151,7 +153,7 @@ def test_each_line_that_announces_a_change_is_on_disk_before_it(
     monkeypatch.setattr(os, "fsync", fsync)
     assert ended(world, "restart", None)
     (folder,) = (world.folder / "runs").iterdir()
-    events = [name_of(one.event) for one in entries(folder)]
+    events = [name_of(one.event) for one in read_journal(folder).entries]
     assert set(events) > _QUIET
     assert synced.count("journal.jsonl") == sum(event not in _QUIET for event in events)
     assert synced.count("definitions") == len(world.machines)

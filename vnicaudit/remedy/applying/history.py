@@ -113,7 +113,7 @@ def _turn(
 def record(found: PastRun, undone: Undone | None = None) -> RunRecord:
     """One run, as it is shown. ``undone``: the units that were rolled back since."""
     units = tuple(_unit(found, unit, undone or {}) for unit in found.request.units)
-    ends = [one for one in found.entries if isinstance(one.event, End)]
+    ends = [one for one in found.of("") if isinstance(one.event, End)]
     return RunRecord(
         id=found.request.id,
         kind=found.request.kind,

@@ -25,7 +25,6 @@ from vnicaudit.remedy.applying.journal.journal_file import (
     NAME,
     Entry,
     Journal,
-    entries,
     read_journal,
     seconds_since,
 )
@@ -33,7 +32,7 @@ from vnicaudit.remedy.applying.journal.journal_file import (
 
 def events(folder: Path) -> list[tuple[str, str]]:
     """What the whole lines say: event and unit."""
-    return [(name_of(entry.event), entry.unit) for entry in entries(folder)]
+    return [(name_of(entry.event), entry.unit) for entry in read_journal(folder).entries]
 
 
 def test_lines_are_read_as_they_were_written(tmp_path: Path) -> None:
@@ -41,7 +40,7 @@ def test_lines_are_read_as_they_were_written(tmp_path: Path) -> None:
     journal.write(Stopping("agent"), "a")
     written = journal.write(End("näher"))
     journal.close()
-    first, last = entries(tmp_path)
+    first, last = read_journal(tmp_path).entries
     assert (first.event, first.unit) == (Stopping("agent"), "a")
     assert last == written
     assert stat.S_IMODE((tmp_path / NAME).stat().st_mode) == 0o600

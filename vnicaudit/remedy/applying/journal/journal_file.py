@@ -261,11 +261,6 @@ class Journal:
             self._unsynced = False
 
 
-def entries(folder: Path) -> tuple[Entry, ...]:
-    """All lines of a run's journal that are whole and undamaged, in order."""
-    return read_journal(folder).entries
-
-
 def read_journal(folder: Path) -> JournalText:
     """A run's journal, as far as it can be trusted. Half a line at its end is not damage: the
     program ended while it wrote the line."""

@@ -71,7 +71,6 @@ class PastRun(NamedTuple):
 
     folder: Path
     request: RunRequest
-    entries: tuple[Entry, ...]
     by_unit: Mapping[str, tuple[Entry, ...]]
     damage: tuple[str, ...] = ()
     """Damage in the run's folder: one sentence for each place, with the file's name."""
@@ -192,7 +191,7 @@ def _past_run(folder: Path, request: RunRequest, text: JournalText) -> PastRun:
     damage = text.damage
     if (lost or by_unit) and not begun:
         damage += (f"{folder / NAME}: {text.gone or 'its beginning is missing'}",)
-    return PastRun(folder, request, text.entries, by_unit, damage, lost)
+    return PastRun(folder, request, by_unit, damage, lost)
 
 
 def all_past(state: StateFolder, *, since: str = "", unfinished: bool = False) -> Iterator[PastRun]:
