@@ -168,6 +168,21 @@ def test_a_line_that_is_none_is_named_and_passed_over(tmp_path: Path, line: str)
     assert [entry.event for entry in text.entries] == [Replacing(), End()]
 
 
+def test_a_line_that_was_taken_out_is_missed(tmp_path: Path) -> None:
+    journal = Journal(tmp_path)
+    for unit in ("a", "b", "c"):
+        journal.write(Replacing(), unit)
+    journal.close()
+    first, _second, third = (tmp_path / NAME).read_bytes().splitlines(keepends=True)
+    (tmp_path / NAME).write_bytes(first + third)
+    named = f"{tmp_path / NAME}:2: damaged: expected line 2, found line 3"
+    assert read_journal(tmp_path).damage == (named,)
+    journal = Journal(tmp_path)
+    journal.write(Replacing(), "d")
+    journal.close()
+    assert read_journal(tmp_path).damage == (named,)  # later lines count it
+
+
 def test_how_long_ago() -> None:
     now = "2026-11-21T10:00:01.500Z"
     assert seconds_since(Entry("2026-11-21T10:00:00.000Z", Stopping()), now) == 1.5
