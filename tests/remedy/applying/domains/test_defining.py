@@ -46,6 +46,20 @@ def test_what_libvirt_silently_drops_is_said_and_put_back(
     assert machine.persistent == world.before[0]
 
 
+def test_an_original_that_libvirt_no_longer_takes_whole_is_not_called_put_back(
+    world: World,
+) -> None:
+    (machine,) = world.machines
+    graphics = b"    <graphics type='vnc' passwd='s3cret'/>\n"
+    machine.makes_of_it = lambda text: text.replace(graphics, b"")
+    unit = applied(world)
+    assert unit.outcome == "failed"
+    assert (
+        "not everything could be undone: the restored definition differs from the original: "
+        in (unit.message)
+    )
+
+
 def test_a_way_back_that_does_not_come_out_the_same_is_said(world: World) -> None:
     (machine,) = world.machines
     assert applied(world).outcome == "applied"
