@@ -5,6 +5,7 @@ from msgspec.structs import replace
 
 from tests.remedy.applying.clouds.conftest import MakeCloud
 from tests.remedy.applying.clouds.fakes import MODEL, CloudWorld, Fault, server_step
+from tests.remedy.applying.fakes import Killed
 from vnicaudit.errors import ActionError
 from vnicaudit.model.runs import RunRecord
 from vnicaudit.remedy.applying.history import runs
@@ -58,6 +59,21 @@ def test_somebody_stops_it_before_the_run_does(world: CloudWorld, when: int) -> 
         assert not {"set", "start", "hard_reboot"} & set(world.calls)
     else:
         assert server.vm_state == "active"
+
+
+def test_what_somebody_stopped_since_it_was_begun_is_theirs(world: CloudWorld) -> None:
+    (server,) = world.servers
+    server.boot()
+    world.kill_when = "behind line begin", 1
+    with pytest.raises(Killed):
+        world.apply((server_step(server),), world.context("restart"))
+    world.kill_when = "", 1
+    server.stop()
+    world.clock.sleep(LATER)
+    (unit,) = world.apply((server_step(server),), world.context("restart")).run.steps
+    server.catch_up()
+    assert (unit.outcome, unit.codes) == ("refused", ("power",))
+    assert (server.vm_state, server.kept[MODEL]) == ("stopped", "rtl8139")
 
 
 def test_what_was_never_stopped_is_not_started_when_it_is_taken_back(world: CloudWorld) -> None:
