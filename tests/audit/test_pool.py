@@ -11,14 +11,11 @@ import msgspec
 import pytest
 
 from vnicaudit.audit.accepting.suppressions import Suppressor
+from vnicaudit.audit.chunk import Batch, Job, WorkerError
 from vnicaudit.audit.work import Assumptions, AuditWork, NicsWork
 from vnicaudit.audit.workers import (
     CHUNK,
     SERIAL_BELOW,
-    Batch,
-    Job,
-    ReturnedBatch,
-    WorkerError,
     run_files,
 )
 from vnicaudit.cli.wiring.platforms import every_platform
@@ -170,7 +167,7 @@ def test_workers_are_forked_when_the_rules_are_there(folder: Path, suffix: str) 
 _LATE = """
 import datetime, sys
 from vnicaudit.audit.accepting.suppressions import Suppressor
-from vnicaudit.audit.workers import Job, run_chunk
+from vnicaudit.audit.chunk import Job, run_chunk
 from vnicaudit.audit.work import Assumptions, AuditWork
 from vnicaudit.audit.workers import load
 from vnicaudit.cli.wiring.platforms import every_platform
@@ -197,8 +194,8 @@ def test_workers_load_little_themselves(folder: Path) -> None:
 
 def test_a_batch_is_plain_data(folder: Path) -> None:
     batch = gathered(folder, 1, work())[0]
-    returned = msgspec.msgpack.decode(msgspec.msgpack.encode(batch), type=ReturnedBatch)
-    assert msgspec.structs.asdict(returned) == {**msgspec.structs.asdict(batch), "failure": None}
+    returned = msgspec.msgpack.decode(msgspec.msgpack.encode(batch), type=Batch)
+    assert msgspec.structs.asdict(returned) == msgspec.structs.asdict(batch)
 
 
 def test_a_worker_that_dies_early_loses_no_other_file(tmp_path: Path) -> None:

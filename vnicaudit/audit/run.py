@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from msgspec.structs import replace
 
 from vnicaudit.audit.accepting.settings_entries import Usage
+from vnicaudit.audit.chunk import Job
 from vnicaudit.audit.effective import uses_of
 from vnicaudit.audit.reading.files import shown_path
 from vnicaudit.audit.reading.machines import Machines, ServerSelection
@@ -21,7 +22,7 @@ from vnicaudit.audit.reading.targets import (
 )
 from vnicaudit.audit.same_guest import SameGuests
 from vnicaudit.audit.tally import CloudServers, ComparedWork, FileCount, TargetCounts, Totals
-from vnicaudit.audit.workers import Job, default_jobs, run_files
+from vnicaudit.audit.workers import default_jobs, run_files
 from vnicaudit.base.deadlines import standard_input
 from vnicaudit.model.finding import SETTINGS, Description
 from vnicaudit.model.fleet import HostTraffic, LiveDomain
@@ -30,11 +31,11 @@ from vnicaudit.model.names import STANDARD_INPUT, file_title
 from vnicaudit.model.report import Audited, NotJudged, PutAside, ReadError
 
 if TYPE_CHECKING:
+    from vnicaudit.audit.chunk import Batch
     from vnicaudit.audit.reading.selection import RunOptions
     from vnicaudit.audit.reading.targets import HostItem
     from vnicaudit.audit.tally import RunProgress
     from vnicaudit.audit.work import Product, Work
-    from vnicaudit.audit.workers import Batch
     from vnicaudit.model.domain import Domain
     from vnicaudit.model.file_kind import Item
     from vnicaudit.model.finding import Confidence, Finding, Severity

@@ -28,11 +28,11 @@ from vnicaudit.model.report import (
 )
 
 if TYPE_CHECKING:
+    from vnicaudit.audit.chunk import Batch
     from vnicaudit.audit.judging.macs import EncodedNic
     from vnicaudit.audit.reading.selection import Selection
     from vnicaudit.audit.reading.targets import SeenFiles
     from vnicaudit.audit.work import Work
-    from vnicaudit.audit.workers import Batch
     from vnicaudit.model.finding import Confidence, Description, Severity
     from vnicaudit.model.host import HostConfig, SiteNode
 

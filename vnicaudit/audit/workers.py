@@ -9,133 +9,22 @@ import signal
 import stat
 import traceback
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from io import BytesIO
 from itertools import chain, groupby, islice
-from typing import TYPE_CHECKING, BinaryIO, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import msgspec
 
-from vnicaudit.audit.accepting.settings_entries import Usage
-from vnicaudit.audit.reading.files import names_nics, read_file, read_stream, shown_path
-from vnicaudit.audit.same_guest import with_reading
+from vnicaudit.audit.chunk import Batch, Job, RaisedInWorker, run_chunk
 from vnicaudit.audit.work import Assumptions, Work
 from vnicaudit.base.deadlines import FILE_SECONDS, kill_when_late
 from vnicaudit.errors import VnicauditError
 from vnicaudit.model.decoding import msgpack_decoder
-from vnicaudit.model.domain import Domain
-from vnicaudit.model.finding import Description
-from vnicaudit.model.host import SiteNode
-from vnicaudit.model.report import Audited, Explained, NotJudged, PutAside, ReadError
+from vnicaudit.model.report import ReadError
 
 if TYPE_CHECKING:
     from vnicaudit.audit.reading.targets import Platforms
-    from vnicaudit.audit.work import Product
-    from vnicaudit.model.file_kind import Item
-
-# The work on one chunk of files: each is read and processed.
-
-
-class Job(msgspec.Struct, frozen=True):
-    """The work on the files of one target. ``cloud``: a cloud is read in the same run, and the
-    files may be about its servers. ``stdin``: the file ``-``. ``still_waits`` is called about twice
-    a second while a worker reads."""
-
-    work: Work
-    target: str
-    cloud: bool = False
-    stdin: BinaryIO | None = None
-    still_waits: Callable[[], None] | None = None
-
-
-class Batch(msgspec.Struct):
-    """The results of one chunk of files. (:mod:`vnicaudit.audit.workers` decodes those of a worker
-    process.)"""
-
-    audited: list[Audited] = []
-    resolved: list[Domain] = []
-    explained: list[Explained] = []
-    errors: list[ReadError] = []
-    aside: list[PutAside] = []
-    not_judged: list[NotJudged] = []
-    domains: int = 0
-    nics: int = 0
-    configs: int = 0
-    files: int = 0
-    usage: Usage = Usage()
-    nodes: list[SiteNode] = []
-    """Compute nodes to be compared, or joined with servers, when everything has been read."""
-    nics_seen: list[tuple[str, bytes]] = []
-    """NICs to be compared with those of the whole run."""
-    guests: list[Domain] = []
-    """Nova's guests, which wait for their cloud to be read."""
-    unrecognised: list[str] = []
-    """Files of no recognised type."""
-    naming_nics: list[str] = []
-    """Those of them that name QEMU or NICs."""
-
-    @property
-    def products(self) -> list[Audited] | list[Domain] | list[Explained]:
-        """The products of the batch: judgements, NICs, or what is asked about one of them."""
-        return self.audited or self.resolved or self.explained
-
-    def add(self, product: Product) -> None:
-        """Add the product of the work on one item."""
-        if isinstance(product, Audited):
-            self.audited.append(product)
-        elif isinstance(product, Explained):
-            self.explained.append(product)
-        else:
-            self.resolved.append(product)
-
-
-def run_chunk(paths: Iterable[str], job: Job, *, explicit: bool) -> Batch:
-    """Read and process some files in this process."""
-    work, target, kinds = job.work, job.target, job.work.platforms.files
-    batch = Batch()
-    for path in paths:
-        batch.files += 1
-        nothing = True
-        items = (
-            read_file(path, target, kinds, explicit=explicit)
-            if job.stdin is None
-            else read_stream(job.stdin, path, kinds)
-        )
-        for item in items:
-            nothing = False
-            _work_on(item, batch, job)
-        if nothing:
-            batch.unrecognised.append(shown_path(path))
-            if not explicit and names_nics(path):
-                batch.naming_nics.append(shown_path(path))
-    batch.usage = work.usage()
-    return batch
-
-
-def _work_on(item: Item, batch: Batch, job: Job) -> None:
-    """Process one item, and add the products to the batch."""
-    work = job.work
-    if isinstance(item, Description):
-        batch.configs += 1
-        if (product := work.description(item, job.target)) is not None:
-            batch.add(product)
-        if (node := work.node(item, joins=job.cloud)) is not None:
-            batch.nodes.append(node)
-    elif isinstance(item, ReadError):
-        batch.errors.append(item)
-    elif isinstance(item, PutAside):
-        batch.aside.append(item)
-    elif isinstance(item, NotJudged):
-        batch.not_judged.append(item)
-    else:  # a domain, which is found last: to load its record for a test would slow a lint
-        batch.domains += 1
-        batch.nics += len(item.nics)
-        if job.cloud and item.nova_uuid is not None:
-            batch.guests.append(item)
-        else:
-            batch.nics_seen += work.nics_to_compare(item, job.target)
-            batch.add(with_reading(work.domain(item, None, job.target), item))
-
 
 # Process many files: a few in this process, many on all cores in chunks. Results are in order.
 #
@@ -226,37 +115,6 @@ KILLED = (
 """The error of a file that killed the worker which read it."""
 
 
-class WorkerError(Exception):
-    """An exception in a worker that read what cannot be read twice."""
-
-
-class RaisedInWorker(msgspec.Struct):
-    """Such an exception. ``exit_code``: of a VnicauditError; None: it is another one."""
-
-    text: str
-    trace: str
-    exit_code: int | None
-
-    def raise_again(self) -> NoReturn:
-        """Raise a like one in this process."""
-        if self.exit_code is None:
-            raise WorkerError(self.text) from WorkerError(self.trace)
-        error = VnicauditError(self.text)
-        error.exit_code = self.exit_code
-        raise error
-
-
-class ReturnedBatch(Batch):
-    """A batch as a worker returns it: to decode it, the records must be known that the audit of a
-    single nova.conf does not load."""
-
-    resolved: list[Domain] = msgspec.field(default_factory=list)
-    explained: list[Explained] = msgspec.field(default_factory=list)
-    nodes: list[SiteNode] = msgspec.field(default_factory=list)
-    guests: list[Domain] = msgspec.field(default_factory=list)
-    failure: RaisedInWorker | None = None
-
-
 def in_workers(
     chunks: Iterator[list[str]], job: Job, jobs: int, *, explicit: bool = False
 ) -> Iterator[Batch]:
@@ -301,7 +159,7 @@ class _Crew:
         self._workers: list[_Worker] = []
         self._in_order: deque[_Task] = deque()
         self._again: deque[_Task] = deque()
-        self._decoder = msgpack_decoder(ReturnedBatch)
+        self._decoder = msgpack_decoder(Batch)
 
     def batches(self) -> Iterator[Batch]:
         """The batches of all chunks, in their order."""
@@ -477,7 +335,7 @@ def _serve(
                 except Exception as error:  # an edge: raised again in the parent
                     if job.stdin is None and all(map(os.path.isfile, names)):
                         raise  # the parent reads them again
-                    batch = ReturnedBatch(failure=_failure(error))
+                    batch = Batch(failure=_failure(error))
                 _send(results, encoder.encode(batch))
     finally:
         os._exit(_RAISED)

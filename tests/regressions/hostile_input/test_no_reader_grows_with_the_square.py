@@ -5,22 +5,14 @@ marks and whole documents, more and more of them: a sixth of the pairs, and all 
 
 import functools
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from io import BytesIO
-from pathlib import Path
 
 import pytest
 
 from tests.regressions.hostile_input.growth import MOST, TIMES, cost, ratio
 from tests.shares import table
-from vnicaudit.audit.accepting.baseline import load_baseline
 from vnicaudit.audit.reading.files import read_stream
-from vnicaudit.audit.settings.settings import load_settings
-from vnicaudit.bench.profiles.load import load_profile
 from vnicaudit.cli.wiring.platforms import every_platform
-from vnicaudit.errors import UsageError
-from vnicaudit.remedy.applying.journal.journal_file import NAME, read_journal
-from vnicaudit.reports.plan.json import from_json
 
 SIZE = 2 * 1024
 CLEAR = 0.02
@@ -86,14 +78,14 @@ def read(data: bytes) -> None:
         pass
 
 
-def grown(form: Callable[[int], bytes], reader: Callable[[bytes], object] = read) -> float:
+def grown(form: Callable[[int], bytes]) -> float:
     """What eight times the size costs over what it costs once, measured until it is clear."""
     large = form(SIZE * TIMES)
-    if cost(lambda: reader(large), 1) < CLEAR:
+    if cost(lambda: read(large), 1) < CLEAR:
         return 0.0
-    least = ratio(reader, form(SIZE), large, tries=2)
+    least = ratio(read, form(SIZE), large, tries=2)
     if least > MOST:
-        least = ratio(reader, form(4 * SIZE), form(4 * SIZE * TIMES), tries=8)
+        least = ratio(read, form(4 * SIZE), form(4 * SIZE * TIMES), tries=8)
     return least
 
 
@@ -108,49 +100,3 @@ def test_no_number_of_documents_costs_more_than_their_length(template: str) -> N
     whole = template.format("x").encode()
     assert grown(lambda size: whole * (size // len(whole))) <= MOST
     assert grown(lambda size: (whole + b"---\n") * (size // len(whole))) <= MOST
-
-
-SETTINGS = '[[suppress]]\nrule = "VNIC001"\nreason = "{}"\ndomain = "a"\n'
-PROFILE = 'title = "a"\n[[workload]]\nengine = "iperf3"\nname = "{}"\n'
-BASELINE = '{{"schema": "vnicaudit.baseline/1", "fingerprints": {{"{}": {{}}}}}}'
-PLAN = '{{"schema": "vnicaudit.plan/1", "tool": "{}", "steps": [], "not_planned": []}}'
-JOURNAL = '{{"at": "2026-11-22T10:00:00.000Z", "event": "begin", "unit": "{}"}}\n'
-
-
-def _in_file(name: str, reader: Callable[[str], object], data: bytes, folder: Path) -> None:
-    (folder / name).write_bytes(data)
-    with suppress(UsageError):
-        reader(str(folder / name))
-
-
-def _plan(data: bytes, _folder: Path) -> None:
-    with suppress(UsageError):
-        from_json(data, "p.json")
-
-
-KEPT: dict[str, tuple[str, Callable[[bytes, Path], None]]] = {
-    "settings": (
-        SETTINGS,
-        lambda data, folder: _in_file("vnicaudit.toml", load_settings, data, folder),
-    ),
-    "profile": (PROFILE, lambda data, folder: _in_file("p.toml", load_profile, data, folder)),
-    "baseline": (BASELINE, lambda data, folder: _in_file("b.json", load_baseline, data, folder)),
-    "plan": (PLAN, _plan),
-    "journal": (
-        JOURNAL,
-        lambda data, folder: _in_file(
-            NAME, lambda path: read_journal(Path(path).parent), data, folder
-        ),
-    ),
-}
-
-
-@pytest.mark.parametrize("name", KEPT)
-def test_no_file_of_our_own_costs_more_than_its_length(name: str, tmp_path: Path) -> None:
-    """Settings, profiles, baselines, plans and journals may be anybody's."""
-    template, reader = KEPT[name]
-    for piece in PIECES.values():
-        for number, form in enumerate(forms(template, piece)):
-            assert grown(form, lambda data: reader(data, tmp_path)) <= MOST, (piece, number)
-    whole = template.format("x").encode() * 10
-    assert grown(lambda n: whole * (n // 100), lambda d: reader(d, tmp_path)) <= MOST
