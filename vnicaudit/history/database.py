@@ -33,7 +33,6 @@ from vnicaudit.errors import HistoryError, UsageError
 from vnicaudit.history import rows
 from vnicaudit.history.place import PATIENCE, HistoryPlace, check_regular, prepare_file
 from vnicaudit.history.tables import META, SCHEMA, schema
-from vnicaudit.history.views import view_statements
 from vnicaudit.text.secrets import masked_message
 
 # Inserts and updates many rows at once as fast as the driver allows; SQLAlchemy writes the
@@ -294,7 +293,34 @@ def _begin(connection: Connection) -> None:
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
 
-# The history for SQL users: how to connect, its views, and the statements of its tables.
+# The views, and how SQL users connect to the history.
+
+
+def view_statements(kind: str) -> list[str]:
+    """The statements that create the views in a database of this kind, with their comments."""
+    text = Path(__file__).with_name("views.sql").read_text("utf-8")
+    for name, function in _FUNCTIONS[kind].items():
+        text = re.sub(rf"\b{name}\(([\w.]+)\)", function, text)
+    return text.strip().removesuffix(";").split(";\n")
+
+
+def _dashed(digits: str) -> str:
+    pieces = ((1, 8), (9, 4), (13, 4), (17, 4), (21, 99))
+    return "||'-'||".join(f"substr({digits},{begin},{length})" for begin, length in pieces)
+
+
+_FUNCTIONS = {
+    "sqlite": {
+        "time": r"strftime('%Y-%m-%dT%H:%M:%fZ', \1/1000.0, 'unixepoch')",
+        "uuid": _dashed(r"lower(hex(\1))"),
+        "digits": r"lower(hex(\1))",
+    },
+    "postgresql": {
+        "time": r"to_timestamp(\1/1000.0)",
+        "uuid": _dashed(r"encode(\1,'hex')"),
+        "digits": r"encode(\1,'hex')",
+    },
+}
 
 
 def sql_text(place: HistoryPlace) -> Iterator[str]:
