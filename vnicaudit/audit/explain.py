@@ -20,6 +20,8 @@ from vnicaudit.model.report import Explained, Explanation, ServerName
 
 _NAMES = 10_000
 """Maximum number of names remembered to suggest for a misspelt one."""
+_ONLY = 20
+"""Explanations kept to tell that the targets have more than one NIC."""
 
 
 class ExplainWork(Work):
@@ -31,12 +33,13 @@ class ExplainWork(Work):
     """
 
     def __init__(
-        self, judge: AuditWork, assumptions: Assumptions, wanted: str, domain: str | None
+        self, judge: AuditWork, assumptions: Assumptions, wanted: str | None, domain: str | None
     ) -> None:
+        """``wanted``: a NIC by MAC address, index or tap; None: the only one."""
         super().__init__(assumptions, judge.platforms)
         self._audit_work = judge
         self._auditor = DomainAuditor((), judge.platforms)
-        self._wanted = {wanted, wanted.lower().replace("-", ":")}
+        self._wanted = None if wanted is None else {wanted, wanted.lower().replace("-", ":")}
         self._domain = domain
         self.found: list[Explanation] = []
         self.bare: list[str] = []
@@ -58,7 +61,8 @@ class ExplainWork(Work):
             macs=tuple(nic.mac for nic in domain.nics if nic.mac is not None),
             explanations=tuple(
                 self._explained(domain, nic, host, target) for nic in domain.nics
-                if self._wanted & {nic.mac, str(nic.index), nic.target_dev}
+                if self._wanted is None
+                or self._wanted & {nic.mac, str(nic.index), nic.target_dev}
             ),
             bare="" if domain.nics or self._domain is None else _without_nics_text(domain),
         )  # fmt: skip
@@ -72,7 +76,8 @@ class ExplainWork(Work):
         self.has_domain = self.has_domain or product.is_asked_for
         if len(self.macs) < _NAMES:
             self.macs.update(product.macs)
-        self.found += product.explanations
+        if self._wanted is not None or len(self.found) < _ONLY:
+            self.found += product.explanations
         self.bare += filter(None, [product.bare])
 
     def usage(self) -> Usage:

@@ -29,11 +29,12 @@ from vnicaudit.cli.options.records import SectionedCommand, as_record
 from vnicaudit.cli.output.files import emit, flush
 from vnicaudit.cli.output.progress import Progress
 from vnicaudit.cli.wiring import Wiring, pass_wiring
-from vnicaudit.errors import TargetError
+from vnicaudit.errors import TargetError, UsageError
 from vnicaudit.reports.nics.explain import explanation_json, explanation_text
 
 _EPILOG = """\b
 Examples:
+  vnicaudit explain guest.xml                    its only NIC
   vnicaudit explain guest.xml --nic 0
   vnicaudit explain qemu:///system --nic 52:54:00:12:34:56
   vnicaudit explain qemu:///system --domain mail-01 --nic 1
@@ -43,11 +44,15 @@ Examples:
       --nic fa:16:3e:12:34:56                    everything that affects a server's NIC"""
 
 
+_FEW = 3
+"""Number of NICs listed where there are several."""
+
+
 class ExplainOptions(msgspec.Struct, frozen=True):
     """The options of ``vnicaudit explain``."""
 
     targets: tuple[str, ...]
-    nic: str
+    nic: str | None
     domain: str | None
     format: Format
     redaction: RedactionOptions
@@ -61,9 +66,9 @@ class ExplainOptions(msgspec.Struct, frozen=True):
 )
 @click.option(
     "--nic",
-    required=True,
     metavar="MAC|INDEX|DEV",
-    help="NIC to explain: its MAC address, its index in the domain (from 0), or its tap.",
+    help="NIC to explain: its MAC address, its index in the domain (from 0), or its tap.  "
+    "[default: the only one]",
 )
 @click.option(
     "--domain",
@@ -97,6 +102,8 @@ def command(options: ExplainOptions, wiring: Wiring) -> int:
     for product in run.items(options.targets):
         work.take(product)
     progress.clear()
+    if options.nic is None:
+        _check_only(work, lists=redactor is None)
     style = screen_options(options.output)
     found, results = work.found, run.results
     if redactor is not None:
@@ -113,12 +120,22 @@ def command(options: ExplainOptions, wiring: Wiring) -> int:
     return code if work.found or code else _not_found(work, options.nic, options.domain)
 
 
-def _not_found(work: ExplainWork, nic: str, domain: str | None) -> int:
+def _check_only(work: ExplainWork, *, lists: bool) -> None:
+    """Raises UsageError if there are several NICs: one is to be named. ``lists``: some are."""
+    names = {one.nic.mac or f"{one.nic.domain} {one.nic.index}": None for one in work.found}
+    if len(names) > 1:
+        some = f" ({', '.join(list(names)[:_FEW])}{', …' if len(names) > _FEW else ''})" * lists
+        raise UsageError(f"there are several NICs{some}: name one with --nic")
+
+
+def _not_found(work: ExplainWork, nic: str | None, domain: str | None) -> int:
     if work.bare:
         raise TargetError("; ".join(work.bare))
     if domain and work.names and not work.has_domain:
         hint = close_to(domain, sorted(work.names)) or "; `vnicaudit nics` lists them all"
         raise TargetError(f"there is no domain {domain!r} in these targets{hint}")
     where = f" of domain {domain!r}" if domain else ""
+    if nic is None:
+        raise TargetError(f"there is no NIC{where} in these targets")
     hint = mac_hint(nic, work.macs) or "; `vnicaudit nics` lists all NICs"
     raise TargetError(f"there is no NIC {nic!r}{where} in these targets{hint}")
