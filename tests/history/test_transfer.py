@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from tests.history.filled import fill, rows
@@ -31,6 +32,16 @@ def test_a_copy_is_the_same_and_goes_on(history: History, tmp_path: Path) -> Non
     guest = TestDomain(9, (TestNic("52:54:00:00:00:99"),))
     one = host("kvm1", "north")
     assert history.store(audit("later", 4, [one]), [reading(one, [guest], 4)]).number == 4
+
+
+def test_an_export_has_each_row_as_a_line_of_json(history: History) -> None:
+    fill(history)
+    lines = [msgspec.json.decode(line) for line in history.export()]
+    for table, found in rows(history).items():
+        exported = [line["row"] for line in lines if line["table"] == table]
+        assert len(exported) == len(found), table
+    (guest, *_) = [line["row"] for line in lines if line["table"] == "host"]
+    assert guest["name"] == "kvm1"
 
 
 def test_nothing_is_copied_into_a_history_that_has_something(

@@ -15,7 +15,7 @@ from vnicaudit.history.fleet_state import FleetState
 from vnicaudit.history.last_readings import last_readings
 from vnicaudit.history.measurements import add_measurements, measured_gains
 from vnicaudit.history.place import HistoryPlace
-from vnicaudit.history.retention import Pruned, copy_rows, prune
+from vnicaudit.history.retention import Pruned, copy_rows, json_lines, prune
 from vnicaudit.history.rows import fingerprint_bytes, printable
 from vnicaudit.history.store import store_audit
 from vnicaudit.history.tables import notified
@@ -122,6 +122,10 @@ class History:
     def copy_to(self, empty: History) -> int:
         """Copy everything into an empty history; returns the number of rows. Raises UsageError."""
         return copy_rows(self.database, empty.database)
+
+    def export(self) -> Iterator[str]:
+        """All rows as JSON lines."""
+        return json_lines(self.database)
 
     def claims(self) -> Claims:
         """Claims of findings that channels were notified of."""

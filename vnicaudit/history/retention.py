@@ -1,7 +1,9 @@
 """Removal of ended intervals that are old, and of old audits; open intervals stay. Copies of whole
-histories."""
+histories: into another one, or as JSON lines."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 import msgspec
 from sqlalchemy import Connection, Select, Table, delete, func, select, union
@@ -112,3 +114,17 @@ def copy_rows(source: Database, target: Database) -> int:
                 insert_rows(writer, table, [tuple(row) for row in some])
                 copied += len(some)
     return copied
+
+
+def json_lines(database: Database) -> Iterator[str]:
+    """All rows, each as ``{"table": "nic", "row": {"id": 1, …}}`` with its line break; bytes are
+    Base64."""
+    with database.reading() as reader:
+        streamed = reader.execution_options(yield_per=_AT_ONCE)
+        for table in META.sorted_tables:
+            for row in streamed.execute(select(table)).mappings():
+                line = {
+                    "table": str(table.name),
+                    "row": {str(name): value for name, value in row.items()},
+                }
+                yield msgspec.json.encode(line).decode() + "\n"

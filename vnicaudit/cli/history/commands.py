@@ -1,4 +1,4 @@
-"""The commands of ``vnicaudit history``: list, show, count, prune and copy audits."""
+"""The commands of ``vnicaudit history``: list, show, count, prune, copy and export audits."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from vnicaudit.cli.options.records import (
     days_of,
     state_folder,
 )
-from vnicaudit.cli.output.files import emit
+from vnicaudit.cli.output.files import STDOUT, ReportOutput, check_not_compressed, emit
 from vnicaudit.errors import UsageError
 from vnicaudit.history.opening import history_to_read, history_to_write
 from vnicaudit.history.place import check_extras, history_place
@@ -285,6 +285,47 @@ def copy(options: CopyOptions) -> int:
         rows = history.copy_to(empty)
     if not options.output.quiet:
         emit(safe(f"{count(rows, 'row')} copied to {place.label}") + "\n")
+    return 0
+
+
+_EXPORT_EPILOG = """\b
+Examples:
+  vnicaudit history export -o history.jsonl
+  vnicaudit history export | zstd > history.jsonl.zst"""
+
+
+class ExportOptions(msgspec.Struct, frozen=True):
+    """The options of ``vnicaudit history export``."""
+
+    destination: str
+    place: HistoryOptions
+    output: OutputOptions
+
+
+@click.command("export", cls=SectionedCommand, epilog=_EXPORT_EPILOG)
+@click.option(
+    "-o",
+    "--output",
+    "destination",
+    default=STDOUT,
+    show_default=True,
+    metavar="FILE",
+    help="Write to this file, readable only by you; - is standard output.",
+)
+@history_options
+@output_options
+@as_record(ExportOptions)
+def export(options: ExportOptions) -> int:
+    """Export the history as JSON lines, for a data warehouse.
+
+    Each line is a row of a table: {"table": "nic", "row": {…}}.
+    """
+    check_not_compressed(options.destination)
+    with (
+        history_to_read(options.place.place) as history,
+        ReportOutput(options.destination, private=True) as output,
+    ):
+        output.finish(history.export())
     return 0
 
 
