@@ -22,7 +22,6 @@ from vnicaudit.audit.reading.selection import (
 )
 from vnicaudit.audit.settings.settings import LoadedSettings, load_settings
 from vnicaudit.audit.work import Assumptions
-from vnicaudit.base.wording import path_word
 from vnicaudit.cli.options.candidates import nova_releases
 from vnicaudit.cli.options.environment import environment
 from vnicaudit.cli.options.records import (
@@ -313,16 +312,6 @@ class HistoryOptions(msgspec.Struct, frozen=True):
 def is_history_named() -> bool:
     """True if the command line names a history; False for a variable or the settings."""
     return is_on_command_line("history")
-
-
-def named_history() -> str:
-    """``--history`` for another command, preceded by a blank and without a password; empty if it
-    was set by a variable or the settings instead of the command line."""
-    if not is_history_named():
-        return ""
-
-    named = click.get_current_context().params["history"]
-    return f" --history {path_word(history_place(named, '').label)}"
 
 
 history_options = group("place", HistoryOptions)

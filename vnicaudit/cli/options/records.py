@@ -119,20 +119,6 @@ def trust_uri_option(text: str) -> Decorator:
     return click.option("--trust-uri", "trusted_uris", multiple=True, metavar="URI", help=text)
 
 
-def seconds_option(name: str, *, least: float, most: float, default: float, text: str) -> Decorator:
-    """The option ``--name`` for a time in seconds, which can also be set by an environment
-    variable."""
-    return click.option(
-        name,
-        envvar=_variable(name),
-        type=Number(min=least, max=most),
-        default=default,
-        show_default=True,
-        metavar="SECONDS",
-        help=text,
-    )
-
-
 def number_option(
     name: str, *, least: int, default: int, text: str, most: int | None = None
 ) -> Decorator:
