@@ -169,11 +169,6 @@ def command(words: str, state: str | Path) -> str:
     return f"vnicaudit {words}" + (f" --state {path_word(str(state))}" if other else "")
 
 
-def history_command(words: str, place: str) -> str:
-    """``words`` as a command on the history at that place (shown without a password)."""
-    return f"vnicaudit {words} --history {path_word(place)}"
-
-
 # libvirt connection URIs: recognise them, and tell what they reach and which URI to connect to.
 
 
