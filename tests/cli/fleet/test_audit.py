@@ -191,6 +191,18 @@ def test_plain_audits_and_lists_read_side_by_side_in_order(daemon: HostsDaemon) 
     assert names == [f"h{n}-d{d}" for n in range(8) for d in range(3)]
 
 
+def test_nics_of_an_inventory_and_of_what_cannot_be_read(
+    daemon: HostsDaemon, tmp_path: Path
+) -> None:
+    gone = f"qemu+tcp://127.0.0.1:{free_port()}/system"
+    hosts = inventory(tmp_path, {"kvm1": daemon.tcp(3), "kvm2": gone})
+    listed = vnicaudit("nics", "-i", hosts, "--format", "json")
+    assert listed.returncode == 4
+    report = json.loads(listed.stdout)
+    assert [nic["domain"] for nic in report["nics"]] == [f"h3-d{d}" for d in range(3)]
+    assert listed.stderr.startswith(f"Error: {gone}: cannot connect")
+
+
 def test_mac_addresses_are_compared_over_the_fleet(daemon: HostsDaemon, tmp_path: Path) -> None:
     shared = "52:54:00:aa:bb:cc"
     for number in (0, 9):
