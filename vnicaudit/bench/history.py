@@ -174,19 +174,6 @@ def stored_measurement(state: Path, run_id: str) -> StoredMeasurement:
     return StoredMeasurement(state / "bench" / run_id)
 
 
-def remove_measurement(state: Path, run_id: str) -> None:
-    """Remove a measurement: its head first, without which the rest does not count as one. Raises
-    UsageError if it cannot be removed."""
-    folder = stored_measurement(state, run_id).folder
-    try:
-        os.unlink(folder / _HEAD)
-        for name in os.listdir(folder):
-            os.unlink(folder / name)
-        folder.rmdir()
-    except OSError as error:
-        raise UsageError(f"{folder}: cannot be removed: {error.strerror}") from None
-
-
 def _began(folder: Path) -> bool:
     """True if there is a head; one that cannot be examined is reported as unreadable later."""
     try:
