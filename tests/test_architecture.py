@@ -22,7 +22,7 @@ LANGUAGE = ("__future__", "collections.abc", "typing")
 KNOWLEDGE = (
     *LANGUAGE, "functools.cache", "functools.lru_cache", "re", "msgspec",
     "vnicaudit.base.opening.read_beside", "vnicaudit.base.wording", "vnicaudit.errors",
-    "vnicaudit.knowledge", "vnicaudit.model", "vnicaudit.text.diff",
+    "vnicaudit.knowledge", "vnicaudit.model", "vnicaudit.text.diff", "vnicaudit.text.targets",
     "vnicaudit.text.beginning",
 )  # fmt: skip
 RULES = (*LANGUAGE, "vnicaudit.knowledge", "vnicaudit.model")

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.rows import rows
-from vnicaudit.text.diff import is_uri, parse
+from vnicaudit.text.targets import is_uri, parse
 
 
 @pytest.mark.parametrize(

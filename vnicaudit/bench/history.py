@@ -29,7 +29,7 @@ from vnicaudit.base.wording import TIME_ID, time_id
 from vnicaudit.errors import UsageError
 from vnicaudit.model.decoding import json_as
 from vnicaudit.model.measurement import BenchResult, Sample
-from vnicaudit.text.diff import command
+from vnicaudit.text.targets import command
 
 T = TypeVar("T")
 

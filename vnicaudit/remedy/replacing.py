@@ -20,7 +20,7 @@ from vnicaudit.errors import RefusedError
 from vnicaudit.model.file_kind import Item
 from vnicaudit.model.finding import Change, Location
 from vnicaudit.model.plan import RefusalCode
-from vnicaudit.text.diff import unsafe_parts
+from vnicaudit.text.targets import unsafe_parts
 from vnicaudit.text.yaml_edits import Edit
 
 # Why the change of a unit is not started.
@@ -221,7 +221,7 @@ def kept_digest(kind: str, id: str | None, old: Mapping[str, str | None]) -> str
 # The libvirt URIs that may be dialled although they come from a file.
 #
 # A URI that the user types is trusted; a plan, or the record of a run, may have been written by
-# somebody else (:func:`vnicaudit.text.diff.unsafe_parts`).
+# somebody else (:func:`vnicaudit.text.targets.unsafe_parts`).
 
 
 ALL = "all"

@@ -23,7 +23,12 @@ from vnicaudit.model.finding import (
 )
 from vnicaudit.model.report import Audited, RunEnd, Summary, TargetResult
 from vnicaudit.reports.safe import Paint, safe
-from vnicaudit.text.diff import NO_NEWLINE, Mark, hunks, lines_of
+from vnicaudit.text.diff import (
+    NO_NEWLINE,
+    Mark,
+    hunks,
+    lines_of,
+)
 from vnicaudit.text.secrets import STARS, masked_line
 
 # Totals for reports for people, added up while the audit runs.

@@ -10,7 +10,7 @@ import pytest
 from tests.platforms.libvirt.errors import libvirt_error
 from vnicaudit.errors import ActionError, SilentError
 from vnicaudit.platforms.libvirt.control import ConnectionPool, PooledConnection
-from vnicaudit.text.diff import parse
+from vnicaudit.text.targets import parse
 
 DEADLINE = 60.0
 

@@ -6,7 +6,7 @@ from vnicaudit.model.domain import Domain, DomainState
 from vnicaudit.model.report import ReadError
 from vnicaudit.platforms.libvirt.domains import Fetched, Surroundings, domain_from
 from vnicaudit.platforms.libvirt.live import finished
-from vnicaudit.text.diff import parse
+from vnicaudit.text.targets import parse
 
 AROUND = Surroundings(parse("qemu:///system"), {}, {})
 BROKEN = ReadError(

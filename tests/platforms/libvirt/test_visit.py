@@ -14,7 +14,7 @@ from vnicaudit.platforms.libvirt.domains import Surroundings
 from vnicaudit.platforms.libvirt.live import stream
 from vnicaudit.platforms.libvirt.visit import OpenedHost, Visit, fetch_all
 from vnicaudit.platforms.libvirt.workers import Mailbox, Pulse, WorkerThreads
-from vnicaudit.text.diff import parse
+from vnicaudit.text.targets import parse
 
 URI = parse("qemu:///system")
 

@@ -26,7 +26,7 @@ from vnicaudit.platforms.openstack.config_files import region_of
 from vnicaudit.remedy.planning.cloud.items import CloudPlanner
 from vnicaudit.remedy.planning.run import PlanOptions
 from vnicaudit.remedy.planning.subject import Judges
-from vnicaudit.text.diff import client
+from vnicaudit.text.targets import client
 
 __all__ = ["nowhere"]
 

@@ -16,7 +16,7 @@ from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.errors import TargetError, UsageError
 from vnicaudit.model.fleet import LiveOptions
 from vnicaudit.platforms.openstack.session import OpenStackConfig, SDKException
-from vnicaudit.text.diff import client
+from vnicaudit.text.targets import client
 
 __all__ = ["cloud", "nowhere"]
 

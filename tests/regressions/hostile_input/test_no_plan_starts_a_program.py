@@ -10,7 +10,7 @@ import pytest
 from tests.cli.inside import inside
 from vnicaudit.errors import RefusedError
 from vnicaudit.remedy.replacing import check_uri
-from vnicaudit.text.diff import unsafe_parts
+from vnicaudit.text.targets import unsafe_parts
 
 _XML = """\
 <domain type='kvm'>

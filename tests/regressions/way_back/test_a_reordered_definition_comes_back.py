@@ -21,7 +21,7 @@ from vnicaudit.platforms.libvirt.domains import (
 from vnicaudit.remedy.applying.rollback import RollbackSelection
 from vnicaudit.remedy.planning.run import PlanOptions
 from vnicaudit.remedy.planning.source import Source
-from vnicaudit.text.diff import parse
+from vnicaudit.text.targets import parse
 
 _CONTROLLER = re.compile(rb"    <controller .*?/>\n")
 _SORTED = "libvirt lists the controllers in a different order"

@@ -18,7 +18,7 @@ from vnicaudit.cli.remedy.run_output import print_run
 from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.remedy.applying.history import runs
 from vnicaudit.remedy.applying.runner import RunResult
-from vnicaudit.text.diff import command, default_state
+from vnicaudit.text.targets import command, default_state
 
 Capture = pytest.CaptureFixture[str]
 STATE = "my state"

@@ -21,7 +21,7 @@ from vnicaudit.remedy.planning.nic import NicContext
 from vnicaudit.remedy.planning.run import PlanOptions
 from vnicaudit.remedy.planning.source import AskNames, Source, no_names, sources
 from vnicaudit.remedy.planning.subject import Judges
-from vnicaudit.text.diff import parse
+from vnicaudit.text.targets import parse
 
 URI = "qemu:///system"
 UUID = "6f4d3c1e-0e5a-4c52-8f6c-0d2f8f4f3a11"

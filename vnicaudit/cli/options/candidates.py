@@ -20,7 +20,7 @@ from vnicaudit.cli.options.records import VARIABLE, state_folder
 from vnicaudit.errors import VnicauditError
 from vnicaudit.knowledge.nova_conf.options import releases
 from vnicaudit.reports.safe import safe
-from vnicaudit.text.diff import CLOUD, is_uri
+from vnicaudit.text.targets import CLOUD, is_uri
 from vnicaudit.text.yaml_nodes import YamlDocument, documents
 
 _LOCAL = "qemu:///system"

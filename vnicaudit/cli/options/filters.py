@@ -15,7 +15,7 @@ from vnicaudit.base.wording import close_to, shortened
 from vnicaudit.cli.options.records import group
 from vnicaudit.errors import UsageError
 from vnicaudit.model.finding import CONFIDENCES, SEVERITIES, Confidence, KnownOwner, Severity
-from vnicaudit.text.diff import CLOUD
+from vnicaudit.text.targets import CLOUD
 
 if TYPE_CHECKING:
     from vnicaudit.cli.wiring.platforms import PlatformRegistry

@@ -21,7 +21,7 @@ from vnicaudit.errors import UsageError
 from vnicaudit.model.finding import CONFIDENCES, SEVERITIES, Confidence, Severity
 from vnicaudit.reports.formats import formats
 from vnicaudit.reports.writers import GROUP_BY, SORT_BY, VIEWS, GroupBy, Options, SortBy, View
-from vnicaudit.text.diff import default_state
+from vnicaudit.text.targets import default_state
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem

@@ -12,7 +12,7 @@ import msgspec
 from click.core import ParameterSource
 
 from vnicaudit.errors import UsageError
-from vnicaudit.text.diff import SYSTEM, default_state
+from vnicaudit.text.targets import SYSTEM, default_state
 
 # click's type of a number in a range.
 

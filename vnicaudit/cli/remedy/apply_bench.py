@@ -30,7 +30,7 @@ from vnicaudit.errors import RefusedError, UsageError
 from vnicaudit.model.plan import Mode
 from vnicaudit.reports.bench.formats.text import render
 from vnicaudit.reports.safe import safe
-from vnicaudit.text.diff import command
+from vnicaudit.text.targets import command
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

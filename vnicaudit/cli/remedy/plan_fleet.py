@@ -29,8 +29,8 @@ from vnicaudit.model.ranking import NO_HISTORY, PlanHistory
 from vnicaudit.model.report import FailureKind, LostRead, ReadError
 from vnicaudit.remedy.planning.run import PlanRequest, make_plan
 from vnicaudit.reports.safe import safe
-from vnicaudit.text.diff import command as own_command
-from vnicaudit.text.diff import unsafe_parts
+from vnicaudit.text.targets import command as own_command
+from vnicaudit.text.targets import unsafe_parts
 
 
 def plan_fleet(options: PlanCommandOptions, request: PlanRequest, wiring: Wiring) -> int:

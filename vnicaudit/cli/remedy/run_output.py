@@ -22,7 +22,7 @@ from vnicaudit.remedy.replacing import ALL
 from vnicaudit.reports.runs.json import to_json
 from vnicaudit.reports.runs.text import render_outcome
 from vnicaudit.reports.safe import safe
-from vnicaudit.text.diff import command
+from vnicaudit.text.targets import command
 
 if TYPE_CHECKING:
     from vnicaudit.cli.options.output import Format, OutputOptions

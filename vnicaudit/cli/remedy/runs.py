@@ -44,7 +44,7 @@ from vnicaudit.remedy.applying.journal.state import StateFolder
 from vnicaudit.remedy.applying.pruning import in_effect, old_runs, remove_leftovers, remove_runs
 from vnicaudit.reports.runs.json import to_json
 from vnicaudit.reports.safe import safe
-from vnicaudit.text.diff import command as own_command
+from vnicaudit.text.targets import command as own_command
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -47,7 +47,7 @@ from vnicaudit.fleet.inventory.tree import (
     yaml_tree,
 )
 from vnicaudit.model.fleet import DEFAULT_URI, HostOptions, InventoryHost
-from vnicaudit.text.diff import CLOUD, starting_parts
+from vnicaudit.text.targets import CLOUD, starting_parts
 
 # Ansible variables of a host -> its URI and options for vnicaudit.
 #

@@ -34,7 +34,7 @@ from vnicaudit.model.fix import (
 )
 from vnicaudit.model.names import FixNames
 from vnicaudit.model.openstack import PROPERTY_OF, CloudServer, ServerConfig
-from vnicaudit.text.diff import client
+from vnicaudit.text.targets import client
 
 # Procedure for the operator of an OpenStack cloud, for a server that was read from its compute
 # node.

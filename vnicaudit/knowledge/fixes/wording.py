@@ -28,7 +28,7 @@ from vnicaudit.model.fix import (
 )
 from vnicaudit.model.names import FixNames
 from vnicaudit.model.nic import Nic
-from vnicaudit.text.diff import client
+from vnicaudit.text.targets import client
 
 # The wording for a change that may do harm.
 

@@ -15,7 +15,7 @@ import re
 from typing import TYPE_CHECKING
 
 from vnicaudit.errors import UsageError
-from vnicaudit.text.diff import parse
+from vnicaudit.text.targets import parse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -19,8 +19,8 @@ from vnicaudit.model.domain import DomainState
 from vnicaudit.model.host import Host, HostConfig, MachineState, Network, PowerPhase, Version
 from vnicaudit.model.report import FailureKind, ReadError
 from vnicaudit.platforms.libvirt.workers import network_of
-from vnicaudit.text.diff import Uri, parse
 from vnicaudit.text.secrets import masked_message
+from vnicaudit.text.targets import Uri, parse
 
 if TYPE_CHECKING:
     from concurrent.futures import Future

@@ -31,7 +31,7 @@ from vnicaudit.platforms.libvirt.connection import (
     start_event_loop,
     state_of,
 )
-from vnicaudit.text.diff import Uri, parse
+from vnicaudit.text.targets import Uri, parse
 
 # Connections to one libvirt, each for one call at a time.
 #

@@ -23,7 +23,7 @@ from vnicaudit.platforms.domain_xml.definitions import on_way_back
 from vnicaudit.platforms.domain_xml.read import definition_root, domain_of
 from vnicaudit.platforms.libvirt.connection import DomainListing, explain, libvirt, lost_connection
 from vnicaudit.platforms.libvirt.workers import WorkerThreads, resolve_networks
-from vnicaudit.text.diff import Uri
+from vnicaudit.text.targets import Uri
 
 # Compare the running definition with the persistent one: which changes wait for a power cycle.
 #

@@ -32,7 +32,7 @@ from vnicaudit.platforms.libvirt.visit import OpenedHost, Visit, VisitFailure, V
 from vnicaudit.platforms.libvirt.workers import HostSilentError
 from vnicaudit.platforms.qemu.proc import anonymous, read_proc
 from vnicaudit.platforms.qemu.read import read_tail, read_text
-from vnicaudit.text.diff import Uri, parse
+from vnicaudit.text.targets import Uri, parse
 
 # Combine a definition and the QEMU that runs it into one domain whose NICs show what runs.
 

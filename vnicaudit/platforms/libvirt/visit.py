@@ -32,7 +32,7 @@ from vnicaudit.platforms.libvirt.connection import (
 )
 from vnicaudit.platforms.libvirt.domains import Fetched, GuestFacts, ask_guests, fetch
 from vnicaudit.platforms.libvirt.workers import HostSilentError, Mailbox, Pulse, WorkerThreads
-from vnicaudit.text.diff import Uri
+from vnicaudit.text.targets import Uri
 
 # Traffic of running NICs: two readings of libvirt's counters for all guests of a host, each one
 # call (``virConnectGetAllDomainStats``).

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 from vnicaudit.errors import UsageError
 from vnicaudit.platforms.openstack.cloud_reading import LazyCloudReading, regions
-from vnicaudit.text.diff import CLOUD
+from vnicaudit.text.targets import CLOUD
 
 if TYPE_CHECKING:
     from vnicaudit.model.fleet import LiveOptions

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from vnicaudit.errors import TargetError
 from vnicaudit.model.fleet import CloudItem, LiveOptions
-from vnicaudit.text.diff import CLOUD
+from vnicaudit.text.targets import CLOUD
 
 if TYPE_CHECKING:
     from vnicaudit.platforms.openstack.connect import CloudLogin, ReadLogin

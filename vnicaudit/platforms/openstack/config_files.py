@@ -29,7 +29,7 @@ from vnicaudit.platforms.openstack.session import (
     transport,
     yaml,
 )
-from vnicaudit.text.diff import ENVIRONMENT, cloud_and_region
+from vnicaudit.text.targets import ENVIRONMENT, cloud_and_region
 
 _MOST_BYTES = 512 << 10
 _CLOUDS = "clouds"

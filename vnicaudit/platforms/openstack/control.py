@@ -25,7 +25,7 @@ from vnicaudit.platforms.openstack.connect import connect as log_in
 from vnicaudit.platforms.openstack.listing import microversion_text, releases
 from vnicaudit.platforms.openstack.servers import Text, decoded, text_of
 from vnicaudit.platforms.openstack.session import bare_url, plain
-from vnicaudit.text.diff import client
+from vnicaudit.text.targets import client
 
 # Copies of flavors are created and deleted.
 #

@@ -38,7 +38,7 @@ from vnicaudit.remedy.applying.session import Session
 from vnicaudit.remedy.applying.unit_queue import Schedule
 from vnicaudit.remedy.hypervisor import Adapters, CloudAccess, Trials
 from vnicaudit.remedy.replacing import UnitRefusedError, codes_of, digest
-from vnicaudit.text.diff import command
+from vnicaudit.text.targets import command
 
 # Other runs that were interrupted while they changed units of this run.
 

@@ -33,7 +33,7 @@ from vnicaudit.remedy.applying.journal.past_run import PastRun
 from vnicaudit.remedy.applying.journal.state import Notes
 from vnicaudit.remedy.applying.session import Session
 from vnicaudit.remedy.hypervisor import Trials
-from vnicaudit.text.diff import command
+from vnicaudit.text.targets import command
 
 P = TypeVar("P")
 T = TypeVar("T", bound=Transaction)

@@ -51,7 +51,7 @@ from vnicaudit.remedy.applying.runner import (
     begin_nothing,
 )
 from vnicaudit.remedy.planning.diffs import unified_diff
-from vnicaudit.text.diff import command
+from vnicaudit.text.targets import command
 
 _CHANGED = ("applied",)
 

@@ -29,7 +29,7 @@ from vnicaudit.model.fleet import DEADLINE
 from vnicaudit.model.host import GuestInterface
 from vnicaudit.remedy.guest.agent import GuestAgent
 from vnicaudit.remedy.hypervisor import ConnectHypervisor, Hypervisor, Machine
-from vnicaudit.text.diff import is_uri
+from vnicaudit.text.targets import is_uri
 
 FORM = "agent://DOMAIN[?connect=LIBVIRT-URI]"
 _URI = "qemu:///system"

@@ -40,7 +40,7 @@ from vnicaudit.remedy.applying.journal.events import (
 from vnicaudit.remedy.applying.verifying import wait_for_late
 from vnicaudit.remedy.hypervisor import Cloud
 from vnicaudit.remedy.replacing import UnitRefusedError
-from vnicaudit.text.diff import client
+from vnicaudit.text.targets import client
 
 _OF_IMAGES = re.compile(r"(hw_[a-z0-9_]{1,90}|os_distro|os_type|os_version)")
 """Properties of images that are set here; others, such as ``os_hidden``, have another purpose."""

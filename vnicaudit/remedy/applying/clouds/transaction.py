@@ -43,7 +43,7 @@ from vnicaudit.remedy.applying.session import Session
 from vnicaudit.remedy.hypervisor import Adapters, Cloud
 from vnicaudit.remedy.planning.cloud.properties import diff
 from vnicaudit.remedy.replacing import UnitRefusedError, kept_digest, short_digest
-from vnicaudit.text.diff import client
+from vnicaudit.text.targets import client
 
 
 class ServerBefore(msgspec.Struct, frozen=True):

@@ -33,7 +33,7 @@ from vnicaudit.remedy.applying.journal.journal_file import (
 )
 from vnicaudit.remedy.applying.journal.state import StateFolder
 from vnicaudit.remedy.replacing import UnitRefusedError, digest
-from vnicaudit.text.diff import command
+from vnicaudit.text.targets import command
 
 # A unit whose lines are lost, although its definitions were saved, may have been changed: it is not
 # mistaken for one that was never started, and its original can be restored.

@@ -47,7 +47,7 @@ from vnicaudit.remedy.applying.journal.events import (
 )
 from vnicaudit.remedy.applying.journal.journal_file import Entry, Journal
 from vnicaudit.remedy.replacing import short_digest
-from vnicaudit.text.diff import command
+from vnicaudit.text.targets import command
 
 _SAFE = re.compile(r"[^A-Za-z0-9.-]")
 _OWNER = "owner"

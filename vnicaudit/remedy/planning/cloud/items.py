@@ -44,7 +44,7 @@ from vnicaudit.remedy.planning.subject import (
     safety,
     unsafe,
 )
-from vnicaudit.text.diff import client
+from vnicaudit.text.targets import client
 
 # An image of a cloud as a subject of a plan.
 #

@@ -23,7 +23,7 @@ from vnicaudit.remedy.planning.cloud import properties
 from vnicaudit.remedy.planning.cloud.properties import nova_range, server_unit, unit_step
 from vnicaudit.remedy.planning.run import PlanOptions
 from vnicaudit.remedy.planning.subject import PlanSubject, ProposedChanges
-from vnicaudit.text.diff import client
+from vnicaudit.text.targets import client
 
 
 class Prerequisite(NamedTuple):

@@ -39,7 +39,7 @@ from vnicaudit.model.plan import (
 )
 from vnicaudit.remedy.planning.subject import PlanSubject, ProposedChanges
 from vnicaudit.remedy.replacing import kept_digest
-from vnicaudit.text.diff import client
+from vnicaudit.text.targets import client
 
 # Obstacles to changing a server, the ways in which a change can take effect, and notes on it.
 #
