@@ -94,7 +94,7 @@ def _framing(path: Path) -> Framing | None:
 _POLLING = "host_cpu"
 
 
-class Judged(Protocol):
+class RunDesign(Protocol):
     """The design by which runs are judged: of a run, or of the terms for one."""
 
     @property
@@ -124,7 +124,7 @@ class Side(NamedTuple):
 
 
 def side_of(
-    samples: Iterable[Sample], workload: str, arm: str, metric: str, run: Judged,
+    samples: Iterable[Sample], workload: str, arm: str, metric: str, run: RunDesign,
     most: float | None = None,
 ) -> Side:  # fmt: skip
     """The runs of one metric of a workload in one arm. ``run``: the design. A valid sample without
