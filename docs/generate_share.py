@@ -89,7 +89,7 @@ def _page(command: click.Command, context: click.Context) -> Iterator[str]:
 
 
 def _name(path: str) -> str:
-    """``vnicaudit fleet audit`` -> the name of its page, as typed after ``man``."""
+    """``vnicaudit fleet top`` -> the name of its page, as typed after ``man``."""
     return _plain(path.replace(" ", "-"))
 
 

@@ -312,7 +312,6 @@ def test_no_thread_outlives_its_command() -> None:
 _READING_STANDARD_INPUT = (
     ("audit", "-", "--diff"),
     ("audit", "-", "guest.xml"),
-    ("history", "import", "-"),
     ("fleet", "inventory", "-i", "-"),
 )
 
