@@ -113,7 +113,7 @@ def test_a_debian_package_has_command_pages_and_completion(debian_package: Path)
         "./usr/bin/vnicaudit",
         "./usr/lib/python3/dist-packages/vnicaudit/templates/demo/host.xml",
         "./usr/share/man/man1/vnicaudit.1.gz",
-        "./usr/share/man/man1/vnicaudit-fleet-apply.1.gz",
+        "./usr/share/man/man1/vnicaudit-fleet-top.1.gz",
         "./usr/share/bash-completion/completions/vnicaudit",
         "./usr/share/zsh/site-functions/_vnicaudit",
         "./usr/share/fish/vendor_completions.d/vnicaudit.fish",

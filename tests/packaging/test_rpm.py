@@ -55,7 +55,7 @@ def test_an_rpm_has_command_pages_completion_and_licence(package: Path) -> None:
         "vnicaudit/__init__.py",
         "vnicaudit/templates/demo/host.xml",
         "/usr/share/man/man1/vnicaudit.1",
-        "/usr/share/man/man1/vnicaudit-fleet-apply.1",
+        "/usr/share/man/man1/vnicaudit-fleet-top.1",
         "/usr/share/bash-completion/completions/vnicaudit",
         "/usr/share/zsh/site-functions/_vnicaudit",
         "/usr/share/fish/vendor_completions.d/vnicaudit.fish",

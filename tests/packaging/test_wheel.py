@@ -155,7 +155,7 @@ def test_its_command_audits_files(installed: Path, tmp_path: Path) -> None:
     assert "nova.conf" in done.stdout
 
 
-@pytest.mark.parametrize("page", ["vnicaudit", "vnicaudit-audit", "vnicaudit-fleet-apply"])
+@pytest.mark.parametrize("page", ["vnicaudit", "vnicaudit-audit", "vnicaudit-fleet-top"])
 def test_man_finds_its_pages_by_the_path_of_the_command(installed: Path, page: str) -> None:
     if shutil.which("man") is None:
         not_run("packaging", "man is not installed")

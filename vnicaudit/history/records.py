@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-import msgspec
 from sqlalchemy import ColumnElement, Connection, and_, func, select
 
 from vnicaudit.history.rows import time_text, uuid_text
 from vnicaudit.history.tables import AT_ONCE, audit, finding, host, inventory, problem
+from vnicaudit.model.decoding import converted
 from vnicaudit.model.history import FindingRecord
 
 
@@ -48,7 +48,7 @@ class FindingInterval(NamedTuple):
         values["uuid"] = uuid_text(uuid) if isinstance(uuid, bytes) else None
         values["safe"] = bool(values["safe"])
         mark = bytes(self.fingerprint).hex()
-        return msgspec.convert({**values, "state": state, "fingerprint": mark}, FindingRecord)
+        return converted({**values, "state": state, "fingerprint": mark}, FindingRecord)
 
 
 def finding_intervals(

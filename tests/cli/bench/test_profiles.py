@@ -77,12 +77,12 @@ def test_json() -> None:
     assert len(everything["profiles"]) == 9
 
 
-def test_a_mistake_is_told_with_its_line(tmp_path: Path) -> None:
+def test_a_mistake_is_told_with_its_table_and_key(tmp_path: Path) -> None:
     (tmp_path / "web.toml").write_text(OWN.replace("patterns", "pattern"))
     result = vnicaudit("bench", "profiles", "web.toml", cwd=tmp_path)
     assert (result.returncode, result.stdout) == (2, "")
     assert result.stderr == (
-        "Error: web.toml:5: unknown key 'pattern' in [[workload]]; did you mean 'patterns'?\n"
+        "Error: web.toml: [[workload]] 1: unknown key 'pattern'; did you mean 'patterns'?\n"
     )
 
 

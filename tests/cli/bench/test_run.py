@@ -66,7 +66,7 @@ def test_one_path(ends: TwoEnds, tmp_path: Path) -> None:
     ), done.stderr
     assert done.stdout.startswith(f"MEASURED  {ends.target}, profile smoke  ")
     assert f"measured  {name}  profile smoke\n" in done.stdout
-    assert "4 guard rails: 4 ok" in done.stdout
+    assert "3 guard rails: 3 ok" in done.stdout
     found = document(file)
     assert [found["run"][key] for key in ("id", "design", "looks")] == [
         name, "single", [1],

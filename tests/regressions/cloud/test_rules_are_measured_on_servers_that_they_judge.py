@@ -3,7 +3,6 @@ driver, of which every rule is passed over: it said nothing of what rules cost.
 """
 
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -26,10 +25,8 @@ class Reading:
 
 
 def measured(monkeypatch: pytest.MonkeyPatch, *servers: Domain) -> int:
-    def read(_name: str, **_given: Any) -> Reading:
-        return Reading(*servers)
-
-    monkeypatch.setattr(benchmark, "read", read)
+    monkeypatch.setattr(benchmark, "connect", lambda _name, **_given: CLOUD)
+    monkeypatch.setattr(benchmark, "opened", lambda _cloud: Reading(*servers))
     return benchmark.audit_all(CLOUD)
 
 

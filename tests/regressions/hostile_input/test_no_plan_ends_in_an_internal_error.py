@@ -23,16 +23,16 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def edited(**fields: str) -> None:
     plan = json.loads(Path("plan.json").read_text())
-    plan["steps"][0].update(fields)
+    plan["steps"][0]["unit"].update(fields)
     Path("plan.json").write_text(json.dumps(plan))
 
 
 @pytest.mark.usefixtures("here")
 @pytest.mark.parametrize("options", [["--dry-run"], ["--yes"]], ids=" ".join)
 def test_a_file_name_with_a_zero_byte_is_no_plan(options: list[str], capsys: Capture) -> None:
-    edited(file="a\0b")
+    edited(path="a\0b")
     assert run(["apply", "plan.json", "--include-unsafe", *options]) == 2
-    problem = "plan.json: not a plan: steps[0].file: a file name with a zero byte"
+    problem = "plan.json: not a plan: steps[0].unit.path: "
     assert problem in capsys.readouterr().err
 
 

@@ -9,6 +9,7 @@ from typing import Annotated, get_type_hints
 import msgspec
 
 from vnicaudit.errors import UsageError
+from vnicaudit.model.decoding import converted
 from vnicaudit.model.fleet import CLOUD_SECONDS
 
 
@@ -135,7 +136,7 @@ def environment() -> Environment:
         if given[field] == "nan":  # which compares as if it were within any limits
             raise UsageError(f"{variable_of(field)}: 'nan' is not a number")
     try:
-        return msgspec.convert(given, Environment, strict=False)
+        return converted(given, Environment, strict=False)
     except msgspec.ValidationError as error:
         what, _, path = str(error).partition(" - at `$.")
         field = path.rstrip("`")

@@ -73,5 +73,5 @@ def test_answers_that_make_no_sense_cost_their_host(
 
 
 def test_nobody_at_the_address() -> None:
-    with pytest.raises(UsageError, match="--scheduler nonsense:"):
+    with pytest.raises(UsageError, match="VNICAUDIT_SCHEDULER=nonsense:"):
         Cluster("nonsense://127.0.0.1:1", TlsFiles())
