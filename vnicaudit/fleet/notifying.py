@@ -432,7 +432,7 @@ class Notifier:
         except Exception as error:  # an edge: costs only this channel
             counts["unknown"] += len(sending)
             counts["not sent"] += len(waiting)
-            reason = reason or _words_notifying(error)
+            reason = reason or _failure_words(error)
         finally:  # also if the program is interrupted
             if waiting:
                 self._store.release(name, day, waiting)
@@ -458,7 +458,7 @@ class Notifier:
         return delivery
 
 
-def _words_notifying(error: Exception) -> str:
+def _failure_words(error: Exception) -> str:
     """An error without quoted text, which may contain the token."""
     if isinstance(error, VnicauditError):
         return str(error)

@@ -313,14 +313,14 @@ def _ranked(
         shut_off=one.off,
         nics=one.nics,
         findings=one.findings,
-        traffic=_traffic_ranking(one),
+        traffic=_measured_traffic(one),
         estimate=estimate,
         fix=by_plan(one.first, "vnicaudit plan -i"),
         reason=reason(one, elsewhere, estimate),
     )
 
 
-def _traffic_ranking(one: Candidate) -> MeasuredTraffic | None:
+def _measured_traffic(one: Candidate) -> MeasuredTraffic | None:
     if not one.counted:
         return None
     return MeasuredTraffic(

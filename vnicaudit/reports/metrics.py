@@ -321,12 +321,12 @@ def _known(name: str, names: frozenset[str]) -> str:
 
 def _findings(counts: FleetCounts) -> Samples:
     """Open findings, and 0 for each rule that ran without findings, at each site."""
-    found: Samples = {_labels_fleet(one): one.open for one in counts.findings}
+    found: Samples = {_finding_labels(one): one.open for one in counts.findings}
     there = {(one.rule, one.site) for one in counts.findings}
     for rule, severity in counts.rules:
         for site in counts.sites:
             if (rule, site.site) not in there:
-                found[_labels_fleet(FindingCount(rule, severity, site.site, "libvirt"))] = 0
+                found[_finding_labels(FindingCount(rule, severity, site.site, "libvirt"))] = 0
     return found
 
 
@@ -350,7 +350,7 @@ def _hosts(counts: FleetCounts) -> Samples:
     }  # fmt: skip
 
 
-def _labels_fleet(one: FindingCount) -> Labels:
+def _finding_labels(one: FindingCount) -> Labels:
     return (
         ("rule", one.rule), ("severity", one.severity), ("site", one.site), ("owner", one.owner),
     )  # fmt: skip

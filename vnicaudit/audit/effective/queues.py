@@ -294,20 +294,18 @@ def _resolve(
 ) -> ResolvedFact[int]:
     declared: int | None = getattr(emulated.nic, field)
     size = None if emulated.running is None else getattr(emulated.running, field)
-    refusal = _refusal_rings(emulated, field, declared, limit)
+    refusal = _ring_refusal(emulated, field, declared, limit)
     if emulated.runs and declared not in RING_SIZES:
         refusal = None  # no QEMU runs with such a size: it cannot be the declared one
     if emulated.proven and size is not None and (emulated.runs or refusal is None):
         return ResolvedFact(_ring_by_arguments(declared, size, limit), refusal is not None)
     behind = ring_behind(emulated.nic, field, declared=bool(declared) and emulated.tuned)
     if behind is not None and model in VIRTIO and refusal is None:
-        return _overridden_rings(emulated, behind, limit)
-    return ResolvedFact(
-        _inferred_rings(emulated, model, field, limit, refusal), refusal is not None
-    )
+        return _overridden_ring(emulated, behind, limit)
+    return ResolvedFact(_inferred_ring(emulated, model, field, limit, refusal), refusal is not None)
 
 
-def _refusal_rings(
+def _ring_refusal(
     emulated: EmulatedNic, field: _Field, declared: int | None, limit: int
 ) -> str | None:
     """Why libvirt or QEMU does not accept the declared size; None if it does."""
@@ -329,7 +327,7 @@ def _refused_by_qemu(emulated: EmulatedNic, size: int, limit: int) -> str | None
     return None
 
 
-def _overridden_rings(emulated: EmulatedNic, behind: Behind, limit: int) -> ResolvedFact[int]:
+def _overridden_ring(emulated: EmulatedNic, behind: Behind, limit: int) -> ResolvedFact[int]:
     """The ring as set behind libvirt's back (``<qemu:override>``, ``-set``), which replaces
     ``<driver>``."""
     text, by = behind.text, behind.by
@@ -354,7 +352,7 @@ def _ring_by_arguments(declared: int | None, size: int, limit: int) -> Resolved[
     return Resolved(declared, limit, reason)
 
 
-def _inferred_rings(
+def _inferred_ring(
     emulated: EmulatedNic, model: str | None, field: _Field, limit: int, refusal: str | None
 ) -> Resolved[int]:
     declared: int | None = getattr(emulated.nic, field)

@@ -118,10 +118,10 @@ def kept_by(name: str) -> Wording:
             "then stop the guest there and start it."
         )
 
-    return Wording(_edit_owners, words, in_arguments=SetField("arguments", None), behind=_unset)
+    return Wording(_owner_setting, words, in_arguments=SetField("arguments", None), behind=_unset)
 
 
-def _edit_owners(change: Change) -> SetField:
+def _owner_setting(change: Change) -> SetField:
     return SetField(change.field, change.new)
 
 

@@ -402,7 +402,7 @@ class _Output(msgspec.Struct):
     error: str = ""
 
 
-_decoder_filling = json_decoder(_Output)
+_output_decoder = json_decoder(_Output)
 
 
 class Fill:
@@ -462,7 +462,7 @@ def filled_rate(ran: Ran, *, early: bool) -> float:
     """bit/s in the client's output, second by second. Raises MeasureError if it ended too ``early``
     or printed nothing readable, NoTrafficError if nothing was carried."""
     try:
-        output = _decoder_filling.decode(ran.stdout)
+        output = _output_decoder.decode(ran.stdout)
     except (msgspec.DecodeError, RecursionError) as error:
         said = one_line(ran.stderr or ran.stdout, last=True)
         raise MeasureError(f"the stream to fill the path failed: {said}") from error
