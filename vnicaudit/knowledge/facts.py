@@ -1,6 +1,4 @@
-"""The facts that rules need: how to check for each, and which source would provide it. Those on
-nova.conf, images and flavors are defined in :mod:`vnicaudit.knowledge.facts`, which a lint of
-nova.conf loads without the others.
+"""The facts that rules need: how to check for each, and which source would provide it.
 
 A judge of a rule names them in its ``needs``. If a fact is unknown because this source cannot tell,
 the rule is skipped, and the report contains the fact's sentence. The type of a fact says to which
@@ -25,8 +23,7 @@ from vnicaudit.model.rule import (
     Subject,
 )
 
-# The facts that rules on nova.conf, images and flavors need, like those in
-# :mod:`vnicaudit.knowledge.facts`.
+# The facts that rules on nova.conf, images and flavors need.
 
 
 _RENDERED = "the rendered file: here a template or another option decides"

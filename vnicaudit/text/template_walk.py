@@ -139,7 +139,7 @@ def _behind_own_braces(text: str, start: int, close: int, end: int) -> int:
 
 
 # Tell whether a configuration is a template (Jinja, ERB, Go, Terraform), and the lines of one
-# without its syntax, which :mod:`vnicaudit.text.template_walk` removes.
+# without its syntax.
 
 OPENERS = ("{{", "{%", "{#", "<%", "%{")
 """Every tag begins with one of these."""

@@ -1,6 +1,4 @@
-"""Owner -> wording of its fixes. A new owner is a file here and a row in ``shipped.py``, or is
-added by a platform.
-"""
+"""Owner -> wording of its fixes. A new owner is a row of ``SHIPPED``, or is added by a platform."""
 
 from __future__ import annotations
 
