@@ -73,9 +73,13 @@ class Applied:
         """Whether all that was changed is back."""
         return [machine.persistent for machine in self.world.machines] == self.world.before
 
-    def check(self, journal: bytes, what: str) -> None:
-        """Whatever was done to the journal: every command is honest, and there is a way back."""
+    def check(self, journal: bytes, what: str, *, copies: bool = True) -> None:
+        """Whatever was done to the journal: every command is honest, and there is a way back.
+        Without ``copies``, the lines kept beside the originals are gone as well."""
         self.copy_with(journal)
+        for path in self.world.folder.glob("runs/*/definitions/*.begin.json"):
+            if not copies:
+                path.unlink()
         folder = str(self.world.folder)
         for run in runs(folder):
             assert "\x00" not in "".join(run.damage), what
@@ -139,11 +143,12 @@ JUNK: list[Callable[[bytes], bytes]] = [
 ]
 
 
-def test_what_is_lost_is_not_called_taken_back(applied: Applied) -> None:
+def test_what_is_lost_with_the_copies_is_not_called_taken_back(applied: Applied) -> None:
     lines = applied.journal.splitlines(keepends=True)
     for number in range(len(lines)):
-        applied.check(b"".join(lines[:number]), f"the first {number} lines")
-        applied.check(b"".join(lines[number + 1 :]), f"the last of {number + 1}")
+        what = f"the first {number} lines and no copy"
+        applied.check(b"".join(lines[:number]), what, copies=False)
+        applied.check(b"".join(lines[number + 1 :]), f"the last of {number + 1}", copies=False)
 
 
 @pytest.mark.parametrize("junk", JUNK, ids=range(len(JUNK)))
@@ -158,4 +163,31 @@ def test_a_flipped_bit_is_named_with_file_and_line(applied: Applied) -> None:
     applied.copy_with(bytes(journal))
     path = applied.world.folder / "runs" / applied.run / NAME
     (run,) = runs(str(applied.world.folder))
-    assert run.damage == (f"{path}:2: damaged: its checksum does not match",)
+    assert run.damage == (
+        f"{path}:2: damaged: its checksum does not match",
+        f"{path}: the line that started guest-1 is lost; its copy is used",
+    )
+
+
+@pytest.mark.parametrize("request_file", ["missing", "empty", "junk"])
+def test_without_the_file_of_the_request_the_journal_tells(
+    applied: Applied, request_file: str
+) -> None:
+    path = applied.world.folder / "runs" / applied.run / "run.json"
+    path.unlink() if request_file == "missing" else path.write_bytes(
+        b"" if request_file == "empty" else b"\x00" * 100
+    )
+    (run,) = runs(str(applied.world.folder))
+    assert [unit.name for unit in run.steps] == ["guest-1", "guest-2"]
+    assert len(run.damage) == (request_file != "missing")
+    assert applied.taken_back() == 0
+    assert applied.is_as_before()
+
+
+@pytest.mark.parametrize("lines", [0, 1, 3])
+def test_without_the_end_of_the_journal_the_copies_tell(applied: Applied, lines: int) -> None:
+    """Applied again, all was said to be "already" so, and the way back left what the journal had
+    lost."""
+    applied.copy_with(b"".join(applied.journal.splitlines(keepends=True)[:lines]))
+    assert applied.taken_back() == 0
+    assert applied.is_as_before()

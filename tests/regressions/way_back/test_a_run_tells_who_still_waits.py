@@ -196,6 +196,25 @@ def test_a_run_that_was_put_back_as_a_whole_does_not_differ(applied: Path, capsy
     assert (code, said.splitlines()[-1]) == (0, "2 units: 2 taken-back")
 
 
+@pytest.mark.parametrize("journal", ["missing", "empty"])
+def test_a_run_without_its_journal_is_looked_at(
+    applied: Path, capsys: Capture, journal: str
+) -> None:
+    path = applied / "journal.jsonl"
+    path.unlink() if journal == "missing" else path.write_bytes(b"")
+    code, said = looked_at(applied, capsys)
+    assert (code, said.splitlines()[:2]) == (5, [
+        "  unknown     a",
+        (
+            f"    the run is unfinished on it: vnicaudit rollback {applied.name} --state state "
+            "undoes it; its state now: in-effect: the file is as planned"
+        ),
+    ])  # fmt: skip
+    assert said.splitlines()[-1] == "2 units: 2 unknown"
+    assert run(["runs", "--state", "state"]) == 0
+    assert f"{path.relative_to(Path.cwd())}: it is {journal}" in capsys.readouterr().err
+
+
 def test_a_run_that_was_ended_before_it_began_lacks_nothing(applied: Path, capsys: Capture) -> None:
     (applied / "journal.jsonl").unlink()
     for path in (applied / "definitions").iterdir():
@@ -210,6 +229,8 @@ def test_a_run_that_lost_all_but_its_originals_is_told(
 ) -> None:
     path = applied / "journal.jsonl"
     path.unlink() if journal == "missing" else path.write_bytes(b"")
+    for copy in (applied / "definitions").glob("*.begin.json"):
+        copy.unlink()
     code, said = looked_at(applied, capsys)
     assert code == 5
     assert said.count(f"vnicaudit rollback {applied.name} --restore --state state\n") == 2

@@ -1,5 +1,5 @@
-"""A run on files whose journal was emptied: rollback said "taken
-back", exit code 0, with every file still changed."""
+"""A run on files whose journal was emptied, and whose copies of lines were gone as well: rollback
+said "taken back", exit code 0, with every file still changed."""
 
 from pathlib import Path
 
@@ -22,9 +22,11 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def lost(folder: Path, lines: int) -> None:
-    """Of a run's journal so many lines are left."""
+    """Of a run's journal so many lines are left, and no copy."""
     journal = folder / "journal.jsonl"
     journal.write_bytes(b"".join(journal.read_bytes().splitlines(keepends=True)[:lines]))
+    for copy in folder.glob("definitions/*.begin.json"):
+        copy.unlink()
 
 
 def test_they_are_told_as_lost_and_come_back_by_restore(

@@ -220,6 +220,8 @@ def test_a_guest_of_which_only_the_original_is_left_is_no_success(
     world = left_off(tmp_path, monkeypatch)
     (folder,) = (tmp_path / "runs").iterdir()
     (folder / "journal.jsonl").write_bytes(b"")
+    for copy in (folder / "definitions").glob("*.begin.json"):
+        copy.unlink()
     words = ["--quiet"] if quiet else []
     assert run(["runs", "--recover", "--state", str(tmp_path), *words], world.wiring) == 5
     said = capsys.readouterr().err

@@ -31,7 +31,7 @@ UUID = "6f2c3a52-5d0e-4a35-9d15-3f3b1f1f0a01"
 
 def unit(kind: str, target: str, uuid: str | None = None, file: str | None = None) -> UnitRequest:
     """One of that kind; its key is of what tells it apart."""
-    key = f"{kind} {target} {uuid} {file}"
+    key = f"{kind} {target} {uuid} {file}".replace("/", "-")
     return UnitRequest(key, "guest", target, ("s",), (), kind, uuid, file)
 
 

@@ -26,6 +26,7 @@ from vnicaudit.remedy.applying.runner import RunResult
 from vnicaudit.remedy.hypervisor import Hypervisor
 
 HOSTS, GUESTS = 3, 2
+ALIAS = "qemu+ssh://10.0.0.1/system"
 """Leads to the second host."""
 
 
@@ -71,6 +72,17 @@ class Host:
         """Nothing is open."""
 
 
+class ByAnotherUri:
+    """One of the hosts, reached by another name of it."""
+
+    def __init__(self, host: Host, uri: str) -> None:
+        self._host = host
+        self.uri = uri
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._host, name)
+
+
 class Fleet(World):
     """Some hosts with some guests each."""
 
@@ -89,6 +101,8 @@ class Fleet(World):
 
     def _connect(self, uri: str, *, deadline: float) -> Hypervisor:
         del deadline
+        if uri == ALIAS:
+            return cast(Hypervisor, ByAnotherUri(self.hosts[1], uri))
         (host,) = (one for one in self.hosts if one.uri == uri)
         host.dialled += 1
         if host.is_down:
@@ -249,6 +263,8 @@ def test_what_is_lost_keeps_its_host_locked(fleet: Fleet) -> None:
     folder = half_done_on_the_second(fleet)
     journal = folder / "journal.jsonl"
     journal.write_bytes(b"".join(journal.read_bytes().splitlines(keepends=True)[1:-1]))
+    for copy in folder.glob("definitions/*.begin.json"):
+        copy.unlink()
     assert fleet.half_done() == [False] * HOSTS
     fleet.apply((fleet.steps[2],), fleet.fleet_context(), b"another plan")
     assert fleet.locked() == [False, True, False]
@@ -266,6 +282,23 @@ def test_a_run_that_cannot_be_read_keeps_hosts_locked(fleet: Fleet) -> None:
     kept = dict(told for told in fleet.told if told[1].startswith("it stays locked"))
     assert kept.keys() == {"kvm1", "kvm2"}
     assert all("run.json" in text for text in kept.values())
+
+
+def test_another_uri_of_a_host_leaves_the_lock_of_what_is_half_done(fleet: Fleet) -> None:
+    half_done_on_the_second(fleet)
+    fleet.told.clear()
+    steps = (replace(fleet.steps[2], target=ALIAS), fleet.steps[4])
+    fleet.apply(steps, fleet.fleet_context(), b"another plan")
+    assert fleet.locked() == [False, True, False]
+    assert (
+        "kvm1",
+        (
+            "it stays locked, as before: a change is unfinished on qemu+ssh://kvm1/system, "
+            "which may be this host"
+        ),
+    ) in fleet.told
+    fleet.apply(fleet.steps, fleet.fleet_context())
+    assert fleet.locked() == [False] * HOSTS
 
 
 def test_what_is_half_done_on_a_host_that_is_down_leaves_other_hosts_to_another_plan(

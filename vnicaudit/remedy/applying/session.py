@@ -14,6 +14,7 @@ from vnicaudit.model.host import HostLock
 from vnicaudit.remedy.applying.journal.past_run import UnfinishedRuns
 from vnicaudit.remedy.applying.journal.state import HeldError, StateFolder
 from vnicaudit.remedy.hypervisor import Adapters, CloudAccess, Hypervisor
+from vnicaudit.text.secrets import masked_message
 
 T = TypeVar("T")
 Tell = Callable[[str, str], None]
@@ -27,11 +28,13 @@ _NO_LOCK = (
 
 class _Held:
     """A locked place, and how often it is in use: two URIs may lead to one host. ``owner``: owner
-    of the lock to be removed from the host; empty: none."""
+    of the lock to be removed from the host; empty: none. ``was_ours``: an earlier run of this state
+    folder had left that lock."""
 
-    def __init__(self, locks: ExitStack, owner: str) -> None:
+    def __init__(self, locks: ExitStack, owner: str, *, was_ours: bool) -> None:
         self.locks = locks
         self.owner = owner
+        self.was_ours = was_ours
         self.holders = 0
 
 
@@ -127,15 +130,29 @@ class Session:
             del self._held[key]
             try:
                 if host is not None and held.owner:
-                    self._unlock(key, host, held.owner)
+                    self._unlock(key, host, held)
             finally:
                 held.locks.close()
 
     def _locked(self, key: str, name: str, host: Hypervisor | None) -> _Held:
         with ExitStack() as locks:
             locks.enter_context(self._state.lock(key, name))
-            owner = "" if host is None or self._without_lock else self._lock_host(host)
-            return _Held(locks.pop_all(), owner)
+            owner, was_ours = "", False
+            if host is not None and not self._without_lock:
+                was_ours = not self.host_by_host or self._is_ours(host)
+                owner = self._lock_host(host)
+            return _Held(locks.pop_all(), owner, was_ours=was_ours)
+
+    def _is_ours(self, host: Hypervisor) -> bool:
+        """True if the host already has this state folder's lock. False if the host cannot tell:
+        locking it will report the error."""
+        try:
+            there = host.find_lock()
+        except SilentError:
+            raise
+        except ActionError:
+            return False
+        return there is not None and there.owner == self._state.host_lock().owner
 
     def _lock_host(self, host: Hypervisor) -> str:
         """Lock the host, if hosts are opened one by one. Otherwise only look for such a lock:
@@ -166,22 +183,33 @@ class Session:
             )
         return there.owner
 
-    def _unlock(self, key: str, host: Hypervisor, owner: str) -> None:
+    def _unlock(self, key: str, host: Hypervisor, held: _Held) -> None:
         """Remove the lock, or keep it if something on the host is half done. A lock that cannot be
         removed now is taken over by its owner's next run."""
-        if why := self._why_locked(self._uris[key]):
+        if why := self._why_locked(self._uris[key], held):
             if self._tell is not None:
                 self._tell(host.name, why)
             return
         with suppress(ActionError):
-            host.drop_lock(owner)
+            host.drop_lock(held.owner)
             for uri in self._uris[key]:
                 self._state.note_unlocked(uri)
 
-    def _why_locked(self, uris: Set[str]) -> str:
-        """The reason to keep the lock of a host that was reached by these URIs; empty: none."""
+    def _why_locked(self, uris: Set[str], held: _Held) -> str:
+        """The reason to keep the lock of a host that was reached by these URIs; empty: none. A
+        target that was not reached may be this host by another URI, so a change that is half done
+        there also counts, unless the run that left it also lists this host by a URI of its own."""
         try:
             half_done = self._unfinished.half_done(but=self._leaving)
         except VnicauditError as error:
             return f"it stays locked: a change there may be unfinished: {error}"
-        return "it stays locked: a change there is unfinished" if half_done & uris else ""
+        if half_done.keys() & uris:
+            return "it stays locked: a change there is unfinished"
+        reached = {uri for of_one in self._uris.values() for uri in of_one}
+        for uri, beside in half_done.items():
+            if held.was_ours and "://" in uri and uri not in reached and not beside & uris:
+                return (
+                    f"it stays locked, as before: a change is unfinished on {masked_message(uri)}, "
+                    "which may be this host"
+                )
+        return ""

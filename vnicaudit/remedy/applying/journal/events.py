@@ -178,9 +178,9 @@ class OfNic(BaseEvent, frozen=True):
 
 
 class Run(BaseEvent, frozen=True, tag="run"):
-    """The first line. ``request``: digest of the run's request (``run.json``)."""
+    """The first line, with the request of the run, as in ``run.json``."""
 
-    request: str
+    request: RunRequest
 
 
 class Begin(BaseEvent, frozen=True, tag="begin"):

@@ -24,6 +24,7 @@ from vnicaudit.base.files import (
     DEFINITIONS,
     sync_folder,
     write_private,
+    write_private_quickly,
     write_several_private,
     writing,
 )
@@ -189,6 +190,7 @@ class Journal:
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / NAME
+        self._folder = folder
         self._lock = threading.Lock()
         self._over = ""
         self._unsynced = False
@@ -199,16 +201,19 @@ class Journal:
             sync_folder(folder)
 
     def write(self, event: Event, unit: str = "") -> Entry:
-        """Append a line, and return it; it is on disk then, unless it announces nothing. Raises
-        JournalError if it cannot be written. After that no line can be written, as it would be lost
-        behind half a line."""
+        """Append a line, and return it; it is on disk then, unless it announces nothing. The line
+        that starts a unit is also saved beside its definitions. Raises JournalError if it cannot be
+        written. After that no line can be written, as it would be lost behind half a line."""
         entry = Entry(timestamp(), event, unit)
         with self._writing():
-            self._add(encoded(entry, self._number + 1))
+            line = encoded(entry, self._number + 1)
+            self._add(line)
             self._number += 1
             self._unsynced = True
             if not isinstance(event, ANNOUNCE_NOTHING):
                 self._sync()
+            if isinstance(event, Begin):
+                write_private_quickly(_saved_begin(self._folder, unit), line)
         return entry
 
     def sync(self) -> None:
@@ -290,6 +295,22 @@ def read_journal(folder: Path) -> JournalText:
     if b"\0" in rest or decoded(rest[:-1]).entry is not None:
         damage.append(f"{path}:{len(lines) + 1}: damaged: not a line of a journal")
     return JournalText(tuple(found), tuple(damage))
+
+
+def saved_begin(folder: Path, unit: str) -> Entry | None:
+    """The line that started a unit, as it was saved beside the definitions; None if it was not, or
+    is damaged."""
+    try:
+        line = _saved_begin(folder, unit).read_bytes()
+    except OSError:
+        return None
+    entry = decoded(line.rstrip(b"\n")).entry
+    is_of_unit = entry is not None and isinstance(entry.event, Begin) and entry.unit == unit
+    return entry if is_of_unit else None
+
+
+def _saved_begin(folder: Path, unit: str) -> Path:
+    return folder / DEFINITIONS / f"{unit}.begin.json"
 
 
 def seconds_since(entry: Entry, now: str | None = None) -> float:

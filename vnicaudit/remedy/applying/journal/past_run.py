@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeVar
 import msgspec
 from msgspec.structs import replace
 
-from vnicaudit.base.files import write_private
+from vnicaudit.base.files import DEFINITIONS, write_private
 from vnicaudit.errors import RefusedError, UsageError
 from vnicaudit.model.decoding import json_as
 from vnicaudit.remedy.applying.journal.events import (
@@ -30,9 +30,10 @@ from vnicaudit.remedy.applying.journal.journal_file import (
     KeptTexts,
     begin_of,
     read_journal,
+    saved_begin,
 )
 from vnicaudit.remedy.applying.journal.state import StateFolder
-from vnicaudit.remedy.replacing import UnitRefusedError, digest
+from vnicaudit.remedy.replacing import UnitRefusedError
 from vnicaudit.text.targets import command
 
 # A unit whose lines are lost, although its definitions were saved, may have been changed: it is not
@@ -137,24 +138,37 @@ class PastRun(NamedTuple):
 
 
 def read_run(folder: Path) -> PastRun | None:
-    """One run; None if it ended before anything could be recorded. Raises UsageError if its request
-    is not as the run saved it: nobody can tell what it was to change."""
+    """One run; None if it ended before anything could be recorded. Its request is in the first line
+    of its journal, and in a file. Raises UsageError if both are lost: nobody can tell what it was
+    to change."""
     path, text = folder / REQUEST, read_journal(folder)
-    try:
-        data = path.read_bytes()
-        request = json_as(data, RunRequest)
-    except FileNotFoundError:
-        if all(isinstance(one.event, Run) for one in text.entries):
-            return None
-        raise UsageError(f"{path}: it is missing") from None
-    except OSError as error:
-        raise UsageError(f"{path}: {error.strerror}") from None
-    except (msgspec.MsgspecError, RecursionError) as error:
-        raise UsageError(f"{path}: not the request of a run: {error}") from None
     first = next((one.event for one in text.entries if isinstance(one.event, Run)), None)
-    if first is not None and first.request != digest(data):
-        raise UsageError(f"{path}: damaged: it does not match the journal")
-    return _past_run(folder, request, text)
+    saved, wrong = _saved_request(path)
+    if first is not None:
+        if saved not in (None, first.request):
+            wrong = "damaged: it does not match the journal"
+        damage = (f"{path}: {wrong}; the journal's is used",) if wrong else ()
+        return _past_run(folder, first.request, text, damage)
+    if saved is not None:
+        return _past_run(folder, saved, text)
+    if not wrong and not text.entries and not any((folder / DEFINITIONS).glob("*")):
+        return None
+    raise UsageError(
+        f"{path}: {wrong or 'it is missing'}, and so is the first line of {NAME}; the original "
+        f"definitions are in {folder / DEFINITIONS}"
+    )
+
+
+def _saved_request(path: Path) -> tuple[RunRequest | None, str]:
+    """The request in that file, and what is wrong with it; a missing file is nothing wrong."""
+    try:
+        return json_as(path.read_bytes(), RunRequest), ""
+    except FileNotFoundError:
+        return None, ""
+    except OSError as error:
+        return None, error.strerror or str(error)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        return None, f"not the request of a run: {error}"
 
 
 def reread(found: PastRun) -> PastRun:
@@ -166,29 +180,37 @@ def begin_run(state: StateFolder, request: RunRequest) -> PastRun:
     """Create a new run: its folder, with its request in it."""
     folder = state.new()
     request = replace(request, id=folder.name)
-    data = msgspec.json.format(msgspec.json.encode(request), indent=1)
     journal = Journal(folder)
     try:
-        journal.write(Run(digest(data)))
+        journal.write(Run(request))
     finally:
         journal.close()
-    write_private(folder / REQUEST, data)
+    write_private(folder / REQUEST, msgspec.json.format(msgspec.json.encode(request), indent=1))
     return _past_run(folder, request, read_journal(folder))
 
 
-def _past_run(folder: Path, request: RunRequest, text: JournalText) -> PastRun:
+def _past_run(
+    folder: Path, request: RunRequest, text: JournalText, damage: tuple[str, ...] = ()
+) -> PastRun:
     grouped: dict[str, list[Entry]] = {}
     for entry in text.entries:
         grouped.setdefault(entry.unit, []).append(entry)
     by_unit = {key: tuple(lines) for key, lines in grouped.items()}
+    damage += text.damage
     begun = any(isinstance(one.event, Run) for one in by_unit.get("", ()))
+    for unit in request.units:
+        lines = by_unit.get(unit.key, ())
+        copy = saved_begin(folder, unit.key) if begin_of(lines) is None else None
+        if copy is not None:
+            by_unit[unit.key] = (copy, *lines)
+            lost_line = f"the line that started {unit.name} is lost; its copy is used"
+            damage += (f"{folder / NAME}: {lost_line}",)
     lost = frozenset(
         unit.key for unit in request.units
         if _is_lost(
             KeptTexts(folder, unit.key), unit, by_unit.get(unit.key, ()), has_beginning=begun
         )
     )  # fmt: skip
-    damage = text.damage
     if (lost or by_unit) and not begun:
         damage += (f"{folder / NAME}: {text.gone or 'its beginning is missing'}",)
     return PastRun(folder, request, by_unit, damage, lost)
@@ -254,15 +276,16 @@ class UnfinishedRuns:
             if found is not None and found.is_unfinished:
                 yield found
 
-    def half_done(self, *, but: str) -> set[str]:
-        """The targets on which a run, other than ``but``, left a change half done, or may have.
-        Also raises UsageError if a run cannot be read: nobody can tell what it left half done."""
-        return {
-            unit.target
-            for run in filter(None, map(self._read, self._other_ids(but)))
-            for unit in run.request.units
-            if run.is_open(unit.key) or run.is_lost(unit.key)
-        }
+    def half_done(self, *, but: str) -> dict[str, set[str]]:
+        """The targets on which a run, other than ``but``, left a change half done, or may have;
+        each with all targets of such runs. Also raises UsageError if a run cannot be read: nobody
+        can tell what it left half done."""
+        found: dict[str, set[str]] = {}
+        for run in filter(None, map(self._read, self._other_ids(but))):
+            for unit in run.request.units:
+                if run.is_open(unit.key) or run.is_lost(unit.key):
+                    found.setdefault(unit.target, set()).update(run.request.targets)
+        return found
 
     def _other_ids(self, run: str) -> list[str]:
         return [run_id for run_id in self._state.ids() if run_id not in {run, *self._state.ended}]
