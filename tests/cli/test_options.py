@@ -9,6 +9,7 @@ import click
 import msgspec
 import pytest
 
+from tests.cli.inside import inside
 from tests.cli.records import context_of, filled, options_of, record_of
 from tests.rows import rows
 from vnicaudit.cli.commands import cli
@@ -196,3 +197,8 @@ def test_a_group_is_handed_on_as_one_record() -> None:
     code = command.main(["x", "--right", "2"], standalone_mode=False, obj="other")
     assert (code, made) == (7, [(Call("x", Pair("a", 2)), "other")])
     assert filled(Call, {"name": "x", "left": "a", "right": 2}) == made[0][0]
+
+
+@pytest.mark.parametrize("words", [(), ("fleet",), ("bench",), ("history",)])
+def test_groups_take_help_all(words: tuple[str, ...]) -> None:
+    assert inside(*words, "--help-all").stdout == inside(*words, "--help").stdout != ""

@@ -178,7 +178,7 @@ def test_ctrl_c_and_the_same_command_again(on: Guest, remedy: Remedy) -> None:
     free(remedy.state)
     assert on.domain.isActive()
 
-    ended = do(remedy, *words[:-1], "1", "--force-off")
+    ended = do(remedy, *words[:-1], "VNICAUDIT_GUEST_DEADLINE=1", "--force-off")
     assert ended.code == 5, ended  # nothing in a firmware proves that it is back
     assert remedy.last()["outcome"] == "applied"
     assert VIRTIO in definition(on) != before

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from functools import partial
+
 import msgspec
 
 from vnicaudit.audit.accepting.settings_entries import Usage
@@ -55,17 +58,20 @@ class ExplainWork(Work):
         names = tuple(filter(None, _names(domain)))
         if self._domain not in (None, *names):
             return Explained(names, is_asked_for=False)
+        if self._wanted is None:
+            nics = list(domain.nics[:_ONLY])
+        else:
+            nics = [
+                nic for nic in domain.nics
+                if self._wanted & {nic.mac, str(nic.index), nic.target_dev}
+            ]  # fmt: skip
         return Explained(
             names,
             is_asked_for=True,
             macs=tuple(nic.mac for nic in domain.nics if nic.mac is not None),
-            explanations=tuple(
-                self._explained(domain, nic, host, target) for nic in domain.nics
-                if self._wanted is None
-                or self._wanted & {nic.mac, str(nic.index), nic.target_dev}
-            ),
+            explanations=tuple(self._explanations(domain, nics, host, target)),
             bare="" if domain.nics or self._domain is None else _without_nics_text(domain),
-        )  # fmt: skip
+        )
 
     def take(self, product: object) -> None:
         """Remember what was found in one domain; other products are left alone."""
@@ -84,22 +90,26 @@ class ExplainWork(Work):
         """The uses of the settings' suppressions that were counted so far."""
         return self._audit_work.usage()
 
-    def _explained(
-        self, domain: Domain, nic: Nic, host: HostConfig | None, target: str
-    ) -> Explanation:
+    def _explanations(
+        self, domain: Domain, nics: Sequence[Nic], host: HostConfig | None, target: str
+    ) -> Iterator[Explanation]:
+        if not nics:
+            return
         judged_host = self._assumptions.host_of(domain, host)
-        effective = self._auditor.effective(nic, domain, judged_host)
         audited = self._audit_work.domain(domain, host, target)
         title = self.platforms.title(domain.declared)
-        return Explanation(
-            nic=nic_row(domain, msgspec.structs.replace(nic, effective=effective)),
-            server=_server(domain.cloud),
-            layers=tuple(layers(domain, nic, judged_host, effective, title)),
-            findings=tuple(one for one in audited.findings if _regards(one.about, nic)),
-            suppressed=tuple(one for one in audited.suppressed if _regards(one.finding.about, nic)),
-            skipped=tuple(one for one in audited.skipped if _regards(one.about, nic)),
-            crashed=tuple(one for one in audited.crashed if _regards(one.about, nic)),
-        )
+        for nic in nics:
+            effective = self._auditor.effective(nic, domain, judged_host)
+            about = partial(_regards, nic=nic)
+            yield Explanation(
+                nic=nic_row(domain, msgspec.structs.replace(nic, effective=effective)),
+                server=_server(domain.cloud),
+                layers=tuple(layers(domain, nic, judged_host, effective, title)),
+                findings=tuple(one for one in audited.findings if about(one.about)),
+                suppressed=tuple(one for one in audited.suppressed if about(one.finding.about)),
+                skipped=tuple(one for one in audited.skipped if about(one.about)),
+                crashed=tuple(one for one in audited.crashed if about(one.about)),
+            )
 
 
 def _regards(about: Ref, nic: Nic) -> bool:

@@ -33,3 +33,13 @@ def test_no_nic_at_all(tmp_path: Path) -> None:
     (tmp_path / "a.xml").write_text(E1000[:start] + E1000[end:])
     none = inside("explain", tmp_path / "a.xml")
     assert (none.returncode, none.stderr) == (4, "Error: there is no NIC in these targets\n")
+
+
+def test_guests_that_share_a_mac_address_are_several(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        text = "<domain type='kvm'><name>{}</name><devices><interface type='network'>{}</interface>"
+        nic = "<mac address='52:54:00:00:00:01'/><source network='default'/>"
+        (tmp_path / f"{name}.xml").write_text(text.format(name, nic) + "</devices></domain>")
+    refused = inside("explain", tmp_path)
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert "there are several NICs" in refused.stderr

@@ -122,8 +122,9 @@ def command(options: ExplainOptions, wiring: Wiring) -> int:
 
 def _check_only(work: ExplainWork, *, lists: bool) -> None:
     """Raises UsageError if there are several NICs: one is to be named. ``lists``: some are."""
-    names = {one.nic.mac or f"{one.nic.domain} {one.nic.index}": None for one in work.found}
-    if len(names) > 1:
+    several = {(one.nic.domain, one.nic.index): one.nic.mac for one in work.found}
+    if len(several) > 1:
+        names = dict.fromkeys(mac or f"{domain} {at}" for (domain, at), mac in several.items())
         some = f" ({', '.join(list(names)[:_FEW])}{', …' if len(names) > _FEW else ''})" * lists
         raise UsageError(f"there are several NICs{some}: name one with --nic")
 

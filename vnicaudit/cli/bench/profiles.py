@@ -52,7 +52,7 @@ def command(options: BenchProfilesOptions) -> int:
     """List the profiles, or show one: its workloads, how they are judged, and how long it takes.
 
     PROFILE is the name of a built-in profile, or the path of your own .toml file: mistakes in it
-    are reported with their line. Times are estimates.
+    are reported with their table and key. Times are estimates.
     """
     from vnicaudit.bench.profiles.load import load_profile, shipped_profiles
 

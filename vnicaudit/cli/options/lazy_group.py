@@ -28,6 +28,15 @@ class CommandEntry(msgspec.Struct, frozen=True):
         return found
 
 
+def _with_default(args: list[str], default: str) -> list[str]:
+    """The arguments of a group, with its default command if none is named."""
+    if args[:1] == ["--help-all"]:  # a group has no options of its own
+        return ["--help", *args[1:]]
+    if default and (not args or (args[0][:1] == "-" and args[0] not in ("-h", "--help"))):
+        return [default, *args]
+    return args
+
+
 def lazy_group(entries: Mapping[str, CommandEntry], default: str = "") -> type[click.Group]:
     """A group of these commands, listed by ``--help`` in this order. ``default``: the command to
     run, with its options, if none is named; empty: show the help and exit with code 2."""
@@ -36,8 +45,7 @@ def lazy_group(entries: Mapping[str, CommandEntry], default: str = "") -> type[c
         """Writes ``--help`` from the entries, without loading commands."""
 
         def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-            if default and (not args or (args[0][:1] == "-" and args[0] not in ("-h", "--help"))):
-                args = [default, *args]
+            args = _with_default(args, default)
             if not args and not ctx.resilient_parsing:
                 self._show_help(ctx)
             return super().parse_args(ctx, args)

@@ -9,8 +9,12 @@ from __future__ import annotations
 
 import ipaddress
 import re
+from collections.abc import Iterator
 from functools import cache, lru_cache
 from hashlib import blake2b
+from importlib.machinery import SourceFileLoader
+from pathlib import Path
+from types import CodeType
 from typing import Literal
 from uuid import UUID
 
@@ -181,8 +185,8 @@ class Pseudonyms:
         return blake2b(data, key=self._key, digest_size=16, person=_PERSON).digest()
 
 
-# Words that are kept in a redacted text: those of the rules' own manuals, and of errors of libvirt
-# and ssh. Any other word of a message may be a name.
+# Words that are kept in a redacted text: those of the rules' own manuals, of this program's
+# messages, and of errors of libvirt and ssh. Any other word of a message may be a name.
 
 
 _ERRORS = """
@@ -205,12 +209,36 @@ _EXAMPLES = re.compile(
 """Names used in sentences of manuals, which may be real names elsewhere."""
 
 
+_EXAMPLE = re.compile(r"``[^`]*``|\S*\d\S*")
+_SPEAKING = ("audit", "knowledge", "model", "platforms", "remedy", "reports", "rules")
+"""Folders of modules whose texts are messages, and names of options and releases."""
+
+
+def _messages() -> Iterator[str]:
+    """The texts in the functions of those modules, without loading them, and without what may be
+    an example."""
+    here = Path(__file__)
+    for path in (path for one in _SPEAKING for path in (here.parents[2] / one).rglob("*.py")):
+        code = SourceFileLoader(path.stem, str(path)).get_code(path.stem)
+        if code is not None and path.parent != here.parent:
+            yield from _texts_in(code)
+
+
+def _texts_in(code: CodeType) -> Iterator[str]:
+    for constant in code.co_consts:
+        if isinstance(constant, str):
+            yield _EXAMPLE.sub("", constant)
+        elif isinstance(constant, CodeType):
+            yield from _texts_in(constant)
+
+
 @cache
 def public_words() -> frozenset[str]:
     """The words, in lower case."""
     rules = shipped_catalogue()
-    texts = (_FENCED.sub("", rules.info(rule).manual) for rule in rules.ids)
-    found = {_core(word).casefold() for text in (*texts, _ERRORS) for word in _WORD.findall(text)}
+    manuals = (_FENCED.sub("", rules.info(rule).manual) for rule in rules.ids)
+    texts = (*manuals, *_messages(), _ERRORS)
+    found = {_core(word).casefold() for text in texts for word in _WORD.findall(text)}
     return frozenset(
         word for word in found if _PUBLIC.fullmatch(word) and not _EXAMPLES.fullmatch(word)
     )
