@@ -51,6 +51,8 @@ def cut(folder: Path, lines: int) -> None:
 
 def test_an_original_of_a_lost_run_comes_back_by_it(folder: Path, capsys: Capture) -> None:
     cut(folder, 0)
+    for copy in folder.glob("definitions/*.begin.json"):
+        copy.unlink()
     capsys.readouterr()
     assert run(["rollback", folder.name, "--yes", "--state", STATE]) == 5
     back = ["rollback", folder.name, "--restore", "--state", STATE]
@@ -63,7 +65,6 @@ def test_an_original_of_a_lost_run_comes_back_by_it(folder: Path, capsys: Captur
 
 def test_an_unfinished_run_is_taken_back_by_it(folder: Path, capsys: Capture) -> None:
     cut(folder, 2)
-    Path("b.xml").write_text(E1000)  # it was not begun
     Path("other.json").write_text(Path("plan.json").read_text() + "\n")
     capsys.readouterr()
     assert run(["apply", "other.json", "--yes", "--state", STATE]) == 5

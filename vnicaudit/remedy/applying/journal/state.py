@@ -1,9 +1,9 @@
 """The state folder: the records of all runs, and the locks on hosts.
 
 ``STATE/runs/ID/``: ``run.json`` (the request), ``plan.json``, ``journal.jsonl`` and
-``definitions/`` (each domain's definition before the change, and its goal). Definitions hold
-passwords: folders are 0700 and files 0600. ``STATE/locks/``: one file per host that is being worked
-on, and one per host that has the folder's own lock.
+``definitions/`` (each domain's definition before the change, its goal, and the line that started
+it). Definitions hold passwords: folders are 0700 and files 0600. ``STATE/locks/``: one file per
+host that is being worked on, and one per host that has the folder's own lock.
 """
 
 from __future__ import annotations
