@@ -35,7 +35,7 @@ from tests.cli.command import vnicaudit
 from tests.platforms.libvirt.private_daemon import PrivateDaemon, private_daemon
 
 _PREFIX = "vnicaudit-bench-"
-_BAR = 1.5
+_BAR = 2.0
 _DOMAIN = """\
 <domain type='qemu'>
   <name>{name}</name>
