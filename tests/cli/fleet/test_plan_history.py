@@ -10,17 +10,18 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from msgspec.structs import replace
 
 from tests.cli.inside import inside
 from tests.cli.test_imports import loaded
 from tests.fleet.daemons import write_host
 from tests.history.measured import measurement
+from tests.reports.plan.samples import EMPTY
 from tests.reports.plan.test_by_change import step_on
 from vnicaudit.cli.options.output import OutputOptions
 from vnicaudit.cli.remedy.plan_output import print_plan
 from vnicaudit.history.opening import history_to_write
 from vnicaudit.history.place import history_place
-from vnicaudit.model.plan import Plan
 from vnicaudit.model.ranking import PlanHistory
 from vnicaudit.reports.plan.json import from_json
 
@@ -179,14 +180,7 @@ def test_a_plan_file_is_written_before_the_history_is_queried(tmp_path: Path) ->
     def interrupted() -> PlanHistory:
         raise KeyboardInterrupt
 
-    plan = Plan(
-        tool="vnicaudit",
-        version="1",
-        created="2026-11-26T12:00:00Z",
-        to="virtio",
-        targets=(),
-        steps=(step_on(1),),
-    )
+    plan = replace(EMPTY, targets=(), steps=(step_on(1),))
     output = OutputOptions(quiet=False, verbose=False, color="never")
     with pytest.raises(KeyboardInterrupt):
         print_plan(plan, str(tmp_path / "p.json"), "change", output, str, history=interrupted)

@@ -124,13 +124,7 @@ def test_an_interruption_says_what_is_off_however_quiet(
     quiet = ("--quiet", "VNICAUDIT_NOVA_MANAGE=local")
     if command == "rollback":
         assert apply(world, *quiet) == 0
-
-    def look() -> None:
-        if server.vm_state == "stopped":
-            world.looks.clear()
-            raise KeyboardInterrupt
-
-    world.looks.append(look)
+    world.interrupt_while_off(server)
     capsys.readouterr()
     runs = Path("state/runs")
     applied = max((path.name for path in runs.iterdir()), default="") if runs.exists() else ""

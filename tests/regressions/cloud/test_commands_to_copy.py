@@ -53,13 +53,7 @@ def test_a_server_that_was_left_off_is_named_with_its_region(
     (server,) = world.servers
     server.boot()
     steps, context = (replace(server_step(server), target=target),), world.context("restart")
-
-    def look() -> None:
-        if server.vm_state == "stopped":
-            world.looks.clear()
-            raise KeyboardInterrupt
-
-    world.looks.append(look)
+    world.interrupt_while_off(server)
     with pytest.raises(KeyboardInterrupt):
         world.apply(steps, context)
     world.elsewhere = True

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from tests.regressions.hostile_input.growth import MOST, TIMES, ratio
-from tests.reports.plan.samples import MAIL
+from tests.reports.plan.samples import EMPTY, MAIL
 from vnicaudit.model.finding import Ref
-from vnicaudit.model.plan import Blocked, GuestView, Naming, Plan, Step
+from vnicaudit.model.plan import Blocked, GuestView, Naming, Step
 from vnicaudit.reports.plan.text import render
 from vnicaudit.reports.writers import Options
 
@@ -59,14 +59,7 @@ def fleet() -> Iterator[Step]:
 
 def rendered(steps: tuple[Step, ...]) -> list[str]:
     """The lines of a plan by change."""
-    plan = Plan(
-        tool="vnicaudit",
-        version="1",
-        created="2026-11-26T12:00:00Z",
-        to="virtio",
-        targets=(),
-        steps=steps,
-    )
+    plan = replace(EMPTY, targets=(), steps=steps)
     text = "".join(render(plan, Options(width=100, group_by="change")))
     return text.splitlines()
 

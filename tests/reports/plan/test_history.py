@@ -1,10 +1,11 @@
 """What the history adds to a plan, in words."""
 
 import pytest
+from msgspec.structs import replace
 
 from tests.regressions.hostile_input.growth import MOST, ratio
+from tests.reports.plan.samples import EMPTY
 from tests.reports.plan.test_by_change import step_on
-from vnicaudit.model.plan import Plan
 from vnicaudit.model.ranking import GainEstimate, LastReading, PlanHistory, StepHistory, UnreadHost
 from vnicaudit.reports.plan.text import render
 from vnicaudit.reports.writers import Options
@@ -15,14 +16,7 @@ GAIN = GainEstimate(workload="bulk", metric="throughput", measurements=1, percen
 def rendered(history: PlanHistory, steps: int = 2, *, verbose: bool = False) -> list[str]:
     """The lines of a plan of equal steps."""
     made = tuple(step_on(number) for number in range(1, steps + 1))
-    plan = Plan(
-        tool="vnicaudit",
-        version="1",
-        created="2026-11-26T12:00:00Z",
-        to="virtio",
-        targets=(),
-        steps=made,
-    )
+    plan = replace(EMPTY, targets=(), steps=made)
     options = Options(width=200, group_by="change", verbose=verbose)
     return "".join(render(plan, options, history)).splitlines()
 

@@ -212,6 +212,18 @@ class CloudWorld(Stage):
         self.shown_as: dict[str, Any] = {}
         """Fields of every server as Nova shows it, instead of what they are."""
 
+    def interrupt_while_off(
+        self, server: Server, ended: BaseException | type[BaseException] = KeyboardInterrupt
+    ) -> None:
+        """The program is ended when it first sees that server off."""
+
+        def look() -> None:
+            if server.vm_state == "stopped":
+                self.looks.clear()
+                raise ended
+
+        self.looks.append(look)
+
     # -- what is asked of the API
 
     def server(self, server_id: str) -> ServerState:

@@ -10,13 +10,7 @@ from vnicaudit.remedy.applying.history import runs
 def test_the_server_that_is_off_is_named(world: CloudWorld, ended: BaseException) -> None:
     (server,) = world.servers
     server.boot()
-
-    def interrupt() -> None:
-        if server.vm_state == "stopped":
-            world.looks.clear()
-            raise ended
-
-    world.looks.append(interrupt)
+    world.interrupt_while_off(server, ended)
     steps = (server_step(server),)
     with pytest.raises(type(ended)):
         world.apply(steps, world.context("restart"))

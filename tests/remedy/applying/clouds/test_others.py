@@ -144,13 +144,7 @@ def test_it_is_deleted_while_a_run_is_away(world: CloudWorld) -> None:
     """Its program was ended; neither of the two commands has anything to do then."""
     (server,) = world.servers
     server.boot()
-
-    def look() -> None:
-        if server.vm_state == "stopped":
-            world.looks.clear()
-            raise KeyboardInterrupt
-
-    world.looks.append(look)
+    world.interrupt_while_off(server)
     steps = (server_step(server),)
     with pytest.raises(KeyboardInterrupt):
         world.apply(steps, world.context("restart"))
@@ -176,13 +170,7 @@ def test_a_run_is_carried_on_in_another_cloud(world: CloudWorld, way: str) -> No
     (server,) = world.servers
     server.boot()
     steps, context = (server_step(server),), world.context("restart")
-
-    def look() -> None:
-        if server.vm_state == "stopped":
-            world.looks.clear()
-            raise KeyboardInterrupt
-
-    world.looks.append(look)
+    world.interrupt_while_off(server)
     with pytest.raises(KeyboardInterrupt):
         world.apply(steps, context)
     world.elsewhere = True

@@ -49,7 +49,7 @@ class UnitRequest(msgspec.Struct, frozen=True):
     steps: tuple[str, ...]
     macs: tuple[str, ...]
     kind: str
-    """The name of its ``Kind``."""
+    """The ``kind`` of its driver."""
     uuid: str | None = None
     file: str | None = None
     exclusive: tuple[str, ...] = ()

@@ -158,6 +158,24 @@ class KeptTexts:
             )
         return data
 
+    def keep_begin(self, line: bytes) -> None:
+        """Save the journal's line that starts the unit."""
+        write_private_quickly(self._begin(), line)
+
+    def begin(self) -> Entry | None:
+        """The saved line that started the unit; None if there is none, or it is damaged."""
+        try:
+            line = self._begin().read_bytes()
+        except OSError:
+            return None
+        entry = decoded(line.rstrip(b"\n")).entry
+        if entry is None or not isinstance(entry.event, Begin) or entry.unit != self._key:
+            return None
+        return entry
+
+    def _begin(self) -> Path:
+        return self._folder / f"{self._key}.begin.json"
+
     def has(self, kind: KeptKind) -> bool:
         """True if a text of that kind was saved."""
         return self.path(kind).is_file()
@@ -213,7 +231,7 @@ class Journal:
             if not isinstance(event, ANNOUNCE_NOTHING):
                 self._sync()
             if isinstance(event, Begin):
-                write_private_quickly(_saved_begin(self._folder, unit), line)
+                KeptTexts(self._folder, unit).keep_begin(line)
         return entry
 
     def sync(self) -> None:
@@ -295,22 +313,6 @@ def read_journal(folder: Path) -> JournalText:
     if b"\0" in rest or decoded(rest[:-1]).entry is not None:
         damage.append(f"{path}:{len(lines) + 1}: damaged: not a line of a journal")
     return JournalText(tuple(found), tuple(damage))
-
-
-def saved_begin(folder: Path, unit: str) -> Entry | None:
-    """The line that started a unit, as it was saved beside the definitions; None if it was not, or
-    is damaged."""
-    try:
-        line = _saved_begin(folder, unit).read_bytes()
-    except OSError:
-        return None
-    entry = decoded(line.rstrip(b"\n")).entry
-    is_of_unit = entry is not None and isinstance(entry.event, Begin) and entry.unit == unit
-    return entry if is_of_unit else None
-
-
-def _saved_begin(folder: Path, unit: str) -> Path:
-    return folder / DEFINITIONS / f"{unit}.begin.json"
 
 
 def seconds_since(entry: Entry, now: str | None = None) -> float:

@@ -30,7 +30,6 @@ from vnicaudit.remedy.applying.journal.journal_file import (
     KeptTexts,
     begin_of,
     read_journal,
-    saved_begin,
 )
 from vnicaudit.remedy.applying.journal.state import StateFolder
 from vnicaudit.remedy.replacing import UnitRefusedError
@@ -200,7 +199,7 @@ def _past_run(
     begun = any(isinstance(one.event, Run) for one in by_unit.get("", ()))
     for unit in request.units:
         lines = by_unit.get(unit.key, ())
-        copy = saved_begin(folder, unit.key) if begin_of(lines) is None else None
+        copy = KeptTexts(folder, unit.key).begin() if begin_of(lines) is None else None
         if copy is not None:
             by_unit[unit.key] = (copy, *lines)
             lost_line = f"the line that started {unit.name} is lost; its copy is used"
