@@ -53,6 +53,15 @@ def test_an_offline_audit_loads_neither_libvirt_nor_openstack(command: str, tmp_
     assert not modules & {"libvirt", "openstack", "testinfra", "sqlalchemy", "jinja2"}
 
 
+def test_apply_without_bench_loads_nothing_that_measures(tmp_path: Path) -> None:
+    domain, plan = tmp_path / "a.xml", tmp_path / "plan.json"
+    domain.write_text(DOMAIN)
+    loaded("plan", str(domain), "--output", str(plan))
+    modules = loaded("apply", str(plan), "--dry-run", "--state", str(tmp_path / "state"))
+    assert "vnicaudit.remedy.applying.apply" in modules
+    assert not [name for name in modules if name.startswith(("vnicaudit.bench", "scipy"))]
+
+
 def test_a_lint_of_a_nova_conf_loads_no_xml_and_no_metadata(tmp_path: Path) -> None:
     """Also with a finding: it is most of what a hook in front of a commit waits for."""
     path = tmp_path / "nova.conf"

@@ -18,9 +18,9 @@ from tests.remedy.applying.fakes import World, installed, step_of
 from tests.rows import rows, rows_of_tuples
 from vnicaudit.bench import history
 from vnicaudit.bench.contract import Ends
-from vnicaudit.bench.trials import request
 from vnicaudit.bench.trials.request import TrialRequest
 from vnicaudit.cli.main import run
+from vnicaudit.cli.remedy import apply_bench
 from vnicaudit.errors import EndpointError
 from vnicaudit.model.measurement import BenchResult, Workload
 from vnicaudit.model.plan import Plan
@@ -63,7 +63,7 @@ class Host:
         measured = partial(
             TrialRequest, opening=self.opening, plugins=plugins(Engine(self.outcome))
         )
-        monkeypatch.setattr(request, "TrialRequest", measured)
+        monkeypatch.setattr(apply_bench, "TrialRequest", measured)
         step = step_of(self.machine)
         plan = Plan(
             tool="vnicaudit",

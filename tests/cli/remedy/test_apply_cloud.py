@@ -20,9 +20,8 @@ from tests.remedy.applying.clouds.fakes import (
     server_step,
 )
 from tests.rows import rows
-from vnicaudit.cli.options.remedy import run_context
+from vnicaudit.cli.options.remedy import ApplyOptions, run_context
 from vnicaudit.cli.remedy.apply import command as command_of_apply
-from vnicaudit.cli.remedy.apply_bench import ApplyOptions
 from vnicaudit.cli.wiring import Wiring, open_controller
 from vnicaudit.cli.wiring.adapters import Controller
 from vnicaudit.errors import ActionError, EndpointError, UsageError

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable
+from typing import Literal
 
 import click
 import msgspec
 
 from vnicaudit.cli.options.environment import Environment, environment
-from vnicaudit.cli.options.output import OutputOptions
+from vnicaudit.cli.options.output import Format, OutputOptions
 from vnicaudit.cli.options.records import (
     Decorator,
     group,
@@ -106,6 +107,33 @@ class RemedyOptions(msgspec.Struct, frozen=True, kw_only=True):
         return state_folder(self.state)
 
 
+CanaryBy = Literal["group", "site", "host", "fleet"]
+
+
+class BenchOptions(msgspec.Struct, frozen=True):
+    """How guests are measured while a plan is applied; ``bench`` None: they are not measured."""
+
+    bench: str | None
+    bench_peer: str
+    on_undecided: Literal["keep", "rollback"]
+
+
+class ApplyOptions(RemedyOptions, frozen=True, kw_only=True):
+    """The options of ``vnicaudit apply``."""
+
+    plan: str
+    mode: Mode
+    include_unsafe: bool
+    domains: tuple[str, ...]
+    macs: tuple[str, ...]
+    limit: str | None
+    canary_by: CanaryBy
+    without_host_lock: bool
+    format: Format
+    schedule: ApplyScheduleOptions
+    trials: BenchOptions
+
+
 def _to_window(
     context: click.Context, parameter: click.Parameter, value: str | None
 ) -> Window | None:
@@ -176,6 +204,36 @@ apply_schedule_options = group(
 
 apply_options = together(apply_schedule_options, trusted_option)
 """Options of the commands that apply a plan."""
+
+bench_options = group(
+    "trials",
+    BenchOptions,
+    click.option(
+        "--bench",
+        metavar="NAME|FILE",
+        help="Measure each guest with this profile (`vnicaudit bench profiles`) before and after "
+        "the change, one guest at a time, which is made and undone two to seven times. A change "
+        "that makes a guest slower is rolled back, with exit code 6. If several NICs of a guest "
+        "change at once, it is made once: only what breaks is rolled back. Needs the guest agent, "
+        "and the profile's tools in the guest and at the peer.",
+    ),
+    click.option(
+        "--bench-peer",
+        metavar="URL",
+        default="local",
+        show_default=True,
+        help="Endpoint that sends the load (ssh://root@gen1).",
+    ),
+    click.option(
+        "--on-undecided",
+        type=click.Choice(["keep", "rollback"]),
+        default="rollback",
+        show_default=True,
+        help="Keep or undo a change that proved neither better nor worse, or that could not be "
+        "measured (a tool did not start).",
+    ),
+)
+"""How guests are measured while a plan is applied."""
 
 rollback_options = together(
     group("schedule", ScheduleOptions, _dry_run_option, _batch_option(""), _patience_options),

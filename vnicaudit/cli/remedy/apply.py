@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import sys
 from contextlib import ExitStack, closing
-from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, get_args
 
 import click
 from msgspec.structs import replace
 
 from vnicaudit.base.opening import as_usage_error, read_regular
-from vnicaudit.base.wording import close_to, count
-from vnicaudit.bench.trials.request import cost
+from vnicaudit.base.wording import close_to
 from vnicaudit.cli.options.filters import domain_option, nic_option
 from vnicaudit.cli.options.inventory import limit_option
 from vnicaudit.cli.options.output import (
@@ -27,7 +26,10 @@ from vnicaudit.cli.options.records import (
     is_on_command_line,
 )
 from vnicaudit.cli.options.remedy import (
+    ApplyOptions,
+    CanaryBy,
     apply_options,
+    bench_options,
     check_reach,
     mode_option,
     run_context,
@@ -35,15 +37,6 @@ from vnicaudit.cli.options.remedy import (
 from vnicaudit.cli.output.files import emit, flush
 from vnicaudit.cli.output.process import hang_up_noted
 from vnicaudit.cli.output.progress import RunTelling, tell
-from vnicaudit.cli.remedy.apply_bench import (
-    ApplyOptions,
-    CanaryBy,
-    bench_options,
-    measure_in_turns,
-    show_trials,
-    trial_order,
-    trials_of,
-)
 from vnicaudit.cli.remedy.run_output import (
     code_of_foreseen,
     confirm,
@@ -61,7 +54,6 @@ from vnicaudit.model.fleet import InventoryHost
 from vnicaudit.model.plan import ServerUnit
 from vnicaudit.remedy.applying.apply import apply, dry_run_apply
 from vnicaudit.remedy.applying.journal.past_run import damaged
-from vnicaudit.reports.bench.labels import duration
 from vnicaudit.reports.plan.json import MAX_BYTES, from_json
 from vnicaudit.reports.plan.text import render
 from vnicaudit.reports.safe import safe
@@ -69,57 +61,13 @@ from vnicaudit.reports.safe import safe
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from vnicaudit.bench.profiles.profile import Profile
-    from vnicaudit.bench.trials.request import TrialRequest
-    from vnicaudit.model.measurement import Design
+    from vnicaudit.cli.remedy.apply_bench import Measurement
     from vnicaudit.model.plan import Mode, Plan, PlanHost, Step
     from vnicaudit.model.runs import Foreseen
     from vnicaudit.remedy.applying.apply import RunContext
     from vnicaudit.remedy.applying.driver import KindTable
-    from vnicaudit.remedy.applying.journal.events import UnitRequest
     from vnicaudit.remedy.applying.runner import RunResult
     from vnicaudit.reports.writers import View
-
-# How guests will be measured while a plan is applied, and what that costs, before it starts.
-
-
-TrialDesign = Literal["flips", "single-flip"]
-_ONCE: Literal["single-flip"] = "single-flip"
-_ALTERNATING = frozenset({"flips", "boots"})
-
-
-def design_of(profile: Profile, units: Sequence[UnitRequest]) -> TrialDesign:
-    """The first design of the profile that is possible with a plan. If it has none, alternate,
-    provided that is possible and the profile can decide that way."""
-    if next((one for one in profile.designs if one in _ALTERNATING | {_ONCE}), "") == _ONCE:
-        return _ONCE
-    one_nic = all(len(unit.macs) == 1 and unit.uuid is not None for unit in units)
-    return "flips" if one_nic and not profile.catastrophe_only else _ONCE
-
-
-def _measured_design(design: TrialDesign, mode: Mode) -> Design:
-    """The design as named in results: flips with restarts are boots."""
-    turning: Design = "boots" if mode == "restart" else "flips"
-    return turning if design == "flips" else design
-
-
-def tell_cost(
-    design: TrialDesign, trial: TrialRequest, mode: Mode, units: Sequence[UnitRequest]
-) -> None:
-    """Print how long measuring takes, before it starts."""
-    restarts = mode == "restart"
-    found = cost(trial.profile, _measured_design(design, mode), trial.seed)
-    each = f"Measuring: {count(sum(len(unit.macs) for unit in units), 'NIC')}, for each"
-    if design == _ONCE:
-        trial.listener.says(f"{each} about {duration(found.seconds)}")
-        return
-    changed = "power cycle" if restarts else "hot swap"
-    trial.listener.says(
-        f"{each} {found.turns} turns with {count(found.changes, changed)}, about "
-        f"{duration(found.seconds)}; if that is not conclusive, up to {found.most_turns} turns "
-        f"with {count(found.most_changes, changed)}, about {duration(found.most_seconds)}"
-    )
-
 
 _LISTS_STEPS = "; `vnicaudit apply --dry-run` without --domain and --nic lists all steps"
 
@@ -201,11 +149,12 @@ def command(options: ApplyOptions, wiring: Wiring) -> int:
         return _print_no_run(not_done, kinds, options)
     context = _context(whole.hosts, options, wiring)
     _check_reachable(steps, context, options)
-    trial = trial_order(options, wiring.adapters)
+    measurement = _measurement(options, wiring)
     if options.schedule.dry_run:
         units = dry_run_apply(steps, data, context)
         return _print_dry_run(units, not_done, options.format, options.mode, options.output)
-    measuring = None if trial is None else _measuring(trial, steps, context, options)
+    if measurement is not None:
+        measurement.choose_design(context.kinds.units(steps))
     where = f" on {len({step.target for step in steps}):,} hosts" if whole.hosts else ""
     confirm(
         f"Apply {len(steps):,} of {len(whole.steps):,} steps{where}, --mode {options.mode}?",
@@ -213,38 +162,35 @@ def command(options: ApplyOptions, wiring: Wiring) -> int:
     )
     tell_damage(damaged(context.state))
     refused = RefusedError.exit_code if not_done else 0
-    if measuring is not None and measuring.design == "flips":
+    if measurement is not None and measurement.in_turns:
         # a hang-up ends it: it restores the guest, and would otherwise go on for hours
-        return measure_in_turns(steps, data, context, measuring.trial, options) or refused
+        return measurement.apply_in_turns(steps, data, context) or refused
     with hang_up_noted() as halted:
         context = replace(context, halted=halted)
-        done = _applied(steps, data, context, measuring, options)
+        done = _applied(steps, data, context, measurement, options)
     return print_run(done, options, kinds, refused=bool(not_done), form=options.format)
 
 
-class _Measuring(NamedTuple):
-    """How guests are measured."""
+def _measurement(options: ApplyOptions, wiring: Wiring) -> Measurement | None:
+    """How guests are to be measured; None: they are not. Raises UsageError for options that do not
+    go together."""
+    if options.trials.bench is None:
+        for name in ("bench_peer", "on_undecided"):
+            if is_on_command_line(name):
+                raise UsageError(f"--{name.replace('_', '-')} needs --bench PROFILE")
+        return None
+    # imported here: most plans are applied without it, and it loads all that measures
+    from vnicaudit.cli.remedy.apply_bench import Measurement
 
-    trial: TrialRequest
-    design: TrialDesign
-
-
-def _measuring(
-    trial: TrialRequest, steps: list[Step], context: RunContext, options: ApplyOptions
-) -> _Measuring:
-    """Choose how these steps are measured, and print the cost of that."""
-    units = context.kinds.units(steps)
-    design = design_of(trial.profile, units)
-    tell_cost(design, trial, options.mode, units)
-    return _Measuring(trial, design)
+    return Measurement(options, options.trials.bench, wiring.adapters)
 
 
 def _applied(
-    steps: list[Step], data: bytes, context: RunContext, measuring: _Measuring | None,
+    steps: list[Step], data: bytes, context: RunContext, measurement: Measurement | None,
     options: ApplyOptions,
 ) -> RunResult:  # fmt: skip
     """Apply the steps; each guest is measured before and after, if requested."""
-    trials = None if measuring is None else trials_of(measuring.trial)
+    trials = None if measurement is None else measurement.trials
     total = len(context.kinds.units(steps))
     try:
         with closing(
@@ -252,7 +198,8 @@ def _applied(
         ) as tell_each:
             return apply(steps, data, context, tell_each, trials)
     finally:
-        show_trials(trials, options)
+        if measurement is not None:
+            measurement.show_results()
 
 
 def _check_format(options: ApplyOptions) -> None:
