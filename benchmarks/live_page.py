@@ -27,7 +27,7 @@ from benchmarks.page import browser_process, load, processes_of
 from tests.history.fleets import audit
 from tests.reports.page.chromium import CHROMIUM
 from vnicaudit.cli.fleet.serve import page_route
-from vnicaudit.fleet.running.spool import SpoolFolder
+from vnicaudit.fleet.spool import SpoolFolder
 from vnicaudit.history.opening import history_to_write
 from vnicaudit.history.place import history_place
 

@@ -10,7 +10,7 @@ import pytest
 from tests.history.fleets import TestDomain, TestNic, audit, drawn, host, reading, seeds
 from vnicaudit.cli.fleet.serve import history_page, severity_of
 from vnicaudit.errors import HistoryError, UsageError
-from vnicaudit.fleet.running.spool import SpoolFolder
+from vnicaudit.fleet.spool import SpoolFolder
 from vnicaudit.history.history import History
 from vnicaudit.history.opening import history_to_read, history_to_write
 from vnicaudit.history.place import history_place

@@ -21,11 +21,11 @@ from tests.reports.samples import END, RULES, finding, written
 from tests.reports.test_explain import IT
 from vnicaudit.bench.line_rate import Framing, line_rate
 from vnicaudit.bench.profiles.load import load_profile, shipped_profiles
-from vnicaudit.cli.diff import compare as diff_output
-from vnicaudit.cli.diff.compare import ReportDifference
+from vnicaudit.cli import diff_compare as diff_output
+from vnicaudit.cli.diff_compare import ReportDifference
 from vnicaudit.cli.doctor.command import DoctorReport
 from vnicaudit.cli.doctor.machine_checks import DoctorCheck
-from vnicaudit.fleet.inventory.own_format import HostCheck
+from vnicaudit.fleet.own_format import HostCheck
 from vnicaudit.model.fleet import HostOptions
 from vnicaudit.model.report import NotFixed
 from vnicaudit.model.runs import Foreseen

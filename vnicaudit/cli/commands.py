@@ -34,12 +34,10 @@ COMMANDS = {
     ),
     "rollback": CommandEntry("Undo a previous run.", "remedy.rollback"),
     "runs": CommandEntry("List previous runs and their outcomes.", "remedy.runs"),
-    "fleet": CommandEntry(
-        "Show the hosts of an inventory, rank changes, serve a page.", "fleet.group"
-    ),
+    "fleet": CommandEntry("Show the hosts of an inventory, rank changes, serve a page.", "fleet"),
     "bench": CommandEntry("Measure network performance before and after a change.", "bench.group"),
-    "history": CommandEntry("Show the stored audits of a fleet.", "history.group"),
-    "diff": CommandEntry("Compare two audits: what is new, worse, fixed or gone.", "diff.command"),
+    "history": CommandEntry("Show the stored audits of a fleet.", "history"),
+    "diff": CommandEntry("Compare two audits: what is new, worse, fixed or gone.", "diff"),
     "doctor": CommandEntry("Check what can be audited from this machine.", "doctor.command"),
     "completion": CommandEntry("Print or install shell completion.", "completion.command"),
 }

@@ -8,7 +8,7 @@ from typing import Literal
 import msgspec
 
 from vnicaudit.base.wording import count
-from vnicaudit.fleet.inventory.own_format import HostCheck
+from vnicaudit.fleet.own_format import HostCheck
 from vnicaudit.model.fleet import HostOptions
 from vnicaudit.reports.safe import Paint, encode, encode_items, safe, wrap
 from vnicaudit.reports.writers import Options

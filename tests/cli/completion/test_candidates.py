@@ -8,7 +8,7 @@ from click.shell_completion import ShellComplete
 from tests.cli.inside import inside
 from tests.cli.test_imports import loaded
 from vnicaudit.cli.commands import cli
-from vnicaudit.fleet.running.spool import SpoolFolder
+from vnicaudit.fleet.spool import SpoolFolder
 from vnicaudit.model.fleet import Coverage, FleetAudit, InventoryHost
 
 
@@ -89,7 +89,7 @@ def test_no_database_is_loaded(home: Path, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setenv("COMP_WORDS", "vnicaudit audit test")
     monkeypatch.setenv("COMP_CWORD", "test")
     modules = loaded()
-    assert "vnicaudit.fleet.running.spool" in modules
+    assert "vnicaudit.fleet.spool" in modules
     assert not modules & {"sqlalchemy", "sqlite3", "libvirt", "openstack", "rich"}
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from tests.history.fleets import TestDomain, TestNic, audit, host, reading
 from vnicaudit.cli.fleet import serve
-from vnicaudit.fleet.running.spool import SpoolFolder
+from vnicaudit.fleet.spool import SpoolFolder
 from vnicaudit.history.fleet_state import FleetState
 from vnicaudit.history.opening import history_to_write
 from vnicaudit.history.place import history_place

@@ -4,7 +4,7 @@ import io
 from contextlib import redirect_stderr
 
 from vnicaudit.cli.fleet.progress import FleetProgress
-from vnicaudit.fleet.running.spool import HostSummary
+from vnicaudit.fleet.spool import HostSummary
 
 
 def summary(status: str = "ok") -> HostSummary:

@@ -15,11 +15,11 @@ import pytest
 
 from tests.bench.endpoints.left import until
 from tests.cli.inside import inside
-from tests.fleet.notifying.receiver import receiving
+from tests.fleet.receiver import receiving
 from tests.history.fleets import TestDomain, TestNic, audit, host, reading
 from tests.promtool import checked_metrics
 from tests.rows import rows, rows_of_tuples
-from vnicaudit.fleet.running.spool import SpoolFolder
+from vnicaudit.fleet.spool import SpoolFolder
 from vnicaudit.history.opening import history_to_write
 from vnicaudit.history.place import history_place
 

@@ -9,9 +9,9 @@ import msgspec
 import pytest
 
 from tests.cli.inside import inside
-from tests.fleet.ranking.made import Problem, audit, guest, reading, traffic
+from tests.fleet.ranking_records import Problem, audit, guest, reading, traffic
 from tests.history.measured import measurement
-from vnicaudit.fleet.running.spool import AuditSpool, SpoolFolder
+from vnicaudit.fleet.spool import AuditSpool, SpoolFolder
 from vnicaudit.history.opening import history_to_write
 from vnicaudit.history.place import history_place
 from vnicaudit.model.fleet import HostReading

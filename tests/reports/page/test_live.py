@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect
 
-from tests.fleet.serving.served import served
+from tests.fleet.served import served
 from tests.history.fleets import TestDomain, TestNic, audit, host, reading
 from tests.reports.page.chromium import VIEWS, Tab
 from tests.reports.page.decoded import check_markup, decoded
 from tests.reports.page.test_chromium import AXE_RUN, ROWS, saved_text
 from vnicaudit.cli.fleet.serve import page_route
-from vnicaudit.fleet.running.spool import SpoolFolder
+from vnicaudit.fleet.spool import SpoolFolder
 from vnicaudit.history.opening import history_to_write
 from vnicaudit.history.place import history_place
 

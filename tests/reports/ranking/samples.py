@@ -1,6 +1,6 @@
 """Rankings to print."""
 
-from tests.fleet.ranking.made import Problem, audit, guest, reading, traffic
+from tests.fleet.ranking_records import Problem, audit, guest, reading, traffic
 from vnicaudit.fleet.ranking import rank
 from vnicaudit.model.ranking import MeasuredGain, Ranking
 

@@ -44,10 +44,10 @@ from vnicaudit.cli.options.records import state_folder
 from vnicaudit.cli.output.progress import tell
 from vnicaudit.cli.wiring import Wiring
 from vnicaudit.errors import HistoryError, TargetError, UsageError
+from vnicaudit.fleet.fleet_run import FleetRun, fleet_lock
+from vnicaudit.fleet.host_reading import ReadingEngine
 from vnicaudit.fleet.plan_history import AuditSample
-from vnicaudit.fleet.running.engines.threads import ReadingEngine
-from vnicaudit.fleet.running.fleet_run import FleetRun, fleet_lock
-from vnicaudit.fleet.running.spool import AuditSpool, SpoolFolder
+from vnicaudit.fleet.spool import AuditSpool, SpoolFolder
 from vnicaudit.model.fleet import Coverage, FleetAudit, InventoryHost, LiveOptions
 from vnicaudit.model.report import RunEnd
 from vnicaudit.reports.coverage import coverage_sentence

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from vnicaudit.cli.output.progress import tell
 from vnicaudit.errors import HistoryError, MissingExtraError, UsageError
+from vnicaudit.fleet.fleet_run import FleetRun
 from vnicaudit.fleet.ranking import rank
-from vnicaudit.fleet.running.fleet_run import FleetRun
 from vnicaudit.history.opening import history_to_read
 from vnicaudit.reports.page.from_audit import FindingHistory, PageMemory
 from vnicaudit.reports.page.from_history import changes_of

@@ -1,5 +1,5 @@
 """Functions called by name on the workers of a Dask cluster. Each takes and returns bytes
-(:mod:`vnicaudit.fleet.running.engines.dask`), so that no object of vnicaudit is pickled."""
+(:mod:`vnicaudit.fleet.dask`), so that no object of vnicaudit is pickled."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from vnicaudit.cli.wiring.platforms import every_platform
-from vnicaudit.fleet.running.engines.dask import encoded, read_for_controller
+from vnicaudit.fleet.dask import encoded, read_for_controller
 
 if TYPE_CHECKING:
     from vnicaudit.audit.reading.targets import HostItem
-    from vnicaudit.fleet.running.engines.threads import ReadHost
+    from vnicaudit.fleet.host_reading import ReadHost
 
 
 def version() -> bytes:

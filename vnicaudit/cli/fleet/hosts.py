@@ -18,22 +18,21 @@ from vnicaudit.cli.options.inventory import InventoryOptions
 from vnicaudit.cli.output.progress import awaited_input, tell
 from vnicaudit.cli.wiring import Wiring
 from vnicaudit.errors import MissingExtraError, UsageError
-from vnicaudit.fleet.inventory.own_format import (
+from vnicaudit.fleet.host_reading import ReadingLimits, Threads
+from vnicaudit.fleet.inventory_sources import STDIN, Sources, read_inventory
+from vnicaudit.fleet.own_format import (
     Inventory,
     LimitedHosts,
     SourceHost,
     SourceHosts,
 )
-from vnicaudit.fleet.inventory.sources import STDIN, Sources, read_inventory
-from vnicaudit.fleet.running.engines.threads import Threads
-from vnicaudit.fleet.running.host_reading import ReadingLimits
 from vnicaudit.model.fleet import InventoryHost, LiveOptions
 from vnicaudit.reports.safe import safe
 
 if TYPE_CHECKING:
     from vnicaudit.audit.reading.targets import HostItem
     from vnicaudit.cli.wiring.platforms import PlatformRegistry
-    from vnicaudit.fleet.running.engines.threads import ReadHost, ReadingEngine
+    from vnicaudit.fleet.host_reading import ReadHost, ReadingEngine
     from vnicaudit.model.runs import ComputeNode
     from vnicaudit.reports.redaction.records import Redactor
 
@@ -176,7 +175,7 @@ def engine_of(
         return Threads(read, plain, settings.host_deadline)
     # imported here: few fleets have a cluster
     from vnicaudit.cli.fleet.dask_worker import read_host, version
-    from vnicaudit.fleet.running.engines.dask import Cluster, Dask, TlsFiles
+    from vnicaudit.fleet.dask import Cluster, Dask, TlsFiles
 
     tls = TlsFiles(settings.scheduler_ca, settings.scheduler_cert, settings.scheduler_key)
     engine = Dask(Cluster(settings.scheduler, tls), read_host, plain, settings.host_deadline)

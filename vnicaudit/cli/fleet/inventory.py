@@ -27,7 +27,7 @@ from vnicaudit.cli.options.records import SectionedCommand, as_record
 from vnicaudit.cli.output.files import emit
 from vnicaudit.cli.wiring import Wiring, pass_wiring
 from vnicaudit.errors import TargetError
-from vnicaudit.fleet.inventory.own_format import HostCheck, checked
+from vnicaudit.fleet.own_format import HostCheck, checked
 from vnicaudit.model.fleet import LiveOptions
 from vnicaudit.reports.inventory import InventoryRow, to_json, to_text
 

@@ -19,7 +19,6 @@ from vnicaudit.cli.options.records import SectionedCommand, as_record, state_fol
 from vnicaudit.cli.output.progress import tell
 from vnicaudit.errors import JournalError, MissingExtraError, UsageError, VnicauditError
 from vnicaudit.fleet.ranking import rank
-from vnicaudit.fleet.running.spool import AuditSpool, SpoolFolder, finished_spool
 from vnicaudit.fleet.serving import (
     HTML,
     ReadOnlyServer,
@@ -29,6 +28,7 @@ from vnicaudit.fleet.serving import (
     host_names,
     listen_address,
 )
+from vnicaudit.fleet.spool import AuditSpool, SpoolFolder, finished_spool
 from vnicaudit.history.opening import history_to_read
 from vnicaudit.history.place import check_extras
 from vnicaudit.model.finding import Severity

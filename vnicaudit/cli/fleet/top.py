@@ -23,13 +23,13 @@ from vnicaudit.cli.output.files import emit
 from vnicaudit.cli.output.progress import tell
 from vnicaudit.errors import JournalError
 from vnicaudit.fleet.ranking import rank
-from vnicaudit.fleet.running.spool import finished_spool
+from vnicaudit.fleet.spool import finished_spool
 from vnicaudit.history.opening import history_to_read
 from vnicaudit.reports.coverage import coverage_sentence
 from vnicaudit.reports.ranking.text import ranking_json, ranking_text
 
 if TYPE_CHECKING:
-    from vnicaudit.fleet.running.spool import AuditSpool
+    from vnicaudit.fleet.spool import AuditSpool
     from vnicaudit.model.fleet import HostReading
     from vnicaudit.model.ranking import MeasuredGain
 

@@ -137,7 +137,7 @@ def _beginning(incomplete: str, words: Iterable[tuple[str, str]]) -> list[Comple
 def _audited(state: str, incomplete: str) -> Iterator[tuple[str, str]]:
     """Matching URIs of the hosts of the last audit of a fleet in the state directory. They are read
     from its file, without opening a database."""
-    from vnicaudit.fleet.running.spool import finished_spool
+    from vnicaudit.fleet.spool import finished_spool
 
     try:
         audit = finished_spool(Path(state)).audit()

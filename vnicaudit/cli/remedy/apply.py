@@ -235,7 +235,7 @@ def _on_hosts(
     if not options.limit or not hosts:
         return steps
     # imported here: most plans are of no inventory
-    from vnicaudit.fleet.inventory.own_format import LimitedHosts
+    from vnicaudit.fleet.own_format import LimitedHosts
 
     known = [InventoryHost(one.name, one.uri, one.site, one.groups) for one in hosts]
     limited = LimitedHosts(known, ())

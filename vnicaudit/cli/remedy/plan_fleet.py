@@ -19,9 +19,9 @@ from vnicaudit.cli.remedy.plan_output import print_plan
 from vnicaudit.cli.wiring import Wiring
 from vnicaudit.cli.wiring.platforms import PlatformRegistry
 from vnicaudit.errors import HistoryError, TargetError, UsageError
+from vnicaudit.fleet.host_reading import DefinitionItem, HostItems, read_definitions
 from vnicaudit.fleet.plan_history import plan_history
 from vnicaudit.fleet.ranking import Estimates
-from vnicaudit.fleet.running.host_reading import DefinitionItem, HostItems, read_definitions
 from vnicaudit.history.opening import optional_history
 from vnicaudit.model.fleet import HostStatus, InventoryHost, LiveDefinition, LiveOptions
 from vnicaudit.model.plan import Plan, PlanHost

@@ -6,10 +6,10 @@ from contextlib import closing
 
 import pytest
 
+from tests.fleet import tasks
 from tests.fleet.dask_cluster import DaskCluster, dask_cluster
-from tests.fleet.running.engines import tasks
 from vnicaudit.errors import UsageError
-from vnicaudit.fleet.running.engines.dask import Cluster, Dask, TlsFiles
+from vnicaudit.fleet.dask import Cluster, Dask, TlsFiles
 from vnicaudit.model.fleet import InventoryHost, LiveOptions
 from vnicaudit.model.report import LostRead
 

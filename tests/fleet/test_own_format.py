@@ -6,8 +6,8 @@ import pytest
 
 from tests.rows import rows
 from vnicaudit.errors import UsageError
-from vnicaudit.fleet.inventory.own_format import Inventory
-from vnicaudit.fleet.inventory.sources import Sources, read_inventory
+from vnicaudit.fleet.inventory_sources import Sources, read_inventory
+from vnicaudit.fleet.own_format import Inventory
 from vnicaudit.model.fleet import HostOptions, InventoryHost
 
 TOML = """\

@@ -9,7 +9,7 @@ from typing import Literal
 import click
 import msgspec
 
-from vnicaudit.cli.diff.compare import (
+from vnicaudit.cli.diff_compare import (
     compared,
     differences,
     notes,

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from tests.drawing import drawn_seed
-from tests.fleet.ranking.made import VIRTIO, Problem, audit, guest, reading, traffic
+from tests.fleet.ranking_records import VIRTIO, Problem, audit, guest, reading, traffic
 from vnicaudit.fleet.ranking import NO_TRAFFIC, PLAN, rank
 from vnicaudit.model.finding import CONFIDENCES, SEVERITIES, Change, OutsideOwner
 from vnicaudit.model.fix import Advice, EditElement, SetOption, SetProperty

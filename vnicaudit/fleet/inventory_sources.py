@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from vnicaudit.audit.reading.files import shown_path
 from vnicaudit.base.opening import as_usage_error, read_regular
 from vnicaudit.errors import UsageError
-from vnicaudit.fleet.inventory.ansible import (
+from vnicaudit.fleet.ansible import (
     MOST_HOSTS,
     AnsibleGroups,
     RangeError,
@@ -28,14 +28,7 @@ from vnicaudit.fleet.inventory.ansible import (
     is_installed,
     read_ini,
 )
-from vnicaudit.fleet.inventory.own_format import (
-    Inventory,
-    SourceHost,
-    SourceHosts,
-    is_own,
-    read_own,
-)
-from vnicaudit.fleet.inventory.tree import (
+from vnicaudit.fleet.inventory_tree import (
     MAX_BYTES,
     InventoryTree,
     fault_of_address,
@@ -45,6 +38,13 @@ from vnicaudit.fleet.inventory.tree import (
     read_yaml,
     toml_tree,
     yaml_tree,
+)
+from vnicaudit.fleet.own_format import (
+    Inventory,
+    SourceHost,
+    SourceHosts,
+    is_own,
+    read_own,
 )
 from vnicaudit.model.fleet import DEFAULT_URI, HostOptions, InventoryHost
 from vnicaudit.text.targets import CLOUD, starting_parts

@@ -2,7 +2,7 @@
 
 import threading
 
-from vnicaudit.fleet.running.host_reading import HostQueue, HostTask
+from vnicaudit.fleet.host_reading import HostQueue, HostTask
 from vnicaudit.model.fleet import InventoryHost
 
 

@@ -23,10 +23,15 @@ from vnicaudit.audit.work import AuditWork
 from vnicaudit.base.deadlines import timestamp
 from vnicaudit.base.files import check_own, make_private, open_lock, own_lock
 from vnicaudit.errors import JournalError, RefusedError, UsageError
+from vnicaudit.fleet.host_reading import (
+    HostItems,
+    HostQueue,
+    HostReaders,
+    ReadingEngine,
+    ReadingLimits,
+)
 from vnicaudit.fleet.plan_history import EVERYTHING, AuditSample
-from vnicaudit.fleet.running.engines.threads import ReadingEngine
-from vnicaudit.fleet.running.host_reading import HostItems, HostQueue, HostReaders, ReadingLimits
-from vnicaudit.fleet.running.spool import AuditSpool, ComparedHost, HostSummary, SpooledHost
+from vnicaudit.fleet.spool import AuditSpool, ComparedHost, HostSummary, SpooledHost
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.finding import Confidence, Severity
 from vnicaudit.model.fleet import (

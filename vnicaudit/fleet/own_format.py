@@ -19,8 +19,8 @@ from vnicaudit.audit.reading.machines import read_ahead
 from vnicaudit.base.opening import as_usage_error, read_regular
 from vnicaudit.base.wording import close_to, shortened
 from vnicaudit.errors import TargetError, UsageError
-from vnicaudit.fleet.inventory.ansible import MOST_GROUPS, TOO_MANY_GROUPS, NamedHosts, RangeError
-from vnicaudit.fleet.inventory.tree import (
+from vnicaudit.fleet.ansible import MOST_GROUPS, TOO_MANY_GROUPS, NamedHosts, RangeError
+from vnicaudit.fleet.inventory_tree import (
     InventoryTree,
     TreePath,
     fault_of_name,

@@ -27,7 +27,7 @@ from vnicaudit.errors import (
     UsageError,
     VnicauditError,
 )
-from vnicaudit.fleet.running.engines.threads import ReadHost, one_try
+from vnicaudit.fleet.host_reading import ReadHost, one_try
 from vnicaudit.model.decoding import converted, msgpack_decoder
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.fleet import FailureKind, HostTraffic, InventoryHost, LiveDomain, LiveOptions

@@ -7,10 +7,10 @@ import pytest
 
 from tests.rows import rows
 from vnicaudit.errors import UsageError
-from vnicaudit.fleet.inventory import ansible
-from vnicaudit.fleet.inventory.own_format import SourceHost, SourceHosts
-from vnicaudit.fleet.inventory.sources import Sources, read_inventory
-from vnicaudit.fleet.inventory.tree import fault_of_address
+from vnicaudit.fleet import ansible
+from vnicaudit.fleet.inventory_sources import Sources, read_inventory
+from vnicaudit.fleet.inventory_tree import fault_of_address
+from vnicaudit.fleet.own_format import SourceHost, SourceHosts
 from vnicaudit.model.fleet import InventoryHost
 
 URIS = """\

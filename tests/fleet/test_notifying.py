@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.fleet.notifying.receiver import certificate, receiving
+from tests.fleet.receiver import certificate, receiving
 from tests.reports.notices.samples import new
 from tests.rows import rows
 from vnicaudit.errors import UsageError

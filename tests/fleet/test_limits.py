@@ -12,7 +12,7 @@ import pytest
 from tests.not_run import not_run
 from tests.rows import rows
 from vnicaudit.errors import UsageError
-from vnicaudit.fleet.inventory.own_format import LimitedHosts
+from vnicaudit.fleet.own_format import LimitedHosts
 from vnicaudit.model.fleet import InventoryHost
 
 HOSTS = tuple(

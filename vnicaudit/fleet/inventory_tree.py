@@ -12,7 +12,7 @@ import msgspec
 
 from vnicaudit.base.wording import close_to, shortened
 from vnicaudit.errors import TargetError, UsageError
-from vnicaudit.fleet.inventory.ansible import AnsibleGroups, RangeError
+from vnicaudit.fleet.ansible import AnsibleGroups, RangeError
 from vnicaudit.model.decoding import converted
 from vnicaudit.text.beginning import toml_values
 from vnicaudit.text.secrets import is_harmless, is_secret_name

@@ -13,10 +13,10 @@ import pytest
 from tests.not_run import not_run
 from tests.rows import rows
 from vnicaudit.errors import UsageError
-from vnicaudit.fleet.inventory.ansible import AnsibleGroups, ask_ansible, read_ini
-from vnicaudit.fleet.inventory.own_format import SourceHosts
-from vnicaudit.fleet.inventory.sources import Sources, read_inventory, source_hosts
-from vnicaudit.fleet.inventory.tree import read_yaml, yaml_tree
+from vnicaudit.fleet.ansible import AnsibleGroups, ask_ansible, read_ini
+from vnicaudit.fleet.inventory_sources import Sources, read_inventory, source_hosts
+from vnicaudit.fleet.inventory_tree import read_yaml, yaml_tree
+from vnicaudit.fleet.own_format import SourceHosts
 from vnicaudit.model.fleet import HostOptions
 
 INI = """\

@@ -14,7 +14,7 @@ from tests.fleet.daemons import write_host
 from vnicaudit import __version__
 from vnicaudit.cli.fleet import dask_worker
 from vnicaudit.cli.wiring.platforms import every_platform
-from vnicaudit.fleet.running.engines.dask import (
+from vnicaudit.fleet.dask import (
     HostAnswer,
     HostOrder,
     OtherVersionError,
@@ -23,7 +23,7 @@ from vnicaudit.fleet.running.engines.dask import (
     decoded,
     encoded,
 )
-from vnicaudit.fleet.running.engines.threads import one_try
+from vnicaudit.fleet.host_reading import one_try
 from vnicaudit.model.fleet import HostOptions, HostTraffic, InventoryHost, LiveOptions, NicTraffic
 from vnicaudit.model.host import Host
 from vnicaudit.model.report import LostRead, ReadError

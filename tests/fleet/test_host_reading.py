@@ -9,8 +9,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from vnicaudit.errors import TargetError
-from vnicaudit.fleet.running.engines.threads import ReadHost, Threads
-from vnicaudit.fleet.running.host_reading import HostItems, HostQueue, HostReaders, ReadingLimits
+from vnicaudit.fleet.host_reading import (
+    HostItems,
+    HostQueue,
+    HostReaders,
+    ReadHost,
+    ReadingLimits,
+    Threads,
+)
 from vnicaudit.model.fleet import HostOptions, InventoryHost, LiveOptions
 from vnicaudit.model.host import Host
 from vnicaudit.model.report import LostRead, ReadError

@@ -12,7 +12,7 @@ import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from tests.bench.endpoints.left import until
-from tests.fleet.serving.served import served
+from tests.fleet.served import served
 from tests.promtool import checked_metrics
 from tests.reports.metrics.test_fleet import COUNTS, text_of
 from vnicaudit.errors import TargetError

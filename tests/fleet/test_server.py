@@ -4,7 +4,7 @@ import urllib.request
 
 import pytest
 
-from tests.fleet.serving.served import ROUTES, asked, connected, everything, served, status
+from tests.fleet.served import ROUTES, asked, connected, everything, served, status
 from vnicaudit.errors import TargetError, UsageError
 from vnicaudit.fleet.serving import (
     HTML,

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from vnicaudit.errors import RefusedError, UsageError
-from vnicaudit.fleet.running.fleet_run import fleet_lock
-from vnicaudit.fleet.running.spool import AuditSpool, SpoolFolder
+from vnicaudit.fleet.fleet_run import fleet_lock
+from vnicaudit.fleet.spool import AuditSpool, SpoolFolder
 from vnicaudit.model.fleet import Coverage, FleetAudit, HostReading, InventoryHost
 from vnicaudit.model.report import Audited, TargetResult
 

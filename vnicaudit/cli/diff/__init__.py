@@ -1,1 +1,0 @@
-"""``vnicaudit diff``: what changed between two audit reports."""
