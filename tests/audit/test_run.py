@@ -1,6 +1,7 @@
 """What a run counts and says of its targets, and what the guests use of their host."""
 
 import datetime
+import inspect
 import io
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,6 +24,7 @@ from vnicaudit.model.fleet import LiveDomain, LiveOptions
 from vnicaudit.model.host import Host, HostConfig
 from vnicaudit.model.nic import Nic, NicConfig
 from vnicaudit.model.report import Audited, ReadError
+from vnicaudit.platforms.domain_xml import read
 
 KVM = DomainConfig(type="kvm", arch="x86_64", nics=1)
 BRIDGE = NicConfig(type="bridge", actual_type="bridge", model="virtio")
@@ -213,3 +215,22 @@ class TestLive:
             (path, "ok"),
         ]
         assert going.results[0].error == f"{self.URI}: no answer in 30 seconds"
+
+
+def test_a_file_is_parsed_at_most_eight_frames_below_its_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each frame would be a wrapper for one special case."""
+    frames: list[str] = []
+
+    def parse(data: bytes, *, target: str, file: str) -> Iterator[Domain]:
+        del data, target, file
+        frames.extend(each.function for each in inspect.stack())
+        return iter(())
+
+    monkeypatch.setattr(read, "read_bytes", parse)
+    path = tmp_path / "a.xml"
+    path.write_text(XML.format(name="a", nics=E1000))
+    list(run().items([str(path)]))
+    between = frames[frames.index("_read_content") + 1 : frames.index("items") + 1]
+    assert len(between) <= 8, between

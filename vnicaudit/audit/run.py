@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import TYPE_CHECKING, BinaryIO
 
 from msgspec.structs import replace
@@ -21,7 +22,14 @@ from vnicaudit.audit.reading.targets import (
     unique_targets,
 )
 from vnicaudit.audit.same_guest import SameGuests
-from vnicaudit.audit.tally import CloudServers, ComparedWork, FileCount, TargetCounts, Totals
+from vnicaudit.audit.tally import (
+    CloudServers,
+    ComparedWork,
+    FileCount,
+    RunProgress,
+    TargetCounts,
+    Totals,
+)
 from vnicaudit.audit.workers import default_jobs, run_files
 from vnicaudit.base.deadlines import standard_input
 from vnicaudit.model.finding import SETTINGS, Description
@@ -34,7 +42,6 @@ if TYPE_CHECKING:
     from vnicaudit.audit.chunk import Batch
     from vnicaudit.audit.reading.selection import RunOptions
     from vnicaudit.audit.reading.targets import HostItem
-    from vnicaudit.audit.tally import RunProgress
     from vnicaudit.audit.work import Product, Work
     from vnicaudit.model.domain import Domain
     from vnicaudit.model.file_kind import Item
@@ -42,26 +49,25 @@ if TYPE_CHECKING:
     from vnicaudit.model.report import Summary, TargetResult
 
 
-def with_files_apart(products: Iterable[Product]) -> Iterator[Product]:
-    """The products, with findings about a file that describes several things as a judgement of that
-    file, behind the one that they come with."""
-    for product in products:
-        of_file = product.findings if isinstance(product, Audited) else ()
-        of_file = tuple(filter(_is_of_file, of_file))
-        if not isinstance(product, Audited) or not of_file or product.scope == "config":
-            yield product
-            continue
-        own = tuple(one for one in product.findings if not _is_of_file(one))
-        yield replace(product, findings=own)
-        file = of_file[0].location.file or product.target
-        yield Audited(
-            product.target,
-            file_title(file),
-            owner=SETTINGS,
-            scope="config",
-            findings=of_file,
-            file=file,
-        )
+def _with_file_apart(product: Product) -> tuple[Product, ...]:
+    """The product; findings about a file that describes several things are a judgement of that
+    file, behind it."""
+    if not isinstance(product, Audited) or product.scope == "config":
+        return (product,)
+    of_file = tuple(filter(_is_of_file, product.findings))
+    if not of_file:
+        return (product,)
+    own = tuple(one for one in product.findings if not _is_of_file(one))
+    file = of_file[0].location.file or product.target
+    judged = Audited(
+        product.target,
+        file_title(file),
+        owner=SETTINGS,
+        scope="config",
+        findings=of_file,
+        file=file,
+    )
+    return replace(product, findings=own), judged
 
 
 def _is_of_file(finding: Finding) -> bool:
@@ -83,7 +89,7 @@ class AuditRun:
         """``stdin``: what to read as standard input, where that was read already."""
         self._work = work
         self._options = options
-        self._progress = progress
+        self._progress = progress or RunProgress()
         self._stdin = stdin
         self._tallies: dict[str, TargetCounts] = {}
         self._totals = Totals()
@@ -100,7 +106,10 @@ class AuditRun:
     def items(self, names: Iterable[str]) -> Iterator[Product]:
         """The products of all targets; what is wrong with the comments of a file is a judgement of
         that file. Raises UsageError for targets that make no sense."""
-        yield from map(self._counted, self._same.once(with_files_apart(self._read(names))))
+        for product in self._read(names):
+            told = chain.from_iterable(map(self._same.take, _with_file_apart(product)))
+            yield from map(self._counted, told)
+        yield from map(self._counted, self._same.rest())
 
     def _read(self, names: Iterable[str]) -> Iterator[Product]:
         """The products of all targets. Files come first: worker processes are forked before any
@@ -117,7 +126,8 @@ class AuditRun:
         self._compared = ComparedWork(self._work, joins=self._has_cloud)
         for target in targets:
             if target not in waited:
-                yield from self._read_here(target)
+                together = target.kind == "together"
+                yield from self._read_together(target) if together else self._files(target)
         if clouds:
             others = len(targets) > len(clouds)
             yield from self._read_clouds(clouds, hosts, others=others)
@@ -157,7 +167,9 @@ class AuditRun:
         for target in clouds:
             self._note_waiting(target, [*clouds, *live])
             cloud = self._work.platforms.cloud(target, self._options.live)
-            yield from self._with_progress(target, servers.items(target, cloud))
+            for product in servers.items(target, cloud):
+                yield product
+                self._show_progress(target)
         yield from servers.rest()
 
     def _read_hosts(self, hosts: list[Target], waited: list[Target]) -> Iterator[Product]:
@@ -165,50 +177,27 @@ class AuditRun:
         machines = Machines(hosts, self._work.platforms, self._options.live)
         for target in hosts:
             self._note_waiting(target, waited)
-            items = machines.items(target)
-            yield from self._with_progress(target, self._live(items, target.name))
+            for product in self._live(machines.items(target), target.name):
+                yield product
+                self._show_progress(target)
 
-    def _with_progress(self, target: Target, products: Iterator[Product]) -> Iterator[Product]:
-        for product in products:
-            yield product
-            if self._progress is not None:
-                name = STANDARD_INPUT if target.kind == "stdin" else target.name
-                self._progress(name, self._tallies[target.name].domains)
+    def _show_progress(self, target: Target) -> None:
+        name = STANDARD_INPUT if target.kind == "stdin" else target.name
+        self._progress(name, self._tallies[target.name].domains)
 
     def _is_live(self, target: Target) -> bool:
         kind = self._work.platforms.kind_of(target)
         return kind is not None and bool(kind.read or kind.cloud)
 
     def _note_waiting(self, target: Target, live: list[Target]) -> None:
-        if self._progress is not None:
-            self._progress.waits_for(target.name, live.index(target) + 1, len(live))
-
-    def _read_here(self, target: Target) -> Iterator[Product]:
-        """The products of a target that is not live. While a pipe is read, that is shown,
-        without a thread: a process is forked to read it."""
-        stdin = (self._stdin or standard_input()) if target.kind == "stdin" else None
-        pipe = "" if stdin is not None and self._stdin else awaited_pipe(target)
-        products: Iterator[Product] = iter(())
-        if target.kind == "together":
-            products = self._read_together(target)
-        elif target.kind == "stdin" and stdin is None:
-            error = ReadError("standard input is closed", "-")
-            self._tallies[target.name].error(error)
-        else:
-            products = self._files(target, stdin)
-        if self._progress is None or not pipe:
-            yield from self._with_progress(target, products)
-            return
-        self._progress.waits_for(pipe, 1, 1, forks=True)
-        try:
-            yield from self._with_progress(target, products)
-        finally:
-            self._progress.waits_no_more()
+        self._progress.waits_for(target.name, live.index(target) + 1, len(live))
 
     def _read_together(self, target: Target) -> Iterator[Product]:
         for read_together in self._work.platforms.read_together:
             items = read_together(self._options.nova_config, shown_path(target.name))
-            yield from self._worked_items(items, target.name, self._tallies[target.name])
+            for product in self._worked_items(items, target.name, self._tallies[target.name]):
+                yield product
+                self._show_progress(target)
 
     def _counted(self, product: Product) -> Product:
         self._totals.add(product)
@@ -244,40 +233,54 @@ class AuditRun:
         """Add findings that came from no target (unused suppressions) to the totals."""
         self._totals.add(audited)
 
-    def _files(self, target: Target, stdin: BinaryIO | None) -> Iterator[Product]:
-        """The products of a file, of the files of a folder, or of standard input."""
+    def _files(self, target: Target) -> Iterator[Product]:
+        """The products of a file, of the files of a folder, or of standard input. While a pipe is
+        awaited, that is shown without a thread: a process is forked to read it."""
         top, tally, selection = target.name, self._tallies[target.name], self._options.selection
-        named = stdin is not None or not os.path.isdir(top)
-
-        def paths() -> Iterator[str]:
-            for path in self._seen_files.unread(top, selection):
-                if isinstance(path, ReadError):
-                    tally.error(path)
-                else:
-                    yield path
-
-        passed = self._seen_files.passed
-        explicit = stdin is not None or (named and not selection.skip_unrecognised)
-        still_waits = None if self._progress is None else self._progress.still_waits
-        job = Job(self._work, shown_path(top), self._has_cloud, stdin, still_waits)
-        files, done = FileCount(top, selection, self._seen_files, self._progress), 0
-        if stdin is None:
-            files.begin()
-        jobs = self._options.jobs or default_jobs()
-        every = paths() if stdin is None else iter([top])
-        for batch in run_files(every, job, explicit=explicit, jobs=jobs):
-            products = self._account(batch, top, tally)
-            done += batch.files
-            if stdin is None:
-                files.read(done)
-            yield from products
-        if stdin is not None:
+        is_stdin = target.kind == "stdin"
+        stdin = (self._stdin or standard_input()) if is_stdin else None
+        if is_stdin and stdin is None:
+            tally.error(ReadError("standard input is closed", "-"))
             return
-        whole = self._seen_files.passed == passed and selection.changed is None
-        if tally.is_empty and whole and not named:
+        named = is_stdin or not os.path.isdir(top)
+        passed = self._seen_files.passed
+        explicit = is_stdin or (named and not selection.skip_unrecognised)
+        job = Job(self._work, shown_path(top), self._has_cloud, stdin, self._progress.still_waits)
+        # standard input is one file: there is nothing to count
+        shown = RunProgress() if is_stdin else self._progress
+        files, done = FileCount(top, selection, self._seen_files, shown), 0
+        files.begin()
+        pipe = "" if stdin and stdin is self._stdin else awaited_pipe(target)
+        if pipe:
+            self._progress.waits_for(pipe, forks=True)
+        try:
+            every = iter([top]) if is_stdin else self._unread(top, tally)
+            jobs = self._options.jobs or default_jobs()
+            for batch in run_files(every, job, explicit=explicit, jobs=jobs):
+                products = self._account(batch, top, tally)
+                done += batch.files
+                files.read(done)
+                for product in products:
+                    yield product
+                    self._show_progress(target)
+        finally:
+            if pipe:
+                self._progress.waits_no_more()
+        if not is_stdin and self._seen_files.passed == passed and selection.changed is None:
+            self._note_nothing_recognised(tally, named=named)
+
+    def _unread(self, top: str, tally: TargetCounts) -> Iterator[str]:
+        for path in self._seen_files.unread(top, self._options.selection):
+            if isinstance(path, ReadError):
+                tally.error(path)
+            else:
+                yield path
+
+    def _note_nothing_recognised(self, tally: TargetCounts, *, named: bool) -> None:
+        if tally.is_empty and not named:
             kinds = ", ".join(kind.name for kind in self._work.platforms.files)
             tally.notes.append(f"nothing in it is recognised; looked for: {kinds}")
-        tally.passed_over = tally.is_empty and whole and named
+        tally.passed_over = tally.is_empty and named
 
     def _account(self, batch: Batch, top: str, tally: TargetCounts) -> Iterable[Product]:
         """Count a batch; returns its products."""

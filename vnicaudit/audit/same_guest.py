@@ -9,7 +9,7 @@ number.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -90,29 +90,33 @@ class SameGuests:
         self.read_again = self.nics_again = 0
         """Number of readings, and of their NICs, of guests that had been read before."""
 
-    def once(self, products: Iterable[Product]) -> Iterator[Product]:
-        """The products. Judgements of what runs wait until the definitions have been read."""
-        for product in products:
-            if not isinstance(product, Audited):
-                yield product
-                continue
-            if product.scope in _COMPARED:
-                yield from self._rest()
-            reading = product.reading
-            if reading is None:
-                yield product
-                continue
-            guest = self._guest(product, reading)
-            audited = replace(product, reading=None)
-            if reading.kind == "running":
-                self._waiting.append((audited, guest))
-                if len(self._waiting) > _MAX_WAITING:
-                    yield self._running(*self._waiting.popleft())
-            else:
-                if reading.kind == "definition":
-                    _define(guest, reading, audited)
-                yield self._told(audited, guest)
-        yield from self._rest()
+    def take(self, product: Product) -> Iterator[Product]:
+        """The products to pass on after this one was read. Judgements of what runs wait for
+        ``rest``: until the definitions have been read."""
+        if not isinstance(product, Audited):
+            yield product
+            return
+        if product.scope in _COMPARED:
+            yield from self.rest()
+        reading = product.reading
+        if reading is None:
+            yield product
+            return
+        guest = self._guest(product, reading)
+        audited = replace(product, reading=None)
+        if reading.kind == "running":
+            self._waiting.append((audited, guest))
+            if len(self._waiting) > _MAX_WAITING:
+                yield self._running(*self._waiting.popleft())
+        else:
+            if reading.kind == "definition":
+                _define(guest, reading, audited)
+            yield self._told(audited, guest)
+
+    def rest(self) -> Iterator[Product]:
+        """The judgements that wait."""
+        while self._waiting:
+            yield self._running(*self._waiting.popleft())
 
     def notes(self) -> list[str]:
         """The guests that were read several times."""
@@ -145,10 +149,6 @@ class SameGuests:
             for key in keys:
                 self._guests.setdefault(key, guest)
         return guest
-
-    def _rest(self) -> Iterator[Audited]:
-        while self._waiting:
-            yield self._running(*self._waiting.popleft())
 
     def _running(self, audited: Audited, guest: _Guest) -> Audited:
         """The judgement of what runs: without what is told of the one definition, and without the

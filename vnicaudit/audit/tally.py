@@ -6,7 +6,7 @@ import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Literal
 
 from vnicaudit.audit.judging.macs import MacTable
 from vnicaudit.audit.reading.error_boundary import guarded
@@ -240,14 +240,17 @@ class Totals:
 # The progress of a run, for display.
 
 
-class RunProgress(Protocol):
-    """Is told the progress of a run."""
+class RunProgress:
+    """Is told the progress of a run; this one shows nothing."""
 
     @property
     def is_shown(self) -> bool:
         """True if progress is shown, so that counting the work is worthwhile."""
+        return False
 
-    def waits_for(self, target: str, number: int, total: int, *, forks: bool = False) -> None:
+    def waits_for(
+        self, target: str, number: int = 1, total: int = 1, *, forks: bool = False
+    ) -> None:
         """A live target, or a pipe, is being read now, the ``number``-th of ``total``; ``forks``:
         by a forked process, so start no thread: ``still_waits`` is called all the time."""
 
@@ -268,7 +271,7 @@ class FileCount:
     """Notes how many files of a target were read, and counts them all if progress is shown."""
 
     def __init__(
-        self, top: str, selection: Selection, seen: SeenFiles, progress: RunProgress | None
+        self, top: str, selection: Selection, seen: SeenFiles, progress: RunProgress
     ) -> None:
         self._top = top
         self._selection = selection
@@ -278,14 +281,11 @@ class FileCount:
 
     def begin(self) -> None:
         """Count the files of the target, before the first is read."""
-        wanted = self._progress is not None and self._progress.is_shown
-        if wanted and self._selection.changed is None:
+        if self._progress.is_shown and self._selection.changed is None:
             self._total = self._seen.number_unread(self._top, self._selection)
 
     def read(self, done: int) -> None:
         """Note the number of files read so far."""
-        if self._progress is None:
-            return
         if self._total is None and not self._seen.several:  # those that are read count as seen
             self.begin()
         self._progress.read_files(done, self._total)

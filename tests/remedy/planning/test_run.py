@@ -26,7 +26,8 @@ from tests.remedy.works import work
 from vnicaudit import __version__
 from vnicaudit.audit.reading.selection import RunOptions
 from vnicaudit.audit.reading.targets import target_of
-from vnicaudit.cli.output.progress import Progress
+from vnicaudit.audit.tally import RunProgress
+from vnicaudit.cli.audit.progress import Progress
 from vnicaudit.cli.wiring.adapters import adapters
 from vnicaudit.errors import TargetError, UsageError
 from vnicaudit.model.fleet import LiveDefinition
@@ -58,6 +59,8 @@ class _Machine:
 
 _HOSTS: dict[str, list[Source | ReadError]] = {}
 
+NO_PROGRESS = RunProgress()
+
 
 def _definitions(uri: str, _options: object) -> Iterator[Host | LiveDefinition | ReadError]:
     if uri not in _HOSTS:
@@ -75,7 +78,7 @@ PLATFORMS = platforms_with(definitions=_definitions)
 def plan(
     *names: str | Path,
     options: PlanOptions = PlanOptions(),  # noqa: B008
-    file_progress: Progress | None = None,
+    file_progress: RunProgress = NO_PROGRESS,
 ) -> Plan:
     seen: list[tuple[str, int]] = []
     targets = [target_of(str(name), PLATFORMS.targets) for name in names]

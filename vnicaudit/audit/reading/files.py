@@ -6,6 +6,7 @@ import os
 import re
 import stat
 from collections.abc import Callable, Collection, Iterable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, BinaryIO, TypeAlias
 
 import msgspec
@@ -236,7 +237,8 @@ def read_file(path: str, target: str, kinds: FileKinds, *, explicit: bool) -> It
     be of. ``explicit``: the user named this very file, so unrecognised content is an error; in a
     folder it is skipped."""
     shown = shown_path(path)
-    return guarded_file(shown, _file_items(path, _Input(shown, target, explicit, kinds)))
+    file = _Input(shown, target, explicit, kinds)
+    return guarded_file(shown, _items(partial(_recognised_file, path, file), file))
 
 
 def names_nics(path: str) -> bool:
@@ -252,27 +254,6 @@ def names_nics(path: str) -> bool:
     except (OSError, TargetError):
         return False
     return b"\0" not in head and not is_own_report(head) and _OF_NICS.search(head) is not None
-
-
-def _file_items(name: str, file: _Input) -> Iterator[Item]:
-    descriptor = open_file(name)
-    try:
-        status = os.fstat(descriptor)
-        if stat.S_ISFIFO(status.st_mode):
-            found = _recognised(_read_pipe(descriptor, file.path), file)
-        elif not stat.S_ISREG(status.st_mode):
-            found = ReadError("not a regular file", file.path)
-        else:
-            head = os.read(descriptor, HEAD)
-            if len(head) == HEAD and is_fully_read(head, status.st_size):
-                head += _read_up_to(descriptor, status.st_size - HEAD)
-            if HEAD <= len(head) < status.st_size:
-                found = _large(descriptor, head, status.st_size, file)
-            else:
-                found = _recognised(head, file)
-        yield from _items(found, file)
-    finally:
-        os.close(descriptor)
 
 
 def shown_path(path: str) -> str:
@@ -300,11 +281,29 @@ def read_stream(
     file = _Input(target, target, explicit, kinds)
     if len(data) > MAX_BYTES:
         return iter((ReadError(_too_large(len(data)), target),))
-    return guarded_file(target, _items(_recognised(data, file), file))
+    return guarded_file(target, _items(partial(_recognised, data, file), file))
 
 
 _Recognised: TypeAlias = "tuple[FileKind, Content] | ReadError | list[NotJudged]"
 """The kind of a file and the content for its reader; or what is told of a file without any."""
+
+
+def _recognised_file(name: str, file: _Input) -> _Recognised:
+    descriptor = open_file(name)
+    try:
+        status = os.fstat(descriptor)
+        if stat.S_ISFIFO(status.st_mode):
+            return _recognised(_read_pipe(descriptor, file.path), file)
+        if not stat.S_ISREG(status.st_mode):
+            return ReadError("not a regular file", file.path)
+        head = os.read(descriptor, HEAD)
+        if len(head) == HEAD and is_fully_read(head, status.st_size):
+            head += _read_up_to(descriptor, status.st_size - HEAD)
+        if HEAD <= len(head) < status.st_size:
+            return _large(descriptor, head, status.st_size, file)
+        return _recognised(head, file)
+    finally:
+        os.close(descriptor)
 
 
 def _recognised(data: bytes, file: _Input) -> _Recognised:
@@ -331,9 +330,10 @@ def _large(descriptor: int, head: bytes, size: int, file: _Input) -> _Recognised
     return kind, Content(data, file.path, file.target)
 
 
-def _items(found: _Recognised, file: _Input) -> Iterator[Item]:
+def _items(recognise: Callable[[], _Recognised], file: _Input) -> Iterator[Item]:
     """Items recognised in a file, whatever its size; an error if a file that the user named has
     none."""
+    found = recognise()
     if isinstance(found, ReadError):
         yield found
         return

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from vnicaudit.audit.reading.targets import Target, unique_targets
+from vnicaudit.audit.tally import RunProgress
 from vnicaudit.cli.fleet.hosts import chosen_hosts, reading_limits, tell_inventory
 from vnicaudit.cli.fleet.progress import FleetProgress
 from vnicaudit.cli.options.environment import environment
@@ -42,7 +43,9 @@ def plan_fleet(options: PlanCommandOptions, request: PlanRequest, wiring: Wiring
     hosts = PlannedHosts(chosen.hosts, platforms, live, quiet=quiet)
     earlier = PlanHistoryReader(options.place)
     request = request._replace(
-        read_hosts=hosts.read, on_progress=lambda _target, _number: None, file_progress=None
+        read_hosts=hosts.read,
+        on_progress=lambda _target, _number: None,
+        file_progress=RunProgress(),
     )
     try:
         hosts.progress.reads()

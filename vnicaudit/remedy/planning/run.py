@@ -153,7 +153,7 @@ class PlanRequest(NamedTuple):
     options: PlanOptions
     on_progress: OnProgress
     read_hosts: ReadHosts | None = None
-    file_progress: RunProgress | None = None
+    file_progress: RunProgress = RunProgress()
 
 
 class PlanRun:
