@@ -3,7 +3,7 @@
 import pytest
 
 from tests.rows import rows
-from vnicaudit.text.targets import is_uri, parse
+from vnicaudit.text.targets import is_uri, parse, without_password
 
 
 @pytest.mark.parametrize(
@@ -27,6 +27,11 @@ def test_other_targets_are_not(text: str) -> None:
 def test_what_a_uri_reaches(text: str, local: bool, remote: bool) -> None:
     uri = parse(text)
     assert (uri.local, uri.remote) == (local, remote)
+
+
+@rows
+def test_a_uri_loses_its_password(text: str, left: str) -> None:
+    assert without_password(text) == left
 
 
 def test_only_the_session_daemon_is_a_session() -> None:

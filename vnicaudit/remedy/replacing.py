@@ -18,8 +18,8 @@ from vnicaudit.base.files import BACKUP, is_in_run_folder, sync_folder
 from vnicaudit.base.opening import open_regular
 from vnicaudit.errors import RefusedError
 from vnicaudit.model.file_kind import Item
-from vnicaudit.model.finding import Change, Location
-from vnicaudit.model.plan import RefusalCode
+from vnicaudit.model.finding import Change, Location, Ref
+from vnicaudit.model.plan import RefusalCode, Step
 from vnicaudit.text.targets import unsafe_parts
 from vnicaudit.text.yaml_edits import Edit
 
@@ -207,6 +207,32 @@ def digest(data: bytes) -> str:
 def short_digest(data: bytes, digits: int) -> str:
     """The first hexadecimal digits alone, for use in a name or a line."""
     return hashlib.sha256(data).hexdigest()[:digits]
+
+
+def step_digest(source: str, about: Ref, place: str | None = None) -> str:
+    """The digest of a step: ``source``, that of the definition it was made from, and a short one of
+    what the step is about in it (``place``: XPath of a NIC in a file). A step that somebody edited
+    to be about another NIC no longer matches."""
+    part = msgspec.json.encode((about, place), order="deterministic")
+    return f"{source}-{short_digest(part, 8)}"
+
+
+def is_of_source(step: Step, source: str) -> bool:
+    """True if a step on a definition was made from the one with that digest."""
+    return step.digest.partition("-")[0] == source
+
+
+def check_about(step: Step, place: str | None = None) -> None:
+    """Raises RefusedError for a step on a definition that is about another NIC than it was made
+    for."""
+    source = step.digest.partition("-")[0]
+    if step.digest != step_digest(source, step.about, place):
+        nic = step.about.mac or f"NIC {step.about.index}"
+        raise UnitRefusedError(
+            f"step {step.id}: it was made for another NIC than {nic} of "
+            f"{step.about.name or step.about.id}, and edited since: make a new plan",
+            "plan",
+        )
 
 
 def kept_digest(kind: str, id: str | None, old: Mapping[str, str | None]) -> str:

@@ -44,6 +44,7 @@ _URI = re.compile(r"([a-z]+)(?:\+([a-z0-9]+))?://")
 _PARTS = re.compile(
     r"[a-z]+(?:\+(?P<transport>[^:/?#]*))?://(?P<server>[^/?#]*)(?P<path>[^?#]*)", re.I
 )
+_PASSWORD = re.compile(r"^([^/]*://[^:/?#@]*?)(?::|%3a)[^?#]*@", re.I)
 _TRANSPORTS = (None, "unix", "ssh", "libssh", "libssh2", "tls", "tcp")
 _PLAIN = ("no_tty", "mode")
 """Parameters that start, read and switch off nothing."""
@@ -105,6 +106,12 @@ def parse(text: str) -> Uri:
         "socket" in query,
         dial,
     )
+
+
+def without_password(target: str) -> str:
+    """A libvirt URI without the password of its login; any other target as it is. libvirt takes no
+    password from a URI."""
+    return _PASSWORD.sub(r"\1@", target, count=1) if is_uri(target) else target
 
 
 def unsafe_parts(uri: str) -> tuple[str, ...]:

@@ -407,6 +407,7 @@ def _set(path: str, value: object) -> Edit:
 
 
 _DISAGREES = "step 1: the change does not match its diff: make a new plan"
+_OF_ANOTHER = "step 1: it was made for another NIC than {} of a, and edited since: make a new plan"
 
 
 @pytest.mark.parametrize(
@@ -421,6 +422,8 @@ _DISAGREES = "step 1: the change does not match its diff: make a new plan"
         (_set("unit.place", None), "step 1 has no place in the file: make a new plan"),
         (_set("unit.place", "//interface"), "the NIC is not an <interface>"),
         (_set("changes.0.new", "a'/><x y='"), "model cannot be set to"),
+        (_set("about.mac", "52:54:00:00:00:02"), _OF_ANOTHER.format("52:54:00:00:00:02")),
+        (_set("about.index", 1), _OF_ANOTHER.format("52:54:00:00:00:01")),
     ],
 )
 def test_a_step_that_is_not_as_it_was_reviewed_is_refused(

@@ -34,7 +34,7 @@ from vnicaudit.remedy.applying.runner import RunResult
 from vnicaudit.remedy.applying.unit_queue import Schedule
 from vnicaudit.remedy.hypervisor import CloudAccess, Trials
 from vnicaudit.remedy.planning.diffs import unified_diff
-from vnicaudit.remedy.replacing import digest
+from vnicaudit.remedy.replacing import digest, step_digest
 
 TARGET = "qemu:///system"
 CHANGE = Change("model", "e1000", "virtio", safe=True)
@@ -460,10 +460,11 @@ class World(Stage):
 def step_of(machine: Machine, nic: int = 1) -> Step:
     """One NIC's step."""
     shown = machine.definition(secrets=False)
+    about = Ref("nic", machine.name, machine.uuid, machine.macs[nic - 1], nic - 1)
     return Step(
         id=f"{machine.name}-{nic}",
         target=TARGET,
-        about=Ref("nic", machine.name, machine.uuid, machine.macs[nic - 1], nic - 1),
+        about=about,
         owner="libvirt",
         to="virtio",
         rules=("VNIC001",),
@@ -473,7 +474,7 @@ def step_of(machine: Machine, nic: int = 1) -> Step:
         reason="",
         running=machine.active,
         modes=tuple(ModeOption(mode, possible=True) for mode in MODES),
-        digest=digest(shown),
+        digest=step_digest(digest(shown), about),
         diff=unified_diff(
             shown,
             adapters().texts.rewritten(shown, nic, (CHANGE,)),

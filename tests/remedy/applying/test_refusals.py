@@ -1,7 +1,10 @@
 """Why a unit was refused, for machines: codes, kept with the run."""
 
+from pathlib import Path
+
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from tests.remedy.applying.clouds.conftest import make_cloud as make_cloud
 from tests.remedy.applying.clouds.fakes import CloudWorld, server_step
@@ -30,6 +33,15 @@ def test_a_definition_that_changed_since(world: World) -> None:
     machine.persistent = machine.persistent.replace(b"br0", b"br1")
     world.apply(world.steps, world.context())
     assert codes_of(world.folder) == ["drift"]
+
+
+def test_a_step_that_was_edited_to_be_about_another_nic(tmp_path: Path) -> None:
+    """Its change and its diff would fit that NIC: only the digest tells."""
+    world = World(tmp_path, nics=2)
+    first, second = world.steps
+    world.apply((replace(second, digest=first.digest),), world.context())
+    assert codes_of(world.folder) == ["plan"]
+    assert world.machines[0].persistent == world.before[0]
 
 
 def test_a_way_back_over_edits(world: World) -> None:

@@ -94,7 +94,7 @@ def plan(
             file_progress=file_progress,
         ),
     )
-    assert {name for name, _number in seen} <= {target.name for target in targets}
+    assert {name for name, _number in seen} <= set(made.targets)
     return made
 
 
@@ -135,6 +135,16 @@ def test_what_cannot_be_read_costs_itself(
     assert first == "qemu:///system: domain 'b': not read: gone"
     assert second.startswith(f"{broken}:")
     assert third == "qemu:///session: no answer within 30 s"
+
+
+def test_a_password_in_a_uri_is_not_in_the_plan(hosts: dict[str, list[Source | ReadError]]) -> None:
+    hosts["qemu+ssh://root@kvm7/system"] = [named("a")]
+    made = plan("qemu+ssh://root:Tr0ub4dor@kvm7/system")
+    assert made.targets == ("qemu+ssh://root@kvm7/system",)
+    assert [step.target for step in made.steps] == list(made.targets)
+    assert "Tr0ub4dor" not in to_json(made).decode()
+    (note,) = made.notes
+    assert note.startswith("qemu+ssh://root@kvm7/system: the password in its URI was not used")
 
 
 def test_a_file_that_two_targets_name_is_planned_once(

@@ -44,7 +44,7 @@ from vnicaudit.remedy.planning.subject import (
     safety,
     unsafe,
 )
-from vnicaudit.remedy.replacing import digest
+from vnicaudit.remedy.replacing import digest, step_digest
 
 # The step on a NIC of a definition: its changes, and everything else to know about them.
 
@@ -146,7 +146,9 @@ class PlannedNic(PlanSubject[DomainUnit | FileUnit]):
                 live=live,
                 shares_slot=self._shares_slot(),
             ),
-            digest=_digest(source.text),
+            digest=step_digest(
+                _digest(source.text), self.about, nic.location.xpath if source.file else None
+            ),
             diff=diff,
             guest=view,
             losses=proposed.losses,

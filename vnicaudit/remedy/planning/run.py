@@ -26,6 +26,7 @@ from vnicaudit.model.report import NotJudged, ReadError
 from vnicaudit.remedy.hypervisor import Adapters
 from vnicaudit.remedy.planning.subject import Judges
 from vnicaudit.text.secrets import masked_message
+from vnicaudit.text.targets import without_password
 
 # The options of a plan.
 
@@ -237,6 +238,13 @@ def _error_text(error: ReadError | NotJudged, target: Target) -> str:
     return f"{where}: {error.message}"
 
 
+_LOG_IN = (
+    "{}: the password in its URI was not used and is not in the plan, as libvirt takes none from a "
+    "URI: to apply the plan, use an ssh key or agent (~/.ssh/config), libvirt's auth.conf for "
+    "SASL, or client certificates for TLS"
+)
+
+
 def make_plan(
     targets: Iterable[Target], planners: Iterable[NewPlanner], request: PlanRequest
 ) -> Plan:
@@ -246,7 +254,13 @@ def make_plan(
     Raises UsageError for targets that cannot be changed, and for named domains and NICs that do not
     exist.
     """
-    run = PlanRun(request, tuple(targets))
+    given = tuple(targets)
+    stripped = (replace(target, name=without_password(target.name)) for target in given)
+    run = PlanRun(request, tuple(dict.fromkeys(stripped)))
+    run.notes += [
+        _LOG_IN.format(without_password(target.name))
+        for target in given if target not in run.targets
+    ]  # fmt: skip
     run.planners = tuple(filter(None, (new(run) for new in planners)))
     by_target = {target.name: _planner_of(target, run) for target in run.targets}
     for planner in run.planners:

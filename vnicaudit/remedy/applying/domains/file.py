@@ -41,7 +41,9 @@ from vnicaudit.remedy.hypervisor import Texts
 from vnicaudit.remedy.planning.diffs import unified_diff
 from vnicaudit.remedy.replacing import (
     UnitRefusedError,
+    check_about,
     digest,
+    is_of_source,
     read_file,
     replace_file,
     short_digest,
@@ -93,7 +95,7 @@ def prepare_file(steps: tuple[FileUnitStep, ...], key: str, texts: Texts) -> Pre
     first = steps[0]
     path = first.unit.path
     before = read_file(path, MAX_BYTES)
-    if digest(before) != first.digest:
+    if not is_of_source(first, digest(before)):
         if _is_so(texts, before, steps):
             return Prepared(None)
         raise UnitRefusedError(
@@ -104,6 +106,7 @@ def prepare_file(steps: tuple[FileUnitStep, ...], key: str, texts: Texts) -> Pre
             after = _text_after(texts, before, (step,))
         if step.diff != unified_diff(before, after, path, texts.writer.text_of):
             raise UnitRefusedError(DISAGREE.format(step.id), "plan")
+        check_about(step, step.unit.place)
     goal = _text_of_all(texts, before, steps)
     ids = tuple(step.id for step in steps)
     wanted = tuple(

@@ -24,7 +24,7 @@ from vnicaudit.remedy.guest.agent import GuestAgent
 from vnicaudit.remedy.hypervisor import Adapters, Machine, Texts
 from vnicaudit.remedy.planning.backends import still_against
 from vnicaudit.remedy.planning.diffs import unified_diff
-from vnicaudit.remedy.replacing import UnitRefusedError, digest
+from vnicaudit.remedy.replacing import UnitRefusedError, check_about, digest, is_of_source
 
 # Reasons to refuse changing a domain now.
 
@@ -115,14 +115,16 @@ def prepare(
 ) -> Prepared:  # fmt: skip
     """The transaction of the steps on one domain. ``local``: its host is this machine, whose vDPA
     devices can be inspected. Raises RefusedError with the reason if the change is not started."""
+    for step in steps:
+        check_about(step)
     texts, state = adapters.texts, machine.state()
     check_state(state, mode)
     before = machine.definition(secrets=True)
-    as_planned = digest(before) == steps[0].digest  # if so, it has no passwords
+    as_planned = is_of_source(steps[0], digest(before))  # if so, it has no passwords
     shown = before if as_planned else machine.definition(secrets=False)
     domain = texts.reading.definition_of(shown, steps[0].target)
     check_owner(domain)
-    if as_planned or digest(shown) == steps[0].digest:
+    if as_planned or is_of_source(steps[0], digest(shown)):
         wanted = _nic_changes(domain, steps)
         reviewed = _reviewed(texts, shown, steps, wanted)
         vdpa = local and any(step.to == "vdpa" for step in steps)
