@@ -6,10 +6,10 @@ VnicauditError
 ├── TargetError           exit 4   a target, or a part of it, could not be read
 ├── RefusedError          exit 5   a change was not made: impossible, or not without harm
 │   ├── OwnedElsewhereError        exit 5   … because another program rewrites that text
-│   ├── KeptError         exit 5   … because the text saved for rollback is missing or damaged
+│   ├── SavedTextError         exit 5   … because the text saved for rollback is missing or damaged
 │   └── NotVisibleError       exit 5   … because the object is not visible here and may be elsewhere
 ├── ActionError           exit 5   a change was started and could not be completed
-│   ├── SilentError       exit 5   … because the host stopped answering
+│   ├── NoResponseError       exit 5   … because the host stopped answering
 │   ├── GuestError        exit 5   … because the guest, or its agent, did not do it
 │   └── GoneError         exit 5   … because the object was deleted
 ├── JournalError          exit 5   a run could not record what it does, and stopped there
@@ -104,7 +104,7 @@ class OwnedElsewhereError(RefusedError):
     codes = ("owner",)
 
 
-class KeptError(RefusedError):
+class SavedTextError(RefusedError):
     """The text that a run saved for rollback is missing or has changed, so it is not used."""
 
     codes = ("kept-original",)
@@ -123,7 +123,7 @@ class ActionError(VnicauditError):
     exit_code = 5
 
 
-class SilentError(ActionError):
+class NoResponseError(ActionError):
     """A host stopped answering. The requested action may still happen."""
 
 

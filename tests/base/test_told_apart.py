@@ -4,7 +4,7 @@ import pytest
 
 from tests.regressions.hostile_input.growth import MOST, ratio
 from tests.rows import rows
-from vnicaudit.base.wording import shared_folder, told_apart
+from vnicaudit.base.wording import disambiguated, shared_folder
 
 
 @pytest.mark.parametrize(
@@ -24,13 +24,13 @@ from vnicaudit.base.wording import shared_folder, told_apart
     ],
 )
 def test_names_are_told_apart(named: list[tuple[str, ...]], names: list[str]) -> None:
-    assert told_apart(named) == names
+    assert disambiguated(named) == names
 
 
 def test_telling_many_of_one_name_apart_grows_with_their_number() -> None:
     few, many = ([("web", "kvm1", str(each)) for each in range(n)] for n in (300, 2400))
-    assert told_apart(few)[-1] == "web (299)"
-    assert ratio(told_apart, few, many) <= MOST
+    assert disambiguated(few)[-1] == "web (299)"
+    assert ratio(disambiguated, few, many) <= MOST
 
 
 @rows

@@ -28,7 +28,7 @@ from vnicaudit.cli.doctor.machine_checks import DoctorCheck
 from vnicaudit.fleet.own_format import HostCheck
 from vnicaudit.model.fleet import HostOptions
 from vnicaudit.model.report import NotFixed
-from vnicaudit.model.runs import Foreseen
+from vnicaudit.model.runs import Preview
 from vnicaudit.reports import inventory as inventory_json
 from vnicaudit.reports.bench import profiles as profiles_json
 from vnicaudit.reports.bench.formats import json as bench_json
@@ -78,10 +78,10 @@ WRITTEN: dict[str, Callable[[], str | bytes]] = {
         "apply",
         "next-boot",
         [
-            Foreseen("web-\x1b\udce9", "would-change", steps=("1",)),
-            Foreseen("mail", "refused", "the server is locked", ("locked",), ("2", "3")),
+            Preview("web-\x1b\udce9", "would-change", steps=("1",)),
+            Preview("mail", "refused", "the server is locked", ("locked",), ("2", "3")),
         ],
-        [Foreseen("db", "refused", "unsafe: no driver", ("unsafe",), ("4",))],
+        [Preview("db", "refused", "unsafe: no driver", ("unsafe",), ("4",))],
     ),
     "vnicaudit.bench-1.json": lambda: "".join(bench_json.render(two_arms(), Options())),
     "vnicaudit.profiles-1.json": lambda: profiles_json.to_json(

@@ -15,7 +15,7 @@ from os.path import commonprefix
 # Names of several things, each with what distinguishes it from others of the same name.
 
 
-def told_apart(named: Iterable[tuple[str, ...]]) -> list[str]:
+def disambiguated(named: Iterable[tuple[str, ...]]) -> list[str]:
     """Names, each followed by what distinguishes it from others of that name, simplest first:
     ``web``; ``web (kvm2)`` if several have that name; ``web (d.xml, line 9)`` if some of these are
     in one file."""
@@ -24,7 +24,7 @@ def told_apart(named: Iterable[tuple[str, ...]]) -> list[str]:
     for name, *rest in named:
         groups.setdefault(name, set()).add(tuple(rest))
     alike = {name: _Alike(group) for name, group in groups.items()}
-    return [alike[name].told_apart(name, rest) for name, *rest in named]
+    return [alike[name].disambiguated(name, rest) for name, *rest in named]
 
 
 def shared_folder(paths: Iterable[str]) -> int:
@@ -46,7 +46,7 @@ class _Alike:
             for number in range(1, len(self._places) + 1)
         )
 
-    def told_apart(self, name: str, values: Sequence[str]) -> str:
+    def disambiguated(self, name: str, values: Sequence[str]) -> str:
         """The name, followed by as many of the values as are needed."""
         needed: list[str] = []
         own = self._own(values)

@@ -76,20 +76,20 @@ class RunRecord(msgspec.Struct, frozen=True):
     """Damage to the run's folder: one sentence each, with the file's name."""
 
 
-ForeseenOutcome = Literal["would-change", "already", "gone", "refused", "failed"]
+PreviewOutcome = Literal["would-change", "already", "gone", "refused", "failed"]
 """``failed``: it could not be determined. The others are the outcomes of a run."""
 
-WELL: frozenset[ForeseenOutcome] = frozenset({"would-change", "already"})
+WELL: frozenset[PreviewOutcome] = frozenset({"would-change", "already"})
 """Outcomes without an obstacle."""
 
 
-class Foreseen(msgspec.Struct, frozen=True):
+class Preview(msgspec.Struct, frozen=True):
     """The outcome that a unit would have; nothing was changed. ``message`` says why work on it
     would not start, ``codes`` say the same for programs; ``steps``: the plan's steps on it.
     ``place`` is its file, or else its target."""
 
     name: str
-    outcome: ForeseenOutcome
+    outcome: PreviewOutcome
     message: str = ""
     codes: tuple[str, ...] = ()
     steps: tuple[str, ...] = ()

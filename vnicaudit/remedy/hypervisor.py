@@ -18,9 +18,9 @@ from vnicaudit.model.runs import FlavorState, Outcome, PortState, ServerState
 
 # The interface to a live platform for applying a plan, and how it is reached.
 #
-# Every method raises ActionError with what failed: SilentError if the host stopped answering (the
-# request may still take effect), GoneError if the domain no longer exists, GuestError if the guest
-# did not carry out the request.
+# Every method raises ActionError with what failed: NoResponseError if the host stopped answering
+# (the request may still take effect), GoneError if the domain no longer exists, GuestError if the
+# guest did not carry out the request.
 
 
 class Machine(Protocol):
@@ -310,8 +310,8 @@ domain's UUID, and the MACs that change."""
 
 # The interface to a cloud for changing servers, images and flavors, and how it is reached.
 #
-# Every method raises ActionError with what failed: SilentError if the cloud stopped answering (the
-# request may still take effect).
+# Every method raises ActionError with what failed: NoResponseError if the cloud stopped answering
+# (the request may still take effect).
 
 
 MANAGE_SECONDS = 60.0

@@ -8,7 +8,7 @@ import libvirt
 import pytest
 
 from tests.platforms.libvirt.errors import libvirt_error
-from vnicaudit.errors import ActionError, SilentError
+from vnicaudit.errors import ActionError, NoResponseError
 from vnicaudit.platforms.libvirt.control import ConnectionPool, PooledConnection
 from vnicaudit.text.targets import parse
 
@@ -71,7 +71,7 @@ def test_at_once_each_has_its_own(host: Host) -> None:
         answered.wait(DEADLINE)
         return "late"
 
-    with pytest.raises(SilentError, match=r"did not answer within 0.1 s when asked to say somethi"):
+    with pytest.raises(NoResponseError, match=r"did not answer within 0.1 s when asked to say"):
         host.ask(slow, seconds=0.1)
     begun.wait(DEADLINE)
     assert host.ask(lambda pooled: "a" if pooled not in used else "shared") == "a"
@@ -81,14 +81,14 @@ def test_at_once_each_has_its_own(host: Host) -> None:
 def test_a_refusal_leaves_the_connection_as_it_is(host: Host) -> None:
     with pytest.raises(ActionError, match="cannot say something: no") as raised:
         host.ask(refused)
-    assert not isinstance(raised.value, SilentError)
+    assert not isinstance(raised.value, NoResponseError)
     host.ask(lambda _line: "a")
     assert len(host.connections) == 1
 
 
 def test_a_connection_that_broke_means_that_nobody_knows(host: Host) -> None:
     """What was asked for may have been done; the next question goes over another one."""
-    with pytest.raises(SilentError) as raised:
+    with pytest.raises(NoResponseError) as raised:
         host.ask(host.breaks)
     assert str(raised.value) == (
         "libvirt closed the connection when asked to say something: End of file while "
@@ -102,7 +102,7 @@ def test_a_connection_that_broke_means_that_nobody_knows(host: Host) -> None:
 def test_a_question_that_was_not_answered_may_not_have_done_anything(
     question: str, host: Host
 ) -> None:
-    with pytest.raises(SilentError) as raised:
+    with pytest.raises(NoResponseError) as raised:
         host.pool.call(DEADLINE, question, host.breaks)
     assert str(raised.value) == (
         f"libvirt closed the connection when asked to {question}: End of file while reading data"
@@ -110,11 +110,11 @@ def test_a_question_that_was_not_answered_may_not_have_done_anything(
 
 
 def test_a_host_that_is_gone(host: Host) -> None:
-    with pytest.raises(SilentError):
+    with pytest.raises(NoResponseError):
         host.ask(host.breaks)
     host.reachable = False
     with pytest.raises(
-        SilentError, match="libvirt closed the connection when asked to say something"
+        NoResponseError, match="libvirt closed the connection when asked to say something"
     ):
         host.ask(lambda _line: "a")
 

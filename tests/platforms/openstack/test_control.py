@@ -21,7 +21,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.rows import rows
-from vnicaudit.errors import ActionError, GoneError, RefusedError, SilentError, TargetError
+from vnicaudit.errors import ActionError, GoneError, NoResponseError, RefusedError, TargetError
 from vnicaudit.model.runs import FlavorState
 from vnicaudit.platforms.openstack import control
 from vnicaudit.platforms.openstack import servers as states
@@ -223,7 +223,7 @@ def test_nova_says_no(
     with pytest.raises(AnswerError) as raised:
         getattr(cloud, ask)(server)
     assert words in str(raised.value)
-    assert not isinstance(raised.value, SilentError)
+    assert not isinstance(raised.value, NoResponseError)
 
 
 def test_a_server_that_is_gone(cloud: control.Control, session: Session) -> None:
@@ -258,7 +258,7 @@ def test_an_old_nova_does_not_tell_of_deleted_servers(
 
 def test_whether_it_was_deleted_is_not_answered(cloud: control.Control, session: Session) -> None:
     session.instead = [404, *[503] * 4]
-    with pytest.raises(SilentError, match="503"):
+    with pytest.raises(NoResponseError, match="503"):
         cloud.server(NOBODY)
 
 
@@ -286,7 +286,7 @@ def test_packets_that_are_not_told(cloud: control.Control, session: Session, sta
 
 def test_packets_whose_answer_is_lost(cloud: control.Control, session: Session) -> None:
     session.instead = [503] * 4
-    with pytest.raises(SilentError, match="503"):
+    with pytest.raises(NoResponseError, match="503"):
         cloud.packets_sent(SERVER)
 
 
@@ -306,7 +306,7 @@ def test_volumes_are_not_known_where_there_is_no_cinder(
     cloud: control.Control, session: Session
 ) -> None:
     expect_volumes(session, "volume-1")
-    with pytest.raises(SilentError, match="block-storage"):
+    with pytest.raises(NoResponseError, match="block-storage"):
         cloud.shared_volumes(SERVER)
 
 
@@ -382,7 +382,9 @@ def test_a_cloud_that_does_not_answer_is_silent(
     cloud: control.Control, session: Session, error: Exception | int
 ) -> None:
     session.instead = [error] * 99
-    with pytest.raises(SilentError, match=r"compute: GET http://127\.0\.0\.1:8774/v2\.1/servers/"):
+    with pytest.raises(
+        NoResponseError, match=r"compute: GET http://127\.0\.0\.1:8774/v2\.1/servers/"
+    ):
         cloud.server(SERVER)
     assert session.times == 4
     session.instead = []
@@ -390,7 +392,7 @@ def test_a_cloud_that_does_not_answer_is_silent(
 
 def test_an_order_is_given_once(cloud: control.Control, session: Session) -> None:
     session.instead = [requests.ConnectionError("Connection refused")]
-    with pytest.raises(SilentError, match="nothing is listening there: is the service running"):
+    with pytest.raises(NoResponseError, match="nothing is listening there: is the service running"):
         cloud.stop(SERVER)
     assert session.times == 1
 
@@ -404,7 +406,7 @@ def test_an_order_without_an_answer_in_time_may_be_carried_out(session: Session)
     session.instead = [nobody_waits]
     told = r"no answer within 0\.5 s; it may still take effect"
     try:
-        with pytest.raises(SilentError, match=told):
+        with pytest.raises(NoResponseError, match=told):
             cloud.stop(SERVER)
     finally:
         nobody_waits.set()

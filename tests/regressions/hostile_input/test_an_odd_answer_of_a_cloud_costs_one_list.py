@@ -12,7 +12,7 @@ from tests.platforms.openstack.conftest import cloud, nowhere
 from tests.platforms.openstack.entering import connect, read
 from vnicaudit.audit.reading.targets import Target, expanded_targets
 from vnicaudit.cli.wiring.platforms import every_platform
-from vnicaudit.errors import ActionError, RefusedError, SilentError, TargetError
+from vnicaudit.errors import ActionError, NoResponseError, RefusedError, TargetError
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.fleet import LiveOptions
 from vnicaudit.model.report import ReadError
@@ -91,9 +91,9 @@ def test_a_token_that_cannot_be_renewed_is_silence(cloud: FakeCloud, body: bytes
         return None
 
     cloud.intercept = intercept
-    with pytest.raises(SilentError):
+    with pytest.raises(NoResponseError):
         orders.server("a1e3ffd2-0000-4000-8000-000000000001")
-    with pytest.raises(SilentError):
+    with pytest.raises(NoResponseError):
         orders.start("a1e3ffd2-0000-4000-8000-000000000001")
     cloud.intercept = lambda _asked: None
     with pytest.raises(RefusedError, match="does not know server"):

@@ -54,7 +54,7 @@ class Applied:
         for machine, text in zip(self.world.machines, self.changed, strict=True):
             machine.persistent = text
 
-    def taken_back(self, *, restore: bool = False) -> int:
+    def rolled_back(self, *, restore: bool = False) -> int:
         """The exit code of rollback."""
         context = self.world.context()
         try:
@@ -63,7 +63,7 @@ class Applied:
             return error.exit_code
         codes = [
             code_of_undone(one.run)
-            if one.taken_back
+            if one.rolled_back
             else code_of(one.run, context.kinds, refused=False)
             for one in went
         ]
@@ -84,12 +84,12 @@ class Applied:
         for run in runs(folder):
             assert "\x00" not in "".join(run.damage), what
         list(damaged(StateFolder(folder)))
-        code = self.taken_back()
+        code = self.rolled_back()
         assert code != 0 or self.is_as_before(), what
         if not self.is_as_before():
             shown = {unit.outcome for run in runs(folder) for unit in run.steps}
             assert shown & {"unfinished", "failed", "refused"}, (what, shown)
-            code = self.taken_back(restore=True)
+            code = self.rolled_back(restore=True)
             assert code == 0, what
         assert code != 0 or self.is_as_before(), what
         runs(folder)
@@ -180,7 +180,7 @@ def test_without_the_file_of_the_request_the_journal_tells(
     (run,) = runs(str(applied.world.folder))
     assert [unit.name for unit in run.steps] == ["guest-1", "guest-2"]
     assert len(run.damage) == (request_file != "missing")
-    assert applied.taken_back() == 0
+    assert applied.rolled_back() == 0
     assert applied.is_as_before()
 
 
@@ -189,5 +189,5 @@ def test_without_the_end_of_the_journal_the_copies_tell(applied: Applied, lines:
     """Applied again, all was said to be "already" so, and the way back left what the journal had
     lost."""
     applied.copy_with(b"".join(applied.journal.splitlines(keepends=True)[:lines]))
-    assert applied.taken_back() == 0
+    assert applied.rolled_back() == 0
     assert applied.is_as_before()

@@ -13,7 +13,7 @@ from tests.cli.inside import run_here as run_command
 from tests.remedy.applying.conftest import MakeWorld
 from tests.remedy.applying.fakes import Killed, World
 from tests.remedy.applying.test_host_by_host import Fleet
-from vnicaudit.errors import SilentError, TargetError
+from vnicaudit.errors import NoResponseError, TargetError
 from vnicaudit.model.plan import Mode
 from vnicaudit.remedy.applying.apply import RunContext
 from vnicaudit.remedy.applying.history import runs
@@ -29,7 +29,7 @@ class Hosts(Fleet):
     the number of the guest of which libvirt says nothing any more, from the call ``deaf_at`` on."""
 
     deaf, deaf_at = 0, ""
-    error: type[Exception] = SilentError
+    error: type[Exception] = NoResponseError
 
     def plain_context(self, mode: Mode = "restart") -> RunContext:
         return self.context(mode, canary=0)

@@ -13,7 +13,7 @@ import pytest
 
 from tests.remedy.applying.fakes import TARGET, Killed, World, installed
 from vnicaudit.cli.main import run
-from vnicaudit.errors import SilentError, TargetError
+from vnicaudit.errors import NoResponseError, TargetError
 from vnicaudit.model.plan import Mode
 from vnicaudit.remedy.applying.apply import apply
 from vnicaudit.remedy.applying.history import runs
@@ -161,7 +161,7 @@ def test_a_host_that_falls_silent_is_code_4_and_says_why(
     def silent_from(place: str) -> None:
         passing(place)
         if place == "before start":
-            raise SilentError("libvirt did not answer within 30 s when asked to start guest-1")
+            raise NoResponseError("libvirt did not answer within 30 s when asked to start guest-1")
 
     monkeypatch.setattr(world, "passing", silent_from)
     assert run(["runs", "--recover", "--state", str(tmp_path)], world.wiring) == 4

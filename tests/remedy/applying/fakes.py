@@ -19,7 +19,7 @@ import pytest
 from vnicaudit.cli.wiring import Wiring
 from vnicaudit.cli.wiring.adapters import adapters
 from vnicaudit.cli.wiring.platforms import every_platform
-from vnicaudit.errors import ActionError, GoneError, GuestError, SilentError
+from vnicaudit.errors import ActionError, GoneError, GuestError, NoResponseError
 from vnicaudit.model.finding import Change, Ref
 from vnicaudit.model.guest_network import GuestLink, GuestNetwork
 from vnicaudit.model.host import HostLock, MachineState, PowerPhase, Traffic
@@ -315,7 +315,7 @@ class Machine:
         self.left = self.left or name == self.leaves_at
         self.must_be_here()
         if name == self.world.silent_at:
-            raise SilentError(f"libvirt did not answer when asked to {name}")
+            raise NoResponseError(f"libvirt did not answer when asked to {name}")
         if name in self.refuses:
             raise ActionError(self.refuses[name])
         yield

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from vnicaudit.errors import KeptError
+from vnicaudit.errors import SavedTextError
 from vnicaudit.model.runs import Check
 from vnicaudit.remedy.applying.domains.definition_transactions import DomainTransaction
 from vnicaudit.remedy.applying.history import record, runs
@@ -43,7 +43,7 @@ DONE_A: Line = (Result("applied", checks=(Check("device", "ok", "as wanted"),)),
 DONE_B: Line = (Result("rolled-back", "the domain is off"), "b")
 FAILED_B: Line = (Result("failed", "libvirt says no"), "b")
 END: Line = (End(), "")
-BACK: Line = (End("undone", taken_back=True), "")
+BACK: Line = (End("undone", rolled_back=True), "")
 SOME_BACK: Line = (End("partly rolled back"), "")
 
 
@@ -60,14 +60,14 @@ def run_with(state: StateFolder, *lines: Line) -> PastRun:
     return again
 
 
-@pytest.mark.parametrize(("line", "taken_back"), [(BACK, True), (SOME_BACK, False), (END, False)])
-def test_a_run_that_was_taken_back_says_so(tmp_path: Path, line: Line, taken_back: bool) -> None:
-    assert run_with(StateFolder(str(tmp_path)), BEGIN_A, DONE_A, line).taken_back is taken_back
+@pytest.mark.parametrize(("line", "rolled_back"), [(BACK, True), (SOME_BACK, False), (END, False)])
+def test_a_run_that_was_taken_back_says_so(tmp_path: Path, line: Line, rolled_back: bool) -> None:
+    assert run_with(StateFolder(str(tmp_path)), BEGIN_A, DONE_A, line).rolled_back is rolled_back
 
 
 def test_a_run_that_was_not_taken_back_has_no_word_of_it(tmp_path: Path) -> None:
     found = run_with(StateFolder(str(tmp_path)), BEGIN_A, DONE_A, SOME_BACK)
-    assert b"taken_back" not in (found.folder / NAME).read_bytes()
+    assert b"rolled_back" not in (found.folder / NAME).read_bytes()
 
 
 @pytest.mark.parametrize(
@@ -156,7 +156,7 @@ def test_a_definition_that_was_kept_and_is_gone(tmp_path: Path) -> None:
     made = kept.keep("before", b"<domain/>")
     assert kept.get("before", made) == b"<domain/>"
     with pytest.raises(
-        KeptError, match=r"a.goal.xml, saved by the run, cannot be read \(No such file"
+        SavedTextError, match=r"a.goal.xml, saved by the run, cannot be read \(No such file"
     ):
         kept.get("goal", made)
 

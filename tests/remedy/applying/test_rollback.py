@@ -111,7 +111,7 @@ def test_a_run_that_was_left_in_the_middle_and_was_half_done(make_world: MakeWor
     world = make_world(3)
     killed(world, "next-boot", "behind define", 2)
     middle, done = world.rollback(world.context())
-    assert (middle.taken_back, middle.run.kind, middle.stopped) == (True, "apply", "rolled back")
+    assert (middle.rolled_back, middle.run.kind, middle.stopped) == (True, "apply", "rolled back")
     assert [unit.outcome for unit in middle.run.steps] == ["applied", "rolled-back", "not-reached"]
     assert middle.run.outcome == "rolled-back"
     assert [unit.outcome for unit in done.run.steps] == ["applied"]
@@ -121,10 +121,10 @@ def test_a_run_that_was_left_in_the_middle_and_was_half_done(make_world: MakeWor
 def test_a_run_of_which_nothing_was_begun(world: World) -> None:
     killed(world, "next-boot", "behind file run.json")
     (went,) = world.rollback(world.context())
-    assert (went.taken_back, went.run.outcome) == (True, "rolled-back")
+    assert (went.rolled_back, went.run.outcome) == (True, "rolled-back")
     assert [unit.outcome for unit in went.run.steps] == ["not-reached"]
     (again,) = world.rollback(world.context())
-    assert (again.taken_back, again.run) == (True, went.run)
+    assert (again.rolled_back, again.run) == (True, went.run)
 
 
 def test_a_run_that_was_ended_twice_before_it_began_lost_nothing(world: World) -> None:
@@ -133,7 +133,7 @@ def test_a_run_that_was_ended_twice_before_it_began_lost_nothing(world: World) -
     world.passed.clear()
     killed(world, "next-boot", "before line begin")
     (went,) = world.rollback(world.context())
-    assert (went.taken_back, went.is_lost, went.run.outcome) == (True, False, "rolled-back")
+    assert (went.rolled_back, went.is_lost, went.run.outcome) == (True, False, "rolled-back")
 
 
 def test_what_could_not_be_undone_is_no_success(world: World) -> None:

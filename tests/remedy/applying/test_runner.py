@@ -205,5 +205,5 @@ def test_silence_while_a_run_is_taken_back(world: World) -> None:
     assert went.stopped == "libvirt did not answer when asked to define"
     world.silent_at = ""
     (went,) = world.rollback(world.context())
-    assert (went.run.outcome, went.taken_back) == ("rolled-back", True)
+    assert (went.run.outcome, went.rolled_back) == ("rolled-back", True)
     assert world.machines[0].persistent == world.before[0]

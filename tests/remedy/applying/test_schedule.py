@@ -10,7 +10,7 @@ from typing import NamedTuple
 import pytest
 
 from tests.rows import rows
-from vnicaudit.errors import JournalError, SilentError, UsageError
+from vnicaudit.errors import JournalError, NoResponseError, UsageError
 from vnicaudit.model.runs import Outcome
 from vnicaudit.remedy.applying.journal.events import Result, UnitRequest
 from vnicaudit.remedy.applying.unit_queue import Schedule, UnitQueue, Window, side_by_side
@@ -206,13 +206,13 @@ def test_all_are_done_whatever_one_raises() -> None:
 
     def raises() -> None:
         both.wait()
-        raise SilentError("libvirt did not answer")
+        raise NoResponseError("libvirt did not answer")
 
     def works() -> None:
         both.wait()
         done.append(1)
 
-    with pytest.raises(SilentError):
+    with pytest.raises(NoResponseError):
         side_by_side([raises, works])
     assert done == [1]
 

@@ -22,7 +22,7 @@ from vnicaudit.model.guest_network import (
     GuestRoute,
 )
 from vnicaudit.model.host import GuestExit
-from vnicaudit.remedy.guest.agent import Device, aged, batch
+from vnicaudit.remedy.guest.agent import Device, batch, with_lifetimes_reduced
 from vnicaudit.remedy.guest.network import capture, missing, restore
 
 MAC = "52:54:00:12:34:57"
@@ -157,14 +157,16 @@ def test_the_lines() -> None:
 
 
 def test_some_time_later() -> None:
-    network = aged(capture(rich(), MAC), 1000.9)
+    network = with_lifetimes_reduced(capture(rich(), MAC), 1000.9)
     left = {one.local: (one.valid, one.preferred) for one in network.addresses}
     assert left["10.2.0.2"] == (2600, 800)
     assert left["10.1.0.2"] == (None, None)
     assert "fd00:1::2" not in left
     assert "fd77::/64" in [one.destination for one in network.routes]
-    assert "fd77::/64" not in [one.destination for one in aged(network, 2000).routes]
-    assert aged(network, -5) == network
+    assert "fd77::/64" not in [
+        one.destination for one in with_lifetimes_reduced(network, 2000).routes
+    ]
+    assert with_lifetimes_reduced(network, -5) == network
 
 
 @rows

@@ -28,7 +28,7 @@ class GuestMeasured(NamedTuple):
     result: BenchResult
 
 
-class TakenBack(NamedTuple):
+class RolledBack(NamedTuple):
     """The change was made for the measurement, and was rolled back."""
 
     name: str
@@ -55,7 +55,7 @@ class TrialsStopped(NamedTuple):
     reason: str
 
 
-Event = GuestMeasured | TakenBack | Applied | GuestRefused | TrialsStopped
+Event = GuestMeasured | RolledBack | Applied | GuestRefused | TrialsStopped
 
 
 class GuestByGuest:
@@ -116,7 +116,7 @@ class GuestByGuest:
         decision = result.decision
         if decision is not None and decision.done == "rolled-back":
             self._queue.count(unit, Result("rolled-back", "; ".join(decision.reasons)))
-            yield TakenBack(unit.name, decision)
+            yield RolledBack(unit.name, decision)
         else:
             self._queue.count(unit, Result("applied", ""))
 

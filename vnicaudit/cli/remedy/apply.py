@@ -38,10 +38,10 @@ from vnicaudit.cli.output.files import emit, flush
 from vnicaudit.cli.output.process import hang_up_noted
 from vnicaudit.cli.output.progress import RunTelling, tell
 from vnicaudit.cli.remedy.run_output import (
-    code_of_foreseen,
+    code_of_preview,
     confirm,
     nothing_to_apply,
-    print_foreseen,
+    print_preview,
     print_run,
     split_steps,
     tell_damage,
@@ -63,7 +63,7 @@ if TYPE_CHECKING:
 
     from vnicaudit.cli.remedy.apply_bench import Measurement
     from vnicaudit.model.plan import Mode, Plan, PlanHost, Step
-    from vnicaudit.model.runs import Foreseen
+    from vnicaudit.model.runs import Preview
     from vnicaudit.remedy.applying.apply import RunContext
     from vnicaudit.remedy.applying.driver import KindTable
     from vnicaudit.remedy.applying.runner import RunResult
@@ -326,8 +326,8 @@ def _macs(step: Step) -> set[str]:
 
 
 def _print_dry_run(
-    units: Sequence[Foreseen],
-    not_done: list[tuple[Step, Foreseen]],
+    units: Sequence[Preview],
+    not_done: list[tuple[Step, Preview]],
     form: Format,
     mode: Mode,
     output: OutputOptions,
@@ -335,18 +335,18 @@ def _print_dry_run(
     """Print a dry run; returns the exit code. Steps that were left out have been reported
     before."""
     if form == "text":
-        code = print_foreseen(units, "would be applied")
+        code = print_preview(units, "would be applied")
         tell_unchanged(output)
         return code
     from vnicaudit.reports.runs.text import to_json
 
     others = [why_not for _step, why_not in not_done]
     emit(to_json("apply", mode, units, others).decode())
-    return code_of_foreseen(units)
+    return code_of_preview(units)
 
 
 def _print_no_run(
-    not_done: list[tuple[Step, Foreseen]], kinds: KindTable, options: ApplyOptions
+    not_done: list[tuple[Step, Preview]], kinds: KindTable, options: ApplyOptions
 ) -> int:
     """Say that there is nothing to do, in the form of a run or a dry run; returns the exit code."""
     if options.format == "json" and not options.schedule.dry_run:

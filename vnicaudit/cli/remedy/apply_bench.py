@@ -14,7 +14,7 @@ from vnicaudit.bench.trials.guest_by_guest import (
     GuestByGuest,
     GuestMeasured,
     GuestRefused,
-    TakenBack,
+    RolledBack,
 )
 from vnicaudit.bench.trials.request import TrialRequest, cost
 from vnicaudit.bench.trials.single_flip import TrialFactory
@@ -118,7 +118,7 @@ class Measurement:
         if isinstance(event, GuestMeasured):
             self._show(event.result)
             return 0
-        if isinstance(event, TakenBack):
+        if isinstance(event, RolledBack):
             tell(safe(f"{event.name}: rolled back: {'; '.join(event.decision.reasons[:3])}"))
             return ROLLED_BACK
         if isinstance(event, Applied):

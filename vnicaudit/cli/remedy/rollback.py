@@ -23,10 +23,10 @@ from vnicaudit.cli.output.files import emit, flush
 from vnicaudit.cli.output.process import hang_up_noted
 from vnicaudit.cli.output.progress import RunTelling
 from vnicaudit.cli.remedy.run_output import (
-    code_of_foreseen,
+    code_of_preview,
     confirm,
     end_of_run,
-    print_foreseen,
+    print_preview,
     print_runs,
     show_change,
     tell_damage,
@@ -127,11 +127,11 @@ def _dry_run(options: RollbackOptions, selection: RollbackSelection, context: Ru
     """Print what would be undone; returns the exit code."""
     if options.format == "text":
         show = None if options.output.quiet else show_change
-        foreseen = dry_run_rollback(options.run, selection, context, show)
-        code = print_foreseen(foreseen, "would be undone")
+        previews = dry_run_rollback(options.run, selection, context, show)
+        code = print_preview(previews, "would be undone")
         tell_unchanged(options.output)
         return code
 
-    foreseen = dry_run_rollback(options.run, selection, context)
-    emit(to_json("rollback", context.mode, foreseen).decode())
-    return code_of_foreseen(foreseen)
+    previews = dry_run_rollback(options.run, selection, context)
+    emit(to_json("rollback", context.mode, previews).decode())
+    return code_of_preview(previews)

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from vnicaudit.base.wording import count, told_apart, word
+from vnicaudit.base.wording import count, disambiguated, word
 from vnicaudit.cli.options.output import screen_options
 from vnicaudit.cli.options.remedy import RemedyOptions
 from vnicaudit.cli.output.files import discard, emit, flush
 from vnicaudit.cli.output.progress import tell
 from vnicaudit.errors import ReaderGoneError, RefusedError, UsageError, VnicauditError
 from vnicaudit.model.plan import FileUnit
-from vnicaudit.model.runs import WELL, Foreseen
+from vnicaudit.model.runs import WELL, Preview
 from vnicaudit.remedy.replacing import ALL
 from vnicaudit.reports.runs.json import to_json
 from vnicaudit.reports.runs.text import render_outcome
@@ -55,15 +55,15 @@ def confirm(question: str, *, yes: bool) -> None:
         raise click.exceptions.Exit(130)
 
 
-def print_foreseen(units: Sequence[Foreseen], words: str) -> int:
+def print_preview(units: Sequence[Preview], words: str) -> int:
     """Print what would be done to each domain, or why not; returns the exit code."""
-    names = told_apart((one.name, one.place) for one in units)
+    names = disambiguated((one.name, one.place) for one in units)
     for one, name in zip(units, names, strict=True):
         emit(f"{safe(name)}: {safe(one.message) or words}\n")
-    return code_of_foreseen(units)
+    return code_of_preview(units)
 
 
-def code_of_foreseen(units: Iterable[Foreseen]) -> int:
+def code_of_preview(units: Iterable[Preview]) -> int:
     """Exit code of a dry run."""
     return 0 if all(one.outcome in WELL for one in units) else RefusedError.exit_code
 
@@ -143,16 +143,16 @@ def end_of_run(
         back = f", or undo it with {undo}"
         tell(
             f"Run {done.run.id} is unfinished: repeat the command to resume it"
-            + ("" if done.taken_back else back)
+            + ("" if done.rolled_back else back)
         )
-    if done.taken_back:
+    if done.rolled_back:
         return code_of_undone(done.run)
     return code_of(done.run, kinds, refused=refused)
 
 
 def _tell_next(run: RunRecord, options: RemedyOptions) -> None:
     """Print which guests wait for a power cycle, and how to undo the run."""
-    named = told_apart((unit.name, unit.target, unit.uuid or "") for unit in run.steps)
+    named = disambiguated((unit.name, unit.target, unit.uuid or "") for unit in run.steps)
     waiting = [name for unit, name in zip(run.steps, named, strict=True) if unit.waiting]
     if waiting:
         more = f" and {len(waiting) - _NAMED:,} more" if len(waiting) > _NAMED else ""
@@ -216,10 +216,10 @@ _EACH = 20
 
 def split_steps(
     plan: Plan, kinds: KindTable, mode: Mode, *, unsafe: bool
-) -> tuple[list[Step], list[tuple[Step, Foreseen]]]:
+) -> tuple[list[Step], list[tuple[Step, Preview]]]:
     """The steps to apply, and the other steps, each with the reason."""
     chosen: list[Step] = []
-    others: list[tuple[Step, Foreseen]] = []
+    others: list[tuple[Step, Preview]] = []
     for step in plan.steps:
         why_not = _blocking_reason(step, kinds, mode, unsafe=unsafe)
         if why_not is None:
@@ -229,13 +229,13 @@ def split_steps(
     return chosen, others
 
 
-def _blocking_reason(step: Step, kinds: KindTable, mode: Mode, *, unsafe: bool) -> Foreseen | None:
+def _blocking_reason(step: Step, kinds: KindTable, mode: Mode, *, unsafe: bool) -> Preview | None:
     """Why a step is not applied; None: it is."""
 
-    def is_refused(reason: str, codes: tuple[str, ...]) -> Foreseen:
+    def is_refused(reason: str, codes: tuple[str, ...]) -> Preview:
         known = tuple(dict.fromkeys(filter(None, codes)))  # one that was edited may have none
         place = step.unit.path if isinstance(step.unit, FileUnit) else step.target
-        return Foreseen(kinds.unit_name(step), "refused", reason, known, (step.id,), place)
+        return Preview(kinds.unit_name(step), "refused", reason, known, (step.id,), place)
 
     if step.refused:
         lost = tuple("loss" for loss in step.losses if not loss.accepted)
@@ -254,7 +254,7 @@ def _is_possible(step: Step, kinds: KindTable, mode: Mode) -> bool:
     return step.mode(mode).possible or (mode == "next-boot" and kinds.of(step).is_text)
 
 
-def tell_not_applied(not_done: Sequence[tuple[Step, Foreseen]]) -> None:
+def tell_not_applied(not_done: Sequence[tuple[Step, Preview]]) -> None:
     """Print a line for each step; if there are many, one for each reason, with the number of
     steps."""
     if len(not_done) > _EACH:
@@ -265,16 +265,14 @@ def tell_not_applied(not_done: Sequence[tuple[Step, Foreseen]]) -> None:
         tell(safe(f"Not applied: step {step.id}, {name}: {why_not.message}"))
 
 
-def tell_reasons(not_done: Sequence[tuple[Step, Foreseen]]) -> None:
+def tell_reasons(not_done: Sequence[tuple[Step, Preview]]) -> None:
     """Print each reason once, with the number of steps."""
     reasons = Counter(why_not.message for _step, why_not in not_done)
     for reason, number in reasons.most_common():
         tell(safe(f"Not applied: {count(number, 'step')}: {reason}"))
 
 
-def nothing_to_apply(
-    not_done: Sequence[tuple[Step, Foreseen]], kinds: KindTable, mode: Mode
-) -> str:
+def nothing_to_apply(not_done: Sequence[tuple[Step, Preview]], kinds: KindTable, mode: Mode) -> str:
     """A message for when no step can be applied: the number of steps, and what each kind of them
     needs."""
     blocked = sum(bool(step.refused) for step, _why_not in not_done)

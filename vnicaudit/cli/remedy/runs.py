@@ -33,8 +33,8 @@ from vnicaudit.cli.output.progress import RunTelling, tell
 from vnicaudit.cli.remedy.run_output import confirm, print_result, tell_damage
 from vnicaudit.cli.wiring import Wiring, pass_wiring
 from vnicaudit.errors import (
+    NoResponseError,
     RefusedError,
-    SilentError,
     TargetError,
     UsageError,
     VnicauditError,
@@ -216,7 +216,7 @@ def _code_of(one: Recovered) -> int:
     if one.is_well:
         return 0
     failed = any(unit.outcome == "failed" for unit in one.units)
-    unreachable = isinstance(one.error, (TargetError, SilentError)) and not failed
+    unreachable = isinstance(one.error, (TargetError, NoResponseError)) and not failed
     return TargetError.exit_code if unreachable else RefusedError.exit_code
 
 

@@ -19,7 +19,7 @@ from lxml import etree
 
 from vnicaudit.base.deadlines import DaemonCall, TimeUpError
 from vnicaudit.base.wording import UUID, word
-from vnicaudit.errors import ActionError, GoneError, GuestError, SilentError, TargetError
+from vnicaudit.errors import ActionError, GoneError, GuestError, NoResponseError, TargetError
 from vnicaudit.model.host import HostLock, MachineState, Traffic
 from vnicaudit.platforms.libvirt.connection import (
     be_silent,
@@ -87,8 +87,8 @@ class ConnectionPool:
 
     def call(self, seconds: float, what: str, function: Callable[[PooledConnection], T]) -> T:
         """The result of ``function`` with a free connection. Raises ActionError like ``within``,
-        and SilentError if the connection broke: libvirt went away, and may have done what it was
-        asked to do."""
+        and NoResponseError if the connection broke: libvirt went away, and may have done what it
+        was asked to do."""
         return within(seconds, what, lambda: self._call_on_free(what, function))
 
     def close(self, seconds: float) -> None:
@@ -119,9 +119,9 @@ class ConnectionPool:
             raise _connection_lost_error(what, error) from None
 
 
-def _connection_lost_error(what: str, error: libvirt.libvirtError) -> SilentError:
+def _connection_lost_error(what: str, error: libvirt.libvirtError) -> NoResponseError:
     late = "; it may have done so" if _changes(what) else ""
-    return SilentError(
+    return NoResponseError(
         f"libvirt closed the connection when asked to {what}: {explain(error)}{late}"
     )
 
@@ -133,13 +133,13 @@ def _changes(what: str) -> bool:
 
 def within(seconds: float, what: str, function: Callable[[], T]) -> T:
     """The result of ``function``. Raises ActionError if libvirt refuses (GoneError: the domain is
-    gone), SilentError if there was no answer within ``seconds``; ``what`` completes "libvirt did
-    not answer when asked to …"."""
+    gone), NoResponseError if there was no answer within ``seconds``; ``what`` completes "libvirt
+    did not answer when asked to …"."""
     try:
         return DaemonCall(f"libvirt: {what}", function).result(seconds)
     except TimeUpError:
         late = "; it may still do so" if _changes(what) else ""
-        raise SilentError(
+        raise NoResponseError(
             f"libvirt did not answer within {seconds:g} s when asked to {what}{late}"
         ) from None
     except libvirt.libvirtError as error:
@@ -221,19 +221,19 @@ class LibvirtHypervisor:
             return
 
     def check(self) -> None:
-        """Raises SilentError if libvirt does not answer."""
+        """Raises NoResponseError if libvirt does not answer."""
         self.ask("report its version", lambda pooled: pooled.connection.getLibVersion())
 
     def ask(
         self, what: str, function: Callable[[PooledConnection], T], *, seconds: float | None = None
     ) -> T:
         """The result of ``function`` with a free connection, within ``seconds`` (None: the host's
-        deadline). Raises ActionError if libvirt refuses, SilentError if it does not answer."""
+        deadline). Raises ActionError if libvirt refuses, NoResponseError if it does not answer."""
         return self._pool.call(self.deadline if seconds is None else seconds, what, function)
 
 
 class LibvirtMachine:
-    """One domain. Methods raise ActionError (SilentError, GuestError) with what failed."""
+    """One domain. Methods raise ActionError (NoResponseError, GuestError) with what failed."""
 
     def __init__(self, name: str, uuid: str, host: LibvirtHypervisor) -> None:
         self._host = host
@@ -334,8 +334,8 @@ class LibvirtMachine:
 
     def ask_agent(self, command: str, seconds: int, **arguments: object) -> object:
         """The answer of the guest's agent to a command, decoded. Raises GuestError if the agent
-        fails, is late (``seconds``), or its answer is too long; SilentError if libvirt itself does
-        not answer."""
+        fails, is late (``seconds``), or its answer is too long; NoResponseError if libvirt itself
+        does not answer."""
         import libvirt_qemu
 
         text = json.dumps({"execute": command, "arguments": arguments})
@@ -345,7 +345,7 @@ class LibvirtMachine:
                 lambda domain: libvirt_qemu.qemuAgentCommand(domain, text, seconds, 0),
                 seconds=seconds + self._host.deadline,
             )
-        except SilentError:
+        except NoResponseError:
             self._host.check()
             raise GuestError(f"the guest's agent did not answer {command} in time") from None
         except ActionError as error:

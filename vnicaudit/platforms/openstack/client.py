@@ -17,7 +17,7 @@ from urllib.parse import quote
 import msgspec
 
 from vnicaudit.base.deadlines import TimeUpError, sleep
-from vnicaudit.errors import ActionError, SilentError, TargetError
+from vnicaudit.errors import ActionError, NoResponseError, TargetError
 from vnicaudit.platforms.openstack.connect import CloudLogin, ServiceEndpoint
 from vnicaudit.platforms.openstack.session import (
     AWAY,
@@ -157,33 +157,33 @@ class ChangingClient:
         self._lock = threading.Lock()
 
     def endpoint(self, service: str) -> ServiceEndpoint:
-        """The endpoint of a service. Raises SilentError if it cannot be found."""
+        """The endpoint of a service. Raises NoResponseError if it cannot be found."""
         with self._lock:
             try:
                 return self._client.endpoint(service)
             except TargetError as error:
-                raise SilentError(error.message) from None
+                raise NoResponseError(error.message) from None
 
     def get(
         self, service: str, path: str, query: Sequence[tuple[str, str]] = (),
         microversion: str | None = None,
     ) -> bytes:  # fmt: skip
-        """The body of the answer. Raises AnswerError, and SilentError if there is no answer after
-        several requests."""
+        """The body of the answer. Raises AnswerError, and NoResponseError if there is no answer
+        after several requests."""
         self.endpoint(service)
         try:
             return self._client.get(service, path, query, microversion)
         except CallError as error:
             if error.status is None or error.status in AWAY:
-                raise SilentError(error.message) from None
+                raise NoResponseError(error.message) from None
             raise AnswerError(error.message, error.status) from None
 
     def send(
         self, method: str, service: str, path: str, body: object = None, *,
         microversion: str | None = None, content: str = _JSON,
     ) -> None:  # fmt: skip
-        """Request an action; ``body`` is sent as JSON. Raises AnswerError, and SilentError if there
-        is no answer: the action may still have been done."""
+        """Request an action; ``body`` is sent as JSON. Raises AnswerError, and NoResponseError if
+        there is no answer: the action may still have been done."""
         url = f"{self.endpoint(service).url}{path}"
         what, cloud = f"{service}: {method} {bare_url(url)}", self.cloud
         data = None if body is None else msgspec.json.encode(body)
@@ -193,11 +193,11 @@ class ChangingClient:
                 data=data, content=content, microversion=microversion,
             )  # fmt: skip
         except TimeUpError:
-            raise SilentError(
+            raise NoResponseError(
                 f"{what}: no answer within {cloud.deadline:g} s; it may still take effect"
             ) from None
         except _TRANSPORT_ERRORS as error:
-            raise SilentError(cloud.session.masked(f"{what}: {transport(error)}")) from None
+            raise NoResponseError(cloud.session.masked(f"{what}: {transport(error)}")) from None
         if answer.status >= 400:
             reason = refusal(answer.status, answer.body, answer.request)
             raise AnswerError(f"{what}: {cloud.session.masked(reason)}", answer.status)

@@ -15,14 +15,14 @@ from vnicaudit.base.files import write_private
 from vnicaudit.errors import (
     ActionError,
     GoneError,
+    NoResponseError,
     RefusedError,
-    SilentError,
     TargetError,
     UsageError,
     VnicauditError,
 )
 from vnicaudit.model.plan import Mode, Step
-from vnicaudit.model.runs import Foreseen, ForeseenOutcome, Outcome
+from vnicaudit.model.runs import Outcome, Preview, PreviewOutcome
 from vnicaudit.remedy.applying.driver import Drivers, KindTable, Prepared, PrepareRequest
 from vnicaudit.remedy.applying.journal.events import RunLimits, RunRequest, UnitRequest
 from vnicaudit.remedy.applying.journal.past_run import (
@@ -85,13 +85,13 @@ def host_by_host(
             drivers.open((unit,))
         except HeldError as error:
             raise UnitRefusedError(str(error), "held") from None
-        except (TargetError, SilentError) as error:
+        except (TargetError, NoResponseError) as error:
             raise _unreachable(error) from None
         if refuse is not None:
             refuse(unit)
         try:
             return preparing(unit, drivers)
-        except SilentError as error:
+        except NoResponseError as error:
             drivers.give_up(unit, error)
             raise _unreachable(error) from None
 
@@ -123,8 +123,8 @@ def open_reachable(
 
 def open_begun(run: PastRun, drivers: Drivers, meanwhile: str) -> None:
     """Open the hosts where the run left a unit half done: work resumes there first. ``meanwhile``:
-    how to change other units while one of these hosts is down. Raises TargetError, SilentError and
-    HeldError."""
+    how to change other units while one of these hosts is down. Raises TargetError, NoResponseError
+    and HeldError."""
     for unit in run.request.units:
         if not run.is_open(unit.key):
             continue
@@ -134,8 +134,8 @@ def open_begun(run: PastRun, drivers: Drivers, meanwhile: str) -> None:
         except TargetError as error:
             message = f"{error.message}{words}{meanwhile}"
             raise TargetError(message, file=error.file, failure=error.failure) from None
-        except SilentError as error:
-            raise SilentError(f"{error}{words}{meanwhile}") from None
+        except NoResponseError as error:
+            raise NoResponseError(f"{error}{words}{meanwhile}") from None
 
 
 def open_locked(run: PastRun, drivers: Drivers, state: StateFolder, tell: Tell) -> None:
@@ -148,7 +148,7 @@ def open_locked(run: PastRun, drivers: Drivers, state: StateFolder, tell: Tell) 
             drivers.open((unit,))
         except HeldError:  # by a living process, or by somebody else
             continue
-        except (TargetError, SilentError) as error:
+        except (TargetError, NoResponseError) as error:
             tell(
                 unit.place, f"{_MAY_BE_LOCKED}: {_words(error)}; repeat the command when it answers"
             )
@@ -157,11 +157,11 @@ def open_locked(run: PastRun, drivers: Drivers, state: StateFolder, tell: Tell) 
 _MAY_BE_LOCKED = "an interrupted run may have left it locked"
 
 
-def _unreachable(error: TargetError | SilentError) -> UnitRefusedError:
+def _unreachable(error: TargetError | NoResponseError) -> UnitRefusedError:
     return UnitRefusedError(f"its host does not answer: {_words(error)}", "unreachable")
 
 
-def _words(error: TargetError | SilentError) -> str:
+def _words(error: TargetError | NoResponseError) -> str:
     return error.message if isinstance(error, TargetError) else str(error)
 
 
@@ -170,7 +170,7 @@ PLAN = "plan.json"
 
 _ALREADY = "nothing to do: it is already as planned"
 _MEANWHILE = "meanwhile a plan without that host (vnicaudit plan -i --limit) changes others"
-_NOT_BEGUN: dict[Outcome, ForeseenOutcome] = {"gone": "gone", "refused": "refused"}
+_NOT_BEGUN: dict[Outcome, PreviewOutcome] = {"gone": "gone", "refused": "refused"}
 """A driver's result for a unit that no longer exists -> the outcome that a dry run foresees."""
 
 
@@ -264,7 +264,7 @@ def apply(
         return result
 
 
-def dry_run_apply(steps: Sequence[Step], text: bytes, context: RunContext) -> tuple[Foreseen, ...]:
+def dry_run_apply(steps: Sequence[Step], text: bytes, context: RunContext) -> tuple[Preview, ...]:
     """The foreseen outcome of each domain (or file) that :func:`apply` would change. Nothing is
     changed and no run is recorded."""
     with ExitStack() as stack:
@@ -290,26 +290,26 @@ def dry_run_units(
     drivers: Drivers,
     preparing: Preparing,
     show: Callable[[UnitRequest, Prepared], None] | None = None,
-) -> tuple[Foreseen, ...]:
+) -> tuple[Preview, ...]:
     """The foreseen outcome of each unit, as far as it can be told before the unit is started.
     ``show`` is told the changes that would be made."""
     later = Counter(unit.target for unit in units)
     found = []
     for unit in units:
-        found.append(_foreseen(unit, drivers, preparing, show))
+        found.append(_preview(unit, drivers, preparing, show))
         later[unit.target] -= 1
         drivers.leave_all_but(+later)
     return tuple(found)
 
 
-def _foreseen(
+def _preview(
     unit: UnitRequest,
     drivers: Drivers,
     preparing: Preparing,
     show: Callable[[UnitRequest, Prepared], None] | None,
-) -> Foreseen:
-    def is_to_be(outcome: ForeseenOutcome, why: str = "", codes: tuple[str, ...] = ()) -> Foreseen:
-        return Foreseen(unit.name, outcome, why, codes, unit.steps, unit.place)
+) -> Preview:
+    def is_to_be(outcome: PreviewOutcome, why: str = "", codes: tuple[str, ...] = ()) -> Preview:
+        return Preview(unit.name, outcome, why, codes, unit.steps, unit.place)
 
     try:
         prepared = preparing(unit, drivers)

@@ -73,7 +73,7 @@ class UndoRequest(NamedTuple):
 
     def transaction(self, unit: UnitRequest, kind: type[T]) -> T:
         """The transaction that the run recorded for the unit. Raises RefusedError if the run did
-        not start it, KeptError if the record is damaged."""
+        not start it, SavedTextError if the record is damaged."""
         return self.run.transaction(unit.key, kind)
 
 
@@ -112,7 +112,7 @@ class BegunUnit(msgspec.Struct, frozen=True):
 
     def at(self, place: P, transaction: type[T]) -> UnitWork[P, T]:
         """The work on this unit at ``place``, with the transaction that its driver recorded. Raises
-        KeptError if that is damaged."""
+        SavedTextError if that is damaged."""
         own = {name: getattr(self, name) for name in BegunUnit.__struct_fields__}
         return UnitWork(**own, place=place, transaction=self.begin.of(transaction))
 
@@ -127,7 +127,7 @@ class UnitWork(BegunUnit, Generic[P, T], frozen=True):
 
 class Driver(ABC):
     """Changes units of one kind, for one command. A step is on a unit of that kind if its unit says
-    so. Every method raises ActionError with what failed: SilentError if the other side stopped
+    so. Every method raises ActionError with what failed: NoResponseError if the other side stopped
     answering, GoneError if the unit no longer exists; RefusedError with the reason why nothing is
     started. The class variables let commands treat units without knowing their kind."""
 
@@ -327,7 +327,8 @@ class Drivers:
 
     def open(self, units: Iterable[UnitRequest]) -> None:
         """Connect to the places of these units, and keep other runs away from them. A place that
-        cannot be opened is not tried again. Raises TargetError, SilentError and RefusedError."""
+        cannot be opened is not tried again. Raises TargetError, NoResponseError and
+        RefusedError."""
         units = tuple(units)
         self.check(units)  # all of them, before any is contacted
         for unit in units:

@@ -122,7 +122,7 @@ def record(found: PastRun, undone: Undone | None = None) -> RunRecord:
         plan=found.request.plan,
         mode=found.request.mode,
         targets=found.request.targets,
-        outcome=_outcome(units, ended=found.has_ended, taken_back=found.taken_back),
+        outcome=_outcome(units, ended=found.has_ended, rolled_back=found.rolled_back),
         steps=units,
         damage=found.damage,
     )
@@ -167,12 +167,12 @@ def _waits(found: PastRun, unit: UnitRequest, undone: Undone) -> bool:
 
 
 def _outcome(
-    units: Iterable[UnitRun], *, ended: bool, taken_back: bool
+    units: Iterable[UnitRun], *, ended: bool, rolled_back: bool
 ) -> Literal["done", "failed", "rolled-back", "unfinished"]:
     outcomes = {unit.outcome for unit in units}
     if not ended or "unfinished" in outcomes:
         return "unfinished"
-    if taken_back:
+    if rolled_back:
         return "failed" if "failed" in outcomes else "rolled-back"
     if "rolled-back" in outcomes:
         return "rolled-back"

@@ -13,8 +13,8 @@ from vnicaudit.base.wording import TIME_ID
 from vnicaudit.errors import (
     ActionError,
     GoneError,
+    NoResponseError,
     RefusedError,
-    SilentError,
     TargetError,
     UsageError,
     VnicauditError,
@@ -155,7 +155,7 @@ def _gone(found: PastRun, unit: UnitRequest, drivers: Drivers, error: GoneError)
 # alone, as its host is locked.
 
 
-_NOT_REACHED = (TargetError, SilentError, RefusedError, UsageError)
+_NOT_REACHED = (TargetError, NoResponseError, RefusedError, UsageError)
 """Errors because of which units cannot be recovered now, while others can: their host does not
 answer, must not be contacted, or this program cannot change such units."""
 
@@ -245,7 +245,7 @@ def _finished(
     try:
         runner = Runner(found, drivers, begin_nothing, tell, None, context.tell_remaining)
         # too late to measure whether the change helped
-        ended = runner.take_back(keys) if measured else runner.finish(keys)
+        ended = runner.roll_back(keys) if measured else runner.finish(keys)
     except VnicauditError as error:
         return error
-    return SilentError(ended.stopped) if ended.silent else None
+    return NoResponseError(ended.stopped) if ended.silent else None

@@ -13,8 +13,8 @@ from functools import cache, partial
 import msgspec
 
 from vnicaudit.base.files import DEFINITIONS
-from vnicaudit.errors import SilentError, TargetError, UsageError, VnicauditError
-from vnicaudit.model.runs import Foreseen
+from vnicaudit.errors import NoResponseError, TargetError, UsageError, VnicauditError
+from vnicaudit.model.runs import Preview
 from vnicaudit.remedy.applying.apply import (
     RunContext,
     dry_run_units,
@@ -43,7 +43,7 @@ from vnicaudit.remedy.applying.journal.past_run import (
 )
 from vnicaudit.remedy.applying.journal.state import HeldError
 from vnicaudit.remedy.applying.runner import (
-    TAKEN_BACK,
+    ROLLED_BACK,
     Preparing,
     Runner,
     RunResult,
@@ -98,7 +98,7 @@ def rollback(
         if context.host_by_host:
             hold_plans((found.request.plan, run_id), context, stack)
         else:
-            open_reachable(units, drivers, (TargetError, SilentError, HeldError))
+            open_reachable(units, drivers, (TargetError, NoResponseError, HeldError))
         found = reread(found)  # the locks keep others from changing it now
         closed = [unit for unit in units if not found.is_open(unit.key)]
         ended = _undo_open(found, units, drivers, context, tell)
@@ -156,7 +156,7 @@ def _undo_open(
             tell,
             None,
             context.tell_remaining,
-        ).take_back({unit.key for unit in units}),
+        ).roll_back({unit.key for unit in units}),
     )
 
 
@@ -164,12 +164,12 @@ def _nothing_to_undo(found: PastRun, context: RunContext) -> tuple[RunResult, ..
     """The result for a run that was interrupted and undone already. Raises UsageError for any other
     run."""
     run = record(found)
-    if not found.taken_back or run.outcome == "failed":
+    if not found.rolled_back or run.outcome == "failed":
         made = _earlier(found, context)
         words = f"runs {run.id}" if made is None else f"rollback {made}"
         see = "to see the run" if made is None else f"run {made} made the change; to undo it"
         raise UsageError(f"there is nothing to undo; {see}: {context.state.command(words)}")
-    return (RunResult(run, TAKEN_BACK, taken_back=True),)
+    return (RunResult(run, ROLLED_BACK, rolled_back=True),)
 
 
 def _earlier(found: PastRun, context: RunContext) -> str | None:
@@ -189,14 +189,14 @@ def _earlier(found: PastRun, context: RunContext) -> str | None:
 
 def dry_run_rollback(
     run_id: str, selection: RollbackSelection, context: RunContext, show: Tell | None = None
-) -> tuple[Foreseen, ...]:
+) -> tuple[Preview, ...]:
     """The foreseen outcome of each domain (or file) that :func:`rollback` would change. ``show`` is
     told each unit that would be restored as a whole, with the diff of its text. Nothing is changed.
     Raises UsageError if the run ended before it did anything."""
     found = _read_begun(run_id, context)
     units = selection.units_of(found)[::-1]
     halves = tuple(
-        Foreseen(unit.name, "would-change", steps=unit.steps, place=unit.place)
+        Preview(unit.name, "would-change", steps=unit.steps, place=unit.place)
         for unit in units if found.is_open(unit.key)
     )  # fmt: skip
     context = context.going_on_with(found.request)
@@ -210,7 +210,7 @@ def dry_run_rollback(
         back = host_by_host(_preparer(found, selection, context))
         drivers.check(units)
         if not context.host_by_host:
-            open_reachable(units, drivers, (TargetError, SilentError))
+            open_reachable(units, drivers, (TargetError, NoResponseError))
         return halves + dry_run_units(whole, drivers, back, seen)
 
 

@@ -10,13 +10,13 @@ from functools import partial
 
 import msgspec
 
-from vnicaudit.base.wording import told_apart
+from vnicaudit.base.wording import disambiguated
 from vnicaudit.errors import (
     ActionError,
     GoneError,
     JournalError,
+    NoResponseError,
     RefusedError,
-    SilentError,
     TargetError,
 )
 from vnicaudit.model.runs import RunRecord
@@ -81,27 +81,27 @@ Preparing = Callable[[UnitRequest, Drivers], Prepared]
 
 _ALREADY = {"apply": "it is already as planned", "rollback": "it is already as before"}
 _HALF_DONE = Result("unfinished")
-TAKEN_BACK = "rolled back"
-SOME_TAKEN_BACK = "partly rolled back"
+ROLLED_BACK = "rolled back"
+PARTLY_ROLLED_BACK = "partly rolled back"
 """The reason recorded when a run ends partly rolled back."""
 
 
 class RunResult(msgspec.Struct, frozen=True):
     """The result of a run. ``stopped``: why it stopped before its end; empty: it did not.
-    ``taken_back``: it was left half done, and was to be undone. ``silent``: it stopped because a
+    ``rolled_back``: it was left half done, and was to be undone. ``silent``: it stopped because a
     host stopped answering. ``is_lost``: of a part of it only the original is left, and only that
     can be restored."""
 
     run: RunRecord
     stopped: str = ""
-    taken_back: bool = False
+    rolled_back: bool = False
     silent: bool = False
     is_lost: bool = False
 
 
 def _names(units: Sequence[UnitRequest]) -> dict[str, str]:
     """Key of a unit -> its name, with its place if other units have the same name."""
-    named = told_apart((unit.name, unit.place) for unit in units)
+    named = disambiguated((unit.name, unit.place) for unit in units)
     return {unit.key: name for unit, name in zip(units, named, strict=True)}
 
 
@@ -201,20 +201,20 @@ class Runner:
         left = [unit for unit in self._found.request.units if self._found.is_open(unit.key)]
         side_by_side([self._work(unit) for unit in left if keys is None or unit.key in keys])
 
-    def take_back(self, keys: Collection[str]) -> RunResult:
+    def roll_back(self, keys: Collection[str]) -> RunResult:
         """Undo these units where they were started and not finished. The run ends there, unless
         other units are half done."""
         units = self._found.request.units
         lost = [one for one in units if self._found.is_lost(one.key) and one.key in keys]
-        reason, silent = self._to_its_end(lambda: self._take_back(keys, lost))
+        reason, silent = self._to_its_end(lambda: self._roll_back(keys, lost))
         run = current_record(reread(self._found))
-        return RunResult(run, reason, taken_back=True, silent=silent, is_lost=bool(lost))
+        return RunResult(run, reason, rolled_back=True, silent=silent, is_lost=bool(lost))
 
-    def _take_back(self, keys: Collection[str], lost: Sequence[UnitRequest]) -> str:
+    def _roll_back(self, keys: Collection[str], lost: Sequence[UnitRequest]) -> str:
         units = self._found.request.units
         for unit in reversed(units):
             if unit.key in keys and self._found.is_open(unit.key):
-                self._run_beside_others(unit, undo=TAKEN_BACK)
+                self._run_beside_others(unit, undo=ROLLED_BACK)
         self._journal.sync()
         for one in lost:
             self._tell(self._names[one.key], self._found.restore_hint)
@@ -225,8 +225,8 @@ class Runner:
         if left:
             return f"{left[0].name} is still half changed"
         others = any(self._found.has_begun(one.key) for one in units if one.key not in keys)
-        reason = SOME_TAKEN_BACK if others else TAKEN_BACK
-        self._journal.write(End(reason, taken_back=not others))
+        reason = PARTLY_ROLLED_BACK if others else ROLLED_BACK
+        self._journal.write(End(reason, rolled_back=not others))
         return reason
 
     def _to_its_end(self, work: Callable[[], str]) -> tuple[str, bool]:
@@ -234,7 +234,7 @@ class Runner:
         (empty: it did not), and True if the cause is a host that stopped answering."""
         try:
             return work(), False
-        except SilentError as error:
+        except NoResponseError as error:
             return str(error), True
         except (KeyboardInterrupt, SystemExit):
             self._tell_unfinished()
@@ -278,13 +278,13 @@ class Runner:
             self._left_open[unit.key] = error
 
     def _check_open(self) -> None:
-        """Raises why the way back left a unit half done; SilentError only if that is all."""
-        errors = sorted(self._left_open.values(), key=lambda one: isinstance(one, SilentError))
+        """Raises why the way back left a unit half done; NoResponseError only if that is all."""
+        errors = sorted(self._left_open.values(), key=lambda one: isinstance(one, NoResponseError))
         if errors:
             raise errors[0]
 
     def _run_unit(self, unit: UnitRequest, *, undo: str = "") -> Result:
-        """Change one unit, from its present state. Raises SilentError if the host stopped
+        """Change one unit, from its present state. Raises NoResponseError if the host stopped
         answering."""
         notes = Notes(self._journal, unit.key, self._found.of(unit.key))
         with self._exclusion.hold(unit.exclusive):
@@ -298,7 +298,7 @@ class Runner:
     def _unit_result(self, unit: UnitRequest, notes: Notes, undo: str) -> Result:
         try:
             return self._carried_out(unit, notes, undo)
-        except SilentError as error:
+        except NoResponseError as error:
             self._tell(self._names[unit.key], f"unfinished: {error}")
             raise
         except GoneError as error:
@@ -336,14 +336,14 @@ class Runner:
         return result
 
     def _reach(self, unit: UnitRequest) -> None:
-        """Open the host of a unit that is half done. Raises SilentError if that is not possible
+        """Open the host of a unit that is half done. Raises NoResponseError if that is not possible
         now: the unit stays half done."""
         try:
             self._drivers.open((unit,))
         except TargetError as error:
-            raise SilentError(f"its host does not answer: {error.message}") from None
+            raise NoResponseError(f"its host does not answer: {error.message}") from None
         except RefusedError as error:
-            raise SilentError(str(error)) from None
+            raise NoResponseError(str(error)) from None
 
     def _driven(self, work: BegunUnit) -> Result:
         driver, undoing = self._drivers.of(work.unit), work.notes.last(Undoing)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Hashable, Set
 from contextlib import ExitStack, suppress
 from typing import TypeVar, cast
 
-from vnicaudit.errors import ActionError, SilentError, VnicauditError
+from vnicaudit.errors import ActionError, NoResponseError, VnicauditError
 from vnicaudit.model.host import HostLock
 from vnicaudit.remedy.applying.journal.past_run import UnfinishedRuns
 from vnicaudit.remedy.applying.journal.state import HeldError, StateFolder
@@ -148,7 +148,7 @@ class Session:
         locking it will report the error."""
         try:
             there = host.find_lock()
-        except SilentError:
+        except NoResponseError:
             raise
         except ActionError:
             return False
@@ -165,7 +165,7 @@ class Session:
                 there: HostLock | None = host.take_lock(self._state.host_lock())
             else:
                 there = host.find_lock()
-        except SilentError:
+        except NoResponseError:
             raise
         except ActionError as error:
             if self.host_by_host:

@@ -233,7 +233,7 @@ def batch(network: GuestNetwork, device: Device) -> bytes:
     return "".join(f"{line}\n" for line in lines).encode("ascii")
 
 
-def aged(network: GuestNetwork, seconds: float) -> GuestNetwork:
+def with_lifetimes_reduced(network: GuestNetwork, seconds: float) -> GuestNetwork:
     """The captured network settings ``seconds`` later: remaining lifetimes are shorter by that, and
     addresses and routes that have expired are left out."""
     passed = max(int(seconds), 0)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from vnicaudit.base.wording import count, shared_folder, told_apart
+from vnicaudit.base.wording import count, disambiguated, shared_folder
 from vnicaudit.knowledge.fixes.owners import Wordings
 from vnicaudit.knowledge.fixes.wording import unsafe_because
 from vnicaudit.model.finding import Finding, Severity, name_of
@@ -85,7 +85,7 @@ class NamedSubjects:
         """The names kept; those shared by several subjects have their place added, files without
         the folder that all of them share."""
         shared = shared_folder(place for _name, place, _more in self._named)
-        return told_apart((name, place[shared:], *more) for name, place, more in self._named)
+        return disambiguated((name, place[shared:], *more) for name, place, more in self._named)
 
 
 class EqualFindings(NamedSubjects):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal, get_args
 
-from vnicaudit.base.wording import count, shared_folder, told_apart
+from vnicaudit.base.wording import count, disambiguated, shared_folder
 from vnicaudit.model.finding import Change, name_of
 from vnicaudit.model.names import NAMELESS
 from vnicaudit.model.plan import (
@@ -255,7 +255,7 @@ def guest_names(steps: Iterable[Step]) -> list[str]:
     parent folders of files are left out."""
     steps = tuple(steps)
     shared = shared_folder(step.unit.path for step in steps if isinstance(step.unit, FileUnit))
-    return told_apart(_name_and_place(step, shared) for step in steps)
+    return disambiguated(_name_and_place(step, shared) for step in steps)
 
 
 def _name_and_place(step: Step, shared: int) -> tuple[str, ...]:

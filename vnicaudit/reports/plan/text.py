@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from vnicaudit.base.wording import count, shared_folder, told_apart
+from vnicaudit.base.wording import count, disambiguated, shared_folder
 from vnicaudit.model.finding import Ref, name_of
 from vnicaudit.model.names import NAMELESS
 from vnicaudit.model.plan import CloudUnit, FileUnit, NotPlanned, Plan, ServerUnit, Step
@@ -186,7 +186,7 @@ def _file_as_named(one: NotPlanned) -> str:
 def _names_told_apart(group: list[NotPlanned]) -> list[str]:
     """The name of each, with its file, target, id or line if names are not unique."""
     shared = shared_folder(one.file for one in group if one.file)
-    return told_apart(
+    return disambiguated(
         (_name(one.about), (one.file or "")[shared:], one.target, one.about.id or "",
          f"line {one.line}" if one.line else "")
         for one in group

@@ -11,7 +11,7 @@ import msgspec
 
 from vnicaudit.base.wording import count
 from vnicaudit.model.plan import Mode
-from vnicaudit.model.runs import Check, Foreseen, Outcome, RunRecord, UnitRun, UnitState
+from vnicaudit.model.runs import Check, Outcome, Preview, RunRecord, UnitRun, UnitState
 from vnicaudit.reports.safe import Paint, Piece, encode_items, fold, safe, width_of, with_lead, wrap
 from vnicaudit.reports.table.model import Part, columns, padded_cell
 from vnicaudit.reports.writers import Options
@@ -258,12 +258,12 @@ class DryRunReport(msgspec.Struct, frozen=True, kw_only=True):
     schema: Literal["vnicaudit.dry-run/1"] = DRY_RUN_SCHEMA
     kind: RunKind
     mode: Mode
-    units: tuple[Foreseen, ...]
-    not_applied: tuple[Foreseen, ...] = ()
+    units: tuple[Preview, ...]
+    not_applied: tuple[Preview, ...] = ()
 
 
 def to_json(
-    kind: RunKind, mode: Mode, units: Sequence[Foreseen], not_applied: Sequence[Foreseen] = ()
+    kind: RunKind, mode: Mode, units: Sequence[Preview], not_applied: Sequence[Preview] = ()
 ) -> bytes:
     """The document: one unit per line, in the order of the run."""
     return (
@@ -272,7 +272,7 @@ def to_json(
     ).encode()
 
 
-def _lines(units: Sequence[Foreseen]) -> str:
+def _lines(units: Sequence[Preview]) -> str:
     return f"\n{encode_items(units)}" if units else ""
 
 

@@ -18,7 +18,7 @@ import pytest
 from msgspec.structs import replace
 
 from tests.remedy.applying.fakes import Killed, Stage, reaching, watch
-from vnicaudit.errors import ActionError, GoneError, NotVisibleError, SilentError
+from vnicaudit.errors import ActionError, GoneError, NoResponseError, NotVisibleError
 from vnicaudit.model.finding import Change, Ref
 from vnicaudit.model.plan import MODES, FlavorUnit, ImageUnit, ModeOption, ServerUnit, Step
 from vnicaudit.model.runs import FlavorState, PortState, ServerState
@@ -424,7 +424,7 @@ class CloudWorld(Stage):
 def _of_question(error: Exception | CommandOutput) -> Exception | CommandOutput:
     """A question that is answered with 500 is asked again, and counts as one without an answer; an
     order is not (``get`` and ``send`` in vnicaudit/platforms/openstack/client.py)."""
-    return SilentError(str(error)) if error is BROKEN else error
+    return NoResponseError(str(error)) if error is BROKEN else error
 
 
 def _raised(error: Exception | CommandOutput) -> CommandOutput:
@@ -508,6 +508,6 @@ def installed(world: CloudWorld, monkeypatch: pytest.MonkeyPatch) -> CloudWorld:
     return world
 
 
-SILENT = SilentError("the cloud did not answer within 30 s")
+SILENT = NoResponseError("the cloud did not answer within 30 s")
 BROKEN = ActionError("Nova answered 500: Unexpected API Error")
 CONFLICT = ActionError("Nova answered 409: the server is in task_state image_uploading")

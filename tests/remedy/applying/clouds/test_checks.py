@@ -15,7 +15,7 @@ from tests.remedy.applying.clouds.fakes import (
     server_step,
 )
 from tests.remedy.applying.fakes import Machine, World, mac_of, uuid_of
-from vnicaudit.errors import ActionError, SilentError, TargetError
+from vnicaudit.errors import ActionError, NoResponseError, TargetError
 from vnicaudit.model.runs import Check, UnitRun
 from vnicaudit.remedy.hypervisor import CloudAccess
 
@@ -167,7 +167,7 @@ def test_multiqueue_is_seen_in_the_definition(
     [
         (TargetError("cannot connect: no route to host", file="qemu+ssh://cmp1/system"),
          "qemu+ssh://cmp1/system: cannot connect: no route to host"),
-        (SilentError("libvirt did not answer"), "libvirt did not answer"),
+        (NoResponseError("libvirt did not answer"), "libvirt did not answer"),
     ],
 )  # fmt: skip
 def test_a_node_that_cannot_be_reached_is_no_failure(
@@ -191,7 +191,7 @@ def test_a_node_that_falls_silent_afterwards_is_no_failure(
 
     def live(one: Machine) -> bytes:
         if world.servers[0].kept[MODEL] == "virtio":
-            raise SilentError("libvirt did not answer")
+            raise NoResponseError("libvirt did not answer")
         return real(one)
 
     monkeypatch.setattr(Machine, "live", live)

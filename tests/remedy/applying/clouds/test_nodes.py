@@ -7,7 +7,7 @@ import pytest
 
 from tests.remedy.applying.clouds.fakes import CloudWorld
 from tests.remedy.applying.fakes import reaching
-from vnicaudit.errors import ActionError, SilentError
+from vnicaudit.errors import ActionError, NoResponseError
 from vnicaudit.model.runs import ServerState
 from vnicaudit.remedy.applying.clouds.nova_manage import Nodes
 
@@ -34,5 +34,5 @@ def test_a_domain_that_is_not_there(state: ServerState) -> None:
 
 
 def test_a_host_that_stopped_answering(state: ServerState) -> None:
-    with pytest.raises(SilentError, match="libvirt did not answer"):
-        look_up(SilentError("libvirt did not answer"), state)
+    with pytest.raises(NoResponseError, match="libvirt did not answer"):
+        look_up(NoResponseError("libvirt did not answer"), state)

@@ -216,7 +216,7 @@ class Nodes:
 
     def of(self, state: ServerState) -> NodeDomain:
         """The domain of a server. Raises ActionError with the reason if it cannot be read,
-        SilentError if its host stopped answering."""
+        NoResponseError if its host stopped answering."""
         if not self._template:
             raise ActionError("its domain cannot be reached: set VNICAUDIT_LIBVIRT_OF_HOST")
         if state.host is None:

@@ -9,7 +9,7 @@ from typing import cast
 
 from msgspec.structs import replace
 
-from vnicaudit.errors import ActionError, GoneError, SilentError
+from vnicaudit.errors import ActionError, GoneError, NoResponseError
 from vnicaudit.knowledge.backends import KEPT_MODEL
 from vnicaudit.knowledge.fixes.nova import COMES_BACK, way_on
 from vnicaudit.knowledge.nova_releases import IMAGE_PROPERTY, LASTING
@@ -225,7 +225,7 @@ def _shared_volumes(request: CloudRequest, place: CloudPlace) -> tuple[str, ...]
     Nova 34.0.0, asks Cinder for each). A server that was left off is started all the same."""
     try:
         return place.cloud.shared_volumes(request.transaction.id)
-    except (SilentError, GoneError):
+    except (NoResponseError, GoneError):
         raise
     except ActionError as error:
         if request.was_left_off:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
-from vnicaudit.errors import ActionError, GoneError, GuestError, SilentError, VnicauditError
+from vnicaudit.errors import ActionError, GoneError, GuestError, NoResponseError, VnicauditError
 from vnicaudit.knowledge.fixes.nova import way_on
 from vnicaudit.model.runs import Outcome, ServerState
 from vnicaudit.remedy.applying.clouds import stored_properties
@@ -345,7 +345,7 @@ def _request(work: CloudWork, ask: Callable[[str], None]) -> str:
 def _trouble(work: CloudWork) -> str:
     try:
         return work.place.cloud.trouble(work.transaction.id)
-    except SilentError:
+    except NoResponseError:
         raise
     except ActionError:
         return ""

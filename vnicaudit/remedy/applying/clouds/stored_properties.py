@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal
 
 from vnicaudit.base.wording import count
-from vnicaudit.errors import ActionError, GoneError, SilentError
+from vnicaudit.errors import ActionError, GoneError, NoResponseError
 from vnicaudit.knowledge.fixes.nova import way_on
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.openstack import FLAVOR_WORDS, MODEL, MULTIQUEUE, as_flag, normal_vif_model
@@ -86,14 +86,14 @@ def current_server(work: CloudWork) -> ServerState:
 
 def read_server(place: CloudPlace, transaction: CloudTransaction, patience: float) -> ServerState:
     """The present state of the server. A cloud that does not answer, maybe because it is being
-    restarted, is asked again for ``patience`` seconds. Raises SilentError after that, GoneError if
-    the server was deleted."""
+    restarted, is asked again for ``patience`` seconds. Raises NoResponseError after that, GoneError
+    if the server was deleted."""
     clock = place.adapters.clock
     end = clock.monotonic() + patience
     while True:
         try:
             return not_deleted(place.cloud.server(transaction.id), transaction.target)
-        except SilentError:
+        except NoResponseError:
             if clock.monotonic() > end:
                 raise
         clock.sleep(STILL)
@@ -164,7 +164,7 @@ def current(state: ServerState, manage: Manage, names: Iterable[str]) -> Propert
 
 def read_stored(work: CloudWork) -> Properties:
     """The stored values, as of now, of the properties that the transaction changes. Raises
-    ActionError, SilentError."""
+    ActionError, NoResponseError."""
     return current(current_server(work), work.place.manage, work.transaction.goal)
 
 
@@ -241,7 +241,7 @@ def _set_with_retry(work: CloudWork, wanted: Properties, tries: int) -> None:
 
     try:
         work.place.manage.set_properties(work.transaction.id, wanted, begins)
-    except SilentError:
+    except NoResponseError:
         raise
     except NotSetError:
         work.notes.write(NotSet())
@@ -359,7 +359,7 @@ class ServerChecks:
         goal = self._task.goal
         try:
             missing = differing(current(state, self._place.manage, goal), goal)
-        except SilentError:
+        except NoResponseError:
             raise
         except ActionError as error:
             self._stored_checks = (Check("kept", "unknown", str(error)),)
@@ -376,7 +376,7 @@ def _ports(cloud: Cloud, transaction: CloudTransaction) -> Iterator[Check]:
         return
     try:
         ports = {port.id: port for port in cloud.ports(transaction.id)}
-    except SilentError:
+    except NoResponseError:
         raise
     except ActionError as error:
         yield Check("ports", "unknown", str(error))
@@ -395,7 +395,7 @@ def _traffic(cloud: Cloud, transaction: CloudTransaction) -> Iterator[Check]:
     before = transaction.server_before.sent
     try:
         sent = cloud.packets_sent(transaction.id)
-    except SilentError:
+    except NoResponseError:
         raise
     except ActionError:
         sent = None

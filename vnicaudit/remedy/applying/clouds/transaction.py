@@ -14,7 +14,7 @@ import msgspec
 from msgspec.structs import replace
 
 from vnicaudit.base.wording import word
-from vnicaudit.errors import JournalError, SilentError
+from vnicaudit.errors import JournalError, NoResponseError
 from vnicaudit.model.plan import CloudObject, Step, UnitInCloud
 from vnicaudit.model.runs import Check, Outcome, UnitState
 from vnicaudit.remedy.applying.clouds.nova_manage import Manage, Nodes, doubtful
@@ -161,7 +161,7 @@ class EarlierRuns:
 # The drivers of the three kinds of objects: servers, images and flavors.
 
 
-ENDS_THE_RUN = (SilentError, JournalError)
+ENDS_THE_RUN = (NoResponseError, JournalError)
 """Errors that end the run: the cloud does not answer, or an action could not be recorded."""
 
 DRIFT = "it changed since the plan was made: make a new plan"

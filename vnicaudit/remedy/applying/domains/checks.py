@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from vnicaudit.base.wording import count
-from vnicaudit.errors import ActionError, GuestError, SilentError
+from vnicaudit.errors import ActionError, GuestError, NoResponseError
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.finding import VIRTIO
 from vnicaudit.model.host import GuestInterface
@@ -120,7 +120,7 @@ class DomainChecks:
             return _AgentView({}, answered=False, checks=())
         try:
             found = by_mac(self._place.agent.interfaces())
-        except SilentError:
+        except NoResponseError:
             raise
         except ActionError as error:
             return _AgentView({}, answered=False, checks=(Check("agent", "failed", str(error)),))

@@ -9,7 +9,7 @@ import msgspec
 from msgspec.structs import replace
 
 from vnicaudit.base.wording import path_word, uuid_word, word
-from vnicaudit.errors import ActionError, KeptError
+from vnicaudit.errors import ActionError, SavedTextError
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.finding import Change
 from vnicaudit.model.nic import Nic
@@ -88,8 +88,8 @@ TextTransaction = TypeVar("TextTransaction", DomainTransaction, FileTransaction)
 
 
 def original_of(run: PastRun, transaction: DomainTransaction | FileTransaction) -> bytes:
-    """The text as it was when the run started. Raises KeptError if the saved text is missing or
-    damaged."""
+    """The text as it was when the run started. Raises SavedTextError if the saved text is missing
+    or damaged."""
     return KeptTexts(run.folder, transaction.key).get(
         "before", transaction.before, transaction.by_hand()
     )
@@ -189,7 +189,7 @@ DomainWork = UnitWork[DomainPlace, DomainTransaction]
 
 
 def kept_definition(work: DomainWork, kind: KeptKind) -> bytes:
-    """The saved definition of that kind. Raises KeptError if it is missing or damaged."""
+    """The saved definition of that kind. Raises SavedTextError if it is missing or damaged."""
     return work.texts.get(kind, _digest(work, kind), work.transaction.by_hand())
 
 
@@ -220,7 +220,7 @@ class EditedError(ActionError):
 def define(work: DomainWork) -> None:
     """Define the goal if the definition is as it was before; do nothing if it is the goal already.
     Raises EditedError if it is neither, ActionError if libvirt refuses the goal, or accepts it and
-    stores something else, KeptError if the saved text cannot be trusted."""
+    stores something else, SavedTextError if the saved text cannot be trusted."""
     now = work.place.machine.definition(secrets=True)
     before, goal = kept_definition(work, "before"), kept_definition(work, "goal")
     as_before = work.place.texts.likeness.equal_but_controllers(now, before)
@@ -252,7 +252,7 @@ def undefine(work: DomainWork, *, late: bool = False) -> bool:
     """Restore the definition from before; returns False if that was not necessary. ``late``: an
     interrupted run asked for the goal, which may be stored only now. Raises EditedError if the
     definition is neither that nor what this run made of it, ActionError if it could not be restored
-    exactly, KeptError if the saved text cannot be trusted."""
+    exactly, SavedTextError if the saved text cannot be trusted."""
     now = work.place.machine.definition(secrets=True)
     before, goal = kept_definition(work, "before"), kept_definition(work, "goal")
     if late:
@@ -277,7 +277,7 @@ def made_otherwise(work: DomainWork) -> str:
         words = work.place.texts.likeness.rearranged(
             kept_definition(work, "goal"), kept_definition(work, "settled")
         )
-    except KeptError:
+    except SavedTextError:
         return ""  # this message is all that is lost: the definition is restored and checked
     return f"libvirt {words}: every device is as it was, at its address" if words else ""
 
@@ -320,7 +320,7 @@ def _is_settled(now: bytes, settled: Defined, work: DomainWork) -> bool:
     if libvirt has reread it since and returned it in a different order."""
     if settled.settled == digest(now):
         return True
-    with suppress(KeptError):
+    with suppress(SavedTextError):
         return work.place.texts.likeness.equal_but_controllers(
             now, kept_definition(work, "settled")
         )

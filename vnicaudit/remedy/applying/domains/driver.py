@@ -8,7 +8,7 @@ from functools import partial
 
 from msgspec.structs import replace
 
-from vnicaudit.errors import ActionError, GoneError, JournalError, KeptError
+from vnicaudit.errors import ActionError, GoneError, JournalError, SavedTextError
 from vnicaudit.model.plan import Mode, Step
 from vnicaudit.model.runs import UnitState
 from vnicaudit.remedy.applying.domains import driving
@@ -24,7 +24,7 @@ from vnicaudit.remedy.applying.domains.definition_transactions import (
     reversed_transaction,
     unmet,
 )
-from vnicaudit.remedy.applying.domains.driving import leave_nobody_off, note_outcome
+from vnicaudit.remedy.applying.domains.driving import note_outcome, restart_stopped_guest
 from vnicaudit.remedy.applying.domains.prepare import (
     check_owner,
     check_restart,
@@ -207,7 +207,7 @@ class DomainDriver(Driver):
         try:
             return driving.forward(at_work)
         except JournalError:
-            leave_nobody_off(at_work)
+            restart_stopped_guest(at_work)
             raise
 
     def undo(self, work: BegunUnit, undoing: Undoing) -> Result:
@@ -217,7 +217,7 @@ class DomainDriver(Driver):
             late = is_unanswered(at_work)
             return driving.undo(at_work, undoing.reason, undoing.outcome, late=late)
         except JournalError:
-            leave_nobody_off(at_work)
+            restart_stopped_guest(at_work)
             raise
 
     def verify(self, unit: UnitRequest, begin: Begin) -> UnitState:
@@ -288,7 +288,7 @@ def is_made_by(found: PastRun, key: str, current: bytes, likeness: Likeness) -> 
     made = [event.settled for event in lines if isinstance(event, Defined)]
     if not made or digest(current) in made:
         return bool(made)
-    with suppress(KeptError):  # libvirt may return the saved text in a different order
+    with suppress(SavedTextError):  # libvirt may return the saved text in a different order
         settled = KeptTexts(found.folder, key).get("settled", made[-1])
         return likeness.equal_but_controllers(current, settled)
     return False

@@ -13,7 +13,7 @@ from vnicaudit.errors import (
     GuestError,
     JournalError,
     MeasureError,
-    SilentError,
+    NoResponseError,
     VnicauditError,
 )
 from vnicaudit.model.runs import Check, Outcome
@@ -47,7 +47,7 @@ from vnicaudit.remedy.hypervisor import Trial
 # by starting it again.
 
 
-CANNOT_BE_UNDONE = (SilentError, JournalError, GoneError)
+CANNOT_BE_UNDONE = (NoResponseError, JournalError, GoneError)
 """Errors after which nothing can be undone: the host does not answer, an action could not be
 recorded, or the domain no longer exists."""
 _STILL = "the change of this run is still in it"
@@ -103,7 +103,7 @@ def _again(work: DomainWork) -> str:
     return f"to try again: {work.rollback_command(f'--mode {mode}{force}')}"
 
 
-def leave_nobody_off(work: DomainWork) -> None:
+def restart_stopped_guest(work: DomainWork) -> None:
     """The journal cannot be written any more (the disk is full): restore the guest's power and its
     NICs without recording it. Everything else waits until it can be recorded."""
     if work.notes.latest(Stopping, Detaching) is None:
@@ -191,7 +191,7 @@ def _back(work: DomainWork) -> DomainWork:
 
 
 def forward(work: DomainWork) -> Result:
-    """Change one domain as planned, or undo the change if that fails. Raises SilentError if the
+    """Change one domain as planned, or undo the change if that fails. Raises NoResponseError if the
     host stopped answering, JournalError if an action could not be recorded: the unit is unfinished
     then, and can be resumed."""
     checks: tuple[Check, ...] = ()
@@ -379,7 +379,7 @@ def start(work: DomainWork) -> None:
     work.tell("starting")
     try:
         work.place.machine.start()
-    except SilentError:
+    except NoResponseError:
         raise
     except ActionError:
         if not work.place.machine.state().active:  # somebody else may have been faster
@@ -402,7 +402,7 @@ def _refusal(work: DomainWork, *, agent: bool) -> str:
     shutting down already, and its agent may have gone before it could answer."""
     try:
         work.place.machine.shut_down(agent=agent)
-    except SilentError:
+    except NoResponseError:
         raise
     except ActionError as error:
         on_its_way = not work.place.machine.state().active or (

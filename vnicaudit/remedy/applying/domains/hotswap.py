@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from vnicaudit.errors import ActionError, GuestError, RefusedError, SilentError
+from vnicaudit.errors import ActionError, GuestError, NoResponseError, RefusedError
 from vnicaudit.model.guest_network import GuestNetwork
 from vnicaudit.remedy.applying.domains.definition_transactions import (
     DomainWork,
@@ -31,7 +31,7 @@ from vnicaudit.remedy.applying.journal.events import (
 )
 from vnicaudit.remedy.applying.journal.journal_file import KeptKind, seconds_since
 from vnicaudit.remedy.applying.verifying import wait_until
-from vnicaudit.remedy.guest.agent import aged, by_mac
+from vnicaudit.remedy.guest.agent import by_mac, with_lifetimes_reduced
 
 NicPresence = Literal["none", "wanted", "other"]
 
@@ -117,7 +117,7 @@ def _detach(work: DomainWork, one: NicChanges) -> None:
     refused = None
     try:
         _request_detach(work, one)
-    except SilentError:
+    except NoResponseError:
         raise
     except ActionError as error:
         if asked is None or not isinstance(asked.event, Detaching):
@@ -186,7 +186,7 @@ def _restore(work: DomainWork, one: NicChanges, *, anew: bool) -> None:
 def _read_network(work: DomainWork, mac: str) -> GuestNetwork:
     try:
         return work.place.settings.capture(mac)
-    except SilentError:
+    except NoResponseError:
         raise
     except RefusedError as error:
         raise GuestError(str(error)) from error
@@ -195,5 +195,5 @@ def _read_network(work: DomainWork, mac: str) -> GuestNetwork:
 def _captured(work: DomainWork, mac: str) -> GuestNetwork | None:
     for captured in work.notes.events_of(Captured):
         if captured.mac == mac:
-            return aged(captured.network, work.clock.time() - captured.seconds)
+            return with_lifetimes_reduced(captured.network, work.clock.time() - captured.seconds)
     return None

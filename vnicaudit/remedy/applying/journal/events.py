@@ -12,7 +12,7 @@ import msgspec
 from msgspec.structs import replace
 
 from vnicaudit.base.wording import UUID
-from vnicaudit.errors import KeptError
+from vnicaudit.errors import SavedTextError
 from vnicaudit.model.decoding import json_as
 from vnicaudit.model.finding import Change
 from vnicaudit.model.guest_network import GuestNetwork
@@ -194,12 +194,12 @@ class Begin(BaseEvent, frozen=True, tag="begin"):
         return json_as(self.transaction, Transaction)
 
     def of(self, kind: type[T]) -> T:
-        """The transaction, as its driver recorded it. Raises KeptError if the line has other
+        """The transaction, as its driver recorded it. Raises SavedTextError if the line has other
         data."""
         try:
             return json_as(self.transaction, kind)
         except msgspec.MsgspecError as error:
-            raise KeptError(f"its first journal entry is damaged: {error}") from None
+            raise SavedTextError(f"its first journal entry is damaged: {error}") from None
 
 
 class Undoing(BaseEvent, frozen=True, tag="undoing"):
@@ -226,11 +226,11 @@ class Result(BaseEvent, frozen=True, tag="done"):
 
 
 class End(BaseEvent, frozen=True, tag="end", omit_defaults=True):
-    """The run is over. ``stopped``: why it was not continued; ``taken_back``: everything it had
+    """The run is over. ``stopped``: why it was not continued; ``rolled_back``: everything it had
     started was undone."""
 
     stopped: str = ""
-    taken_back: bool = False
+    rolled_back: bool = False
 
 
 # -- definitions and files

@@ -28,7 +28,7 @@ from vnicaudit.base.files import (
     write_several_private,
     writing,
 )
-from vnicaudit.errors import JournalError, KeptError
+from vnicaudit.errors import JournalError, SavedTextError
 from vnicaudit.model.decoding import json_as
 from vnicaudit.remedy.applying.journal.events import (
     ANNOUNCE_NOTHING,
@@ -139,20 +139,20 @@ class KeptTexts:
 
     def get(self, kind: KeptKind, wanted: str | None, by_hand: str = "") -> bytes:
         """A saved definition. ``wanted`` is its digest in the journal (None: it records none).
-        Raises KeptError if the file is missing or differs; ``by_hand`` is added to the message, as
-        what else can be done then."""
+        Raises SavedTextError if the file is missing or differs; ``by_hand`` is added to the
+        message, as what else can be done then."""
         path = self.path(kind)
         try:
             data = path.read_bytes()
         except OSError as error:
             if kind == "settled" and wanted is not None:
-                with suppress(KeptError):  # a power failure may have lost the second name
+                with suppress(SavedTextError):  # a power failure may have lost the second name
                     return self.get("goal", wanted)
-            raise KeptError(
+            raise SavedTextError(
                 f"{path}, saved by the run, cannot be read ({error.strerror}): {_mend(by_hand)}"
             ) from None
         if wanted is not None and digest(data) != wanted:
-            raise KeptError(
+            raise SavedTextError(
                 f"{path} is not as the run saved it (it was edited or is damaged, as its digest "
                 f"in the journal differs): {_mend(by_hand)}"
             )

@@ -57,7 +57,7 @@ def _is_lost(
     try:  # a file has its planned content; of a domain's, libvirt's own form is saved
         before, goal = kept.get("before", None), kept.get("goal", None)
         return not lines and before != goal and unit.file_holds(goal)
-    except RefusedError:  # including KeptError
+    except RefusedError:  # including SavedTextError
         return False
 
 
@@ -83,9 +83,9 @@ class PastRun(NamedTuple):
         return any(isinstance(one.event, End) for one in self.of(""))
 
     @property
-    def taken_back(self) -> bool:
+    def rolled_back(self) -> bool:
         """True if the run was interrupted, and everything it had started was undone."""
-        return any(isinstance(one.event, End) and one.event.taken_back for one in self.of(""))
+        return any(isinstance(one.event, End) and one.event.rolled_back for one in self.of(""))
 
     def of(self, key: str) -> tuple[Entry, ...]:
         """The lines about one unit."""
@@ -97,7 +97,7 @@ class PastRun(NamedTuple):
 
     def transaction(self, key: str, kind: type[T]) -> T:
         """The transaction that the unit's driver recorded when it started. Raises RefusedError if
-        the unit was not started, KeptError if the record is damaged."""
+        the unit was not started, SavedTextError if the record is damaged."""
         begin = self.begin(key)
         if begin is None:
             raise UnitRefusedError("it was not started", "not-begun")
