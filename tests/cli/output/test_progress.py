@@ -21,8 +21,8 @@ from vnicaudit.audit.reading.selection import RunOptions
 from vnicaudit.audit.reading.targets import Target
 from vnicaudit.audit.run import AuditRun
 from vnicaudit.cli.audit.fixing import FixingLine
-from vnicaudit.cli.audit.progress import Progress
 from vnicaudit.cli.output.process import end
+from vnicaudit.cli.output.reading_progress import Progress
 
 _CLOUDS = """\
 clouds:

@@ -27,7 +27,7 @@ from vnicaudit import __version__
 from vnicaudit.audit.reading.selection import RunOptions
 from vnicaudit.audit.reading.targets import target_of
 from vnicaudit.audit.tally import RunProgress
-from vnicaudit.cli.audit.progress import Progress
+from vnicaudit.cli.output.reading_progress import Progress
 from vnicaudit.cli.wiring.adapters import adapters
 from vnicaudit.errors import TargetError, UsageError
 from vnicaudit.model.fleet import LiveDefinition

@@ -13,7 +13,6 @@ from vnicaudit.audit.reading.targets import unique_targets
 from vnicaudit.audit.run import AuditRun
 from vnicaudit.base.deadlines import timestamp
 from vnicaudit.cli.audit.fixing import FixCounts, fix
-from vnicaudit.cli.audit.progress import Progress
 from vnicaudit.cli.audit.reporting import (
     Reports,
     audit_work,
@@ -33,6 +32,7 @@ from vnicaudit.cli.audit.request import (
 from vnicaudit.cli.options.candidates import targets as target_words
 from vnicaudit.cli.options.records import SectionedCommand, as_record, together
 from vnicaudit.cli.output.progress import tell
+from vnicaudit.cli.output.reading_progress import Progress
 from vnicaudit.cli.wiring import Wiring, pass_wiring
 from vnicaudit.errors import RefusedError
 from vnicaudit.model.report import Summary, TargetResult

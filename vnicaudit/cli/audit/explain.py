@@ -13,7 +13,6 @@ from vnicaudit.audit.run import AuditRun
 from vnicaudit.audit.work import AuditWork
 from vnicaudit.base.wording import close_to, mac_hint
 from vnicaudit.cli.audit.nics import complain_about, note
-from vnicaudit.cli.audit.progress import Progress
 from vnicaudit.cli.options.candidates import targets as target_words
 from vnicaudit.cli.options.output import (
     Format,
@@ -28,6 +27,7 @@ from vnicaudit.cli.options.output import (
 from vnicaudit.cli.options.reading import ReadingOptions, reading_of, reading_options
 from vnicaudit.cli.options.records import SectionedCommand, as_record
 from vnicaudit.cli.output.files import emit, flush
+from vnicaudit.cli.output.reading_progress import Progress
 from vnicaudit.cli.wiring import Wiring, pass_wiring
 from vnicaudit.errors import TargetError, UsageError
 from vnicaudit.reports.nics.explain import explanation_json, explanation_text

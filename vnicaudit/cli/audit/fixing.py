@@ -20,12 +20,12 @@ from vnicaudit.audit.workers import why_not_here
 from vnicaudit.base.deadlines import standard_input
 from vnicaudit.base.files import BACKUP
 from vnicaudit.base.wording import ascii_word, count, word
-from vnicaudit.cli.audit.progress import Progress, awaited_input
 from vnicaudit.cli.options.output import Color, OutputOptions, use_color
 from vnicaudit.cli.options.reading import NovaOptions
 from vnicaudit.cli.options.records import group
 from vnicaudit.cli.output.files import STDOUT, emit, flush, stream
 from vnicaudit.cli.output.progress import ProgressLine, tell
+from vnicaudit.cli.output.reading_progress import Progress, awaited_input
 from vnicaudit.errors import UsageError
 from vnicaudit.model.report import NotFixed
 from vnicaudit.reports.safe import Paint, message, safe

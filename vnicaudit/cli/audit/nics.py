@@ -14,7 +14,6 @@ from vnicaudit.audit.judging.domains import nic_row
 from vnicaudit.audit.run import AuditRun
 from vnicaudit.audit.work import NicsWork
 from vnicaudit.base.wording import close_to
-from vnicaudit.cli.audit.progress import Progress
 from vnicaudit.cli.options.candidates import targets as target_words
 from vnicaudit.cli.options.filters import domain_option, owner_option, owners_of
 from vnicaudit.cli.options.inventory import InventoryOptions, inventory_options
@@ -30,6 +29,7 @@ from vnicaudit.cli.options.reading import ReadingOptions, reading_of, reading_op
 from vnicaudit.cli.options.records import SectionedCommand, as_record
 from vnicaudit.cli.output.files import emit, flush
 from vnicaudit.cli.output.progress import tell
+from vnicaudit.cli.output.reading_progress import Progress
 from vnicaudit.cli.wiring import Wiring, pass_wiring
 from vnicaudit.errors import TargetError, UsageError
 from vnicaudit.model.domain import Domain

@@ -11,7 +11,6 @@ from vnicaudit.audit.accepting.baseline import FindingFilter, load_baseline
 from vnicaudit.audit.judging.catalogue import Catalogue
 from vnicaudit.audit.reading.targets import Target, expanded_targets
 from vnicaudit.cli.audit.fixing import FixOptions, FixRequest, beside_diff, fix_options, fixing_of
-from vnicaudit.cli.audit.progress import Progress
 from vnicaudit.cli.options.filters import (
     FindingOptions,
     ServerOptions,
@@ -46,6 +45,7 @@ from vnicaudit.cli.options.reading import (
 )
 from vnicaudit.cli.options.records import Number, group, is_on_command_line
 from vnicaudit.cli.output.files import check_different, check_not_compressed, formats_of
+from vnicaudit.cli.output.reading_progress import Progress
 from vnicaudit.errors import UsageError
 from vnicaudit.model.finding import Confidence
 from vnicaudit.reports.formats import formats

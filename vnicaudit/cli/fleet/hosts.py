@@ -13,10 +13,10 @@ import msgspec
 
 from vnicaudit.audit.reading.targets import expanded_targets, unique_targets
 from vnicaudit.base.deadlines import standard_input
-from vnicaudit.cli.audit.progress import awaited_input
 from vnicaudit.cli.options.environment import Environment
 from vnicaudit.cli.options.inventory import InventoryOptions
 from vnicaudit.cli.output.progress import tell
+from vnicaudit.cli.output.reading_progress import awaited_input
 from vnicaudit.cli.wiring import Wiring
 from vnicaudit.errors import MissingExtraError, UsageError
 from vnicaudit.fleet.host_reading import ReadingLimits, Threads

@@ -11,7 +11,6 @@ from msgspec.structs import replace
 from vnicaudit.audit.accepting.suppressions import Suppressor
 from vnicaudit.audit.reading.targets import expanded_targets, unique_targets
 from vnicaudit.audit.work import AuditWork
-from vnicaudit.cli.audit.progress import Progress
 from vnicaudit.cli.audit.request import rules_of
 from vnicaudit.cli.options.candidates import targets as target_words
 from vnicaudit.cli.options.filters import (
@@ -28,6 +27,7 @@ from vnicaudit.cli.options.reading import (
     reading_options,
 )
 from vnicaudit.cli.options.records import SectionedCommand, as_record
+from vnicaudit.cli.output.reading_progress import Progress
 from vnicaudit.cli.remedy.plan_options import (
     PlanCommandOptions,
     plan_file_option,
