@@ -25,7 +25,7 @@ from vnicaudit.model.openstack import (
     Property,
     ServerConfig,
 )
-from vnicaudit.platforms.infra_code.terraform import Kind, Statement, record_of
+from vnicaudit.platforms.infra_code.records import Kind, Statement, record_of
 
 MAX_BYTES = 1 << 24
 """Maximum size of one file of cases."""

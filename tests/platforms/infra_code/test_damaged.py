@@ -12,7 +12,7 @@ from tests.platforms.infra_code.test_yaml_formats import PLAYBOOK, TEMPLATE
 from vnicaudit.errors import TargetError
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.openstack import Flavor, Image
-from vnicaudit.platforms.infra_code.recognise import looks_like, read
+from vnicaudit.platforms.infra_code import looks_like, read
 
 SAMPLES = (SCRIPT, HCL, JSON, GUEST, PLAYBOOK, TEMPLATE)
 

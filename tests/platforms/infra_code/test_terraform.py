@@ -12,7 +12,8 @@ from vnicaudit.errors import TargetError
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.host import HostConfig
 from vnicaudit.model.openstack import Flavor, Image
-from vnicaudit.platforms.infra_code.terraform import looks_like, read
+from vnicaudit.platforms.infra_code import looks_like
+from vnicaudit.platforms.infra_code.terraform import read
 
 HCL = """\
 # images

@@ -1,6 +1,5 @@
 """Ansible and Heat."""
 
-from collections.abc import Callable, Iterator
 from contextlib import suppress
 
 import pytest
@@ -8,8 +7,7 @@ import pytest
 from tests.rows import rows
 from vnicaudit.errors import TargetError
 from vnicaudit.model.openstack import Flavor, Image
-from vnicaudit.platforms.infra_code import ansible, heat
-from vnicaudit.platforms.infra_code.recognise import looks_like, read
+from vnicaudit.platforms.infra_code import looks_like, read
 
 PLAYBOOK = """\
 ---
@@ -73,6 +71,11 @@ resources:
 """
 
 
+def _read(text: str, file: str = "f") -> list[Image | Flavor]:
+    found = read(text.encode(), target="t", file=file)
+    return [one for one in found if isinstance(one, Image | Flavor)]
+
+
 def _said(found: list[Image | Flavor]) -> list[tuple[str, list[tuple[str, str, bool]]]]:
     return [
         (one.name, [(each.name, str(each.location), each.certain) for each in one.properties])
@@ -81,7 +84,7 @@ def _said(found: list[Image | Flavor]) -> list[tuple[str, list[tuple[str, str, b
 
 
 def test_ansible() -> None:
-    found = list(ansible.read(PLAYBOOK.encode(), target="t", file="p.yml"))
+    found = _read(PLAYBOOK, "p.yml")
     assert _said(found) == [
         ("jammy", [("os_distro", "p.yml:8:11", True)]),
         ("{{ item.name }}", [("hw_vif_model", "p.yml:14:15", False)]),
@@ -93,7 +96,7 @@ def test_ansible() -> None:
 
 
 def test_defaults_of_ansible_modules() -> None:
-    jammy, item, tiny, *_rest = ansible.read(PLAYBOOK.encode(), target="t", file="p.yml")
+    jammy, item, tiny, *_rest = _read(PLAYBOOK)
     assert isinstance(jammy, Image)
     assert isinstance(item, Image)
     assert isinstance(tiny, Flavor)
@@ -103,7 +106,7 @@ def test_defaults_of_ansible_modules() -> None:
 
 
 def test_heat() -> None:
-    image, flavor = heat.read(TEMPLATE.encode(), target="t", file="h.yaml")
+    image, flavor = _read(TEMPLATE, "h.yaml")
     assert _said([image]) == [
         (
             "cirros",
@@ -119,21 +122,21 @@ def test_heat() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "reader"),
+    "text",
     [
-        (PLAYBOOK.replace("vcpus: 1", f"vcpus: {'1' * 5000}"), ansible.read),
-        (TEMPLATE.replace("vcpus: 4", f"vcpus: {'4' * 5000}"), heat.read),
+        PLAYBOOK.replace("vcpus: 1", f"vcpus: {'1' * 5000}"),
+        TEMPLATE.replace("vcpus: 4", f"vcpus: {'4' * 5000}"),
     ],
 )
-def test_a_number_that_is_none(text: str, reader: Callable[..., Iterator[Image | Flavor]]) -> None:
-    found = [one for one in reader(text.encode(), target="t", file="f") if isinstance(one, Flavor)]
+def test_a_number_that_is_none(text: str) -> None:
+    found = [one for one in _read(text) if isinstance(one, Flavor)]
     assert [flavor.vcpus for flavor in found] == [None]
 
 
 @pytest.mark.parametrize("text", [PLAYBOOK, TEMPLATE])
 def test_each_format_is_recognised(text: str) -> None:
     assert looks_like(text.encode())
-    assert list(read(text.encode(), target="t", file="f"))
+    assert _read(text)
 
 
 @rows
@@ -145,10 +148,10 @@ def test_nothing_else_is(text: str) -> None:
 def test_truncation_is_read_or_refused(text: str) -> None:
     for length in range(0, len(text), 23):
         with suppress(TargetError):
-            assert len(list(read(text[:length].encode(), target="t", file="f"))) <= 7
+            assert len(_read(text[:length])) <= 7
 
 
 def test_yaml_that_is_none_is_an_error() -> None:
     broken = PLAYBOOK.replace("    - block:", "   - block: [")
     with pytest.raises(TargetError, match=r"not YAML|no YAML"):
-        list(ansible.read(broken.encode(), target="t", file="p.yml"))
+        _read(broken)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from vnicaudit.platforms.domain_xml.documents import MAX_DOCUMENT, MAX_NICS, MAX_TAGS
-from vnicaudit.platforms.infra_code import clients, hcl
+from vnicaudit.platforms.infra_code import hcl, shell
 
 CEILING = 512
 """MiB of one process; stated in docs/explanation/safety.md."""
@@ -36,7 +36,7 @@ INPUTS = {
     "a list of HCL": b'resource "openstack_images_image_v2" "a" {\n x = ['
     + b"1," * (hcl.MAX_LENGTH // 2 - 100) + b"]\n}\n",
     "words of a shell": b"#!/bin/sh\nopenstack image set --property hw_vif_model=e1000 x\n"
-    + b"a;" * (clients.MAX_BYTES // 2 - 100),
+    + b"a;" * (shell.MAX_BYTES // 2 - 100),
 }  # fmt: skip
 
 

@@ -13,7 +13,8 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from vnicaudit.errors import TargetError
-from vnicaudit.platforms.infra_code.value import MAX_DEPTH, Value
+from vnicaudit.platforms.infra_code.records import MAX_DEPTH, Value
+from vnicaudit.text.comment_walk import CommentEntry, accepting_comments
 
 # The tokens of HCL, following the specification of its native syntax (hashicorp/hcl, spec.md).
 
@@ -75,7 +76,19 @@ def tokens(text: str) -> Iterator[Token]:
     yield Token(END, at, at)
 
 
-def without_texts(text: str) -> str:
+def hcl_comments(data: bytes, file: str) -> tuple[CommentEntry, ...]:
+    """The comments of a file that accept findings; none from one that is not HCL."""
+    del file  # the reader of the file reports what is wrong with it
+    text = data.decode("utf-8", "replace").replace("\r\n", "\n")
+    if len(text) > MAX_LENGTH:
+        return ()
+    try:
+        return accepting_comments(_without_texts(text), "code")
+    except UnexpectedError:
+        return ()
+
+
+def _without_texts(text: str) -> str:
     """The text with strings and other kinds of comments blanked, of the same length, so that ``#``
     only begins comments. Raises UnexpectedError."""
     parts: list[str] = []
@@ -194,15 +207,12 @@ _CONTROL = {"n": "\n", "t": "\t", "r": "\r"}
 
 
 class Block(NamedTuple):
-    """``resource "type" "name" { … }``: the body's attributes are ``body``, a map; ``blocks`` are
-    the blocks in it."""
+    """``resource "type" "name" { … }``: the body's attributes are ``body``, a map that begins where
+    the block does; blocks in it are skipped."""
 
     type: str
     labels: tuple[str, ...]
-    line: int
-    column: int
     body: Value
-    blocks: tuple[Block, ...] = ()
 
 
 def blocks(text: str, file: str) -> list[Block]:
@@ -212,8 +222,7 @@ def blocks(text: str, file: str) -> list[Block]:
         raise TargetError(f"larger than {MAX_LENGTH >> 10} KiB: not read", file=file)
     text = text.replace("\r\n", "\n")
     try:
-        reader = _Reader(text)
-        return list(reader.body(0, len(reader.tokens) - 1, 0)[1])
+        return list(_Reader(text).blocks())
     except UnexpectedError as error:
         raise _not_read(error.offset, text, file) from None
 
@@ -244,39 +253,37 @@ class _Reader:
         line = bisect_right(self.lines, token.start)
         return line, token.start - self.lines[line - 1] + 1
 
-    def body(
-        self, at: int, end: int, depth: int
-    ) -> tuple[tuple[tuple[Value, Value], ...], tuple[Block, ...]]:
-        """Attributes and blocks of the tokens from ``at`` up to ``end``."""
-        attributes: list[tuple[Value, Value]] = []
-        inner: list[Block] = []
+    def blocks(self) -> Iterator[Block]:
+        """The blocks of the whole text."""
+        for start, opening, end in self._statements(0, len(self.tokens) - 1):
+            if self.tokens[opening].kind == "{":
+                names = self.tokens[start:opening]
+                attributes = tuple(
+                    (self._key(key, equals), self._value(equals + 1, last, 0))
+                    for key, equals, last in self._statements(opening + 1, end - 1)
+                    if self.tokens[equals].kind == "="
+                )
+                body = Value("map", *self.place(names[0]), "", attributes)
+                labels = tuple(self._label(token) for token in names[1:])
+                yield Block(self._source(names[0], names[0]), labels, body)
+
+    def _statements(self, at: int, end: int) -> Iterator[tuple[int, int, int]]:
+        """Each attribute and each block: where it begins, its equals sign or opening brace, and
+        where it ends, which is the end of a line."""
         while (at := self._behind_newlines(at, end)) < end:
             self._expect(at, NAME)
-            if self.tokens[at + 1].kind == "=":
-                last = self._expression_end(at + 2, end, ",", NEWLINE)
-                attributes.append((self._key(at, at + 1), self._value(at + 2, last, 0)))
+            middle = at + 1
+            if self.tokens[middle].kind == "=":
+                last = self._expression_end(middle + 1, end, ",", NEWLINE)
             else:
-                last, block = self._block(at, depth)
-                inner.append(block)
+                while self.tokens[middle].kind in (NAME, STRING):
+                    middle += 1
+                self._expect(middle, "{")
+                last = self.closing[middle] + 1
             if last < end:
                 self._expect(last, NEWLINE)
+            yield at, middle, last
             at = last
-        return tuple(attributes), tuple(inner)
-
-    def _block(self, at: int, depth: int) -> tuple[int, Block]:
-        """The block that begins here, and where it ends."""
-        opening = at + 1
-        while self.tokens[opening].kind in (NAME, STRING):
-            opening += 1
-        self._expect(opening, "{")
-        end, names = self.closing[opening], self.tokens[at:opening]
-        place = self.place(names[0])
-        attributes, inner = (
-            self.body(opening + 1, end, depth + 1) if depth < MAX_DEPTH else ((), ())
-        )
-        labels = tuple(self._label(token) for token in names[1:])
-        body = Value("map", *place, "", attributes)
-        return end + 1, Block(self._source(names[0], names[0]), labels, *place, body, inner)
 
     def _label(self, token: Token) -> str:
         return self._string(token).text if token.kind == STRING else self._source(token, token)
