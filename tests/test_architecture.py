@@ -22,7 +22,7 @@ LANGUAGE = ("__future__", "collections.abc", "typing")
 KNOWLEDGE = (
     *LANGUAGE, "functools.cache", "functools.lru_cache", "re", "msgspec",
     "vnicaudit.base.opening.read_beside", "vnicaudit.base.wording", "vnicaudit.errors",
-    "vnicaudit.knowledge", "vnicaudit.model", "vnicaudit.text.diff", "vnicaudit.text.targets",
+    "vnicaudit.knowledge", "vnicaudit.model", "vnicaudit.text.edits", "vnicaudit.text.targets",
     "vnicaudit.text.beginning",
 )  # fmt: skip
 RULES = (*LANGUAGE, "vnicaudit.knowledge", "vnicaudit.model")
@@ -102,7 +102,7 @@ TOPS = {path.name.removesuffix(".py") for path in PACKAGE.iterdir() if path.name
     "templates", "py.typed",
 }  # fmt: skip
 PLATFORMS = {
-    f"platforms.{path.name}" for path in (PACKAGE / "platforms").iterdir() if path.name[0] != "_"
+    f"platforms.{path.stem}" for path in (PACKAGE / "platforms").iterdir() if path.name[0] != "_"
 }
 
 

@@ -32,7 +32,7 @@ from vnicaudit.platforms.domain_xml.write import (
     rewritten,
     with_interface,
 )
-from vnicaudit.text.yaml_edits import applied
+from vnicaudit.text.edits import applied
 
 _HEAD = 64 * 1024
 _PARSER = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False)

@@ -13,7 +13,7 @@ from vnicaudit.platforms.nova_conf import write as nova_conf
 from vnicaudit.remedy import in_place
 from vnicaudit.remedy.check import MadeChange, Reader, objection
 from vnicaudit.remedy.in_place import FixedText, fixed
-from vnicaudit.text.yaml_edits import Edit
+from vnicaudit.text.edits import Edit
 
 writer_of = every_platform().writer
 """Tests put another in its place."""

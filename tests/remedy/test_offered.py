@@ -15,7 +15,7 @@ from vnicaudit.model.finding import Finding
 from vnicaudit.model.report import Audited
 from vnicaudit.remedy.in_place import files_with_changes, fix_files
 from vnicaudit.remedy.offered import OfferedFixes
-from vnicaudit.text.yaml_edits import Replacement
+from vnicaudit.text.edits import Replacement
 
 _NIC = """\
     <interface type='bridge'>

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vnicaudit.text.yaml_edits import Edit, OverlappingEditsError, applied
+from vnicaudit.text.edits import Edit, OverlappingEditsError, applied
 
 
 @pytest.mark.parametrize(

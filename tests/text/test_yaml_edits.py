@@ -5,7 +5,8 @@ import pytest
 from tests.rows import rows
 from tests.text.parsers import parser as parser
 from vnicaudit.errors import RefusedError
-from vnicaudit.text.yaml_edits import applied, at_pointer, with_key, with_value
+from vnicaudit.text.edits import applied
+from vnicaudit.text.yaml_edits import at_pointer, with_key, with_value
 from vnicaudit.text.yaml_nodes import Node, YamlDocument, YamlPlace, documents
 
 

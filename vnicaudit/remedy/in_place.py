@@ -28,7 +28,7 @@ from vnicaudit.model.nova import NovaConfig
 from vnicaudit.model.report import Audited
 from vnicaudit.remedy.check import JudgedFile, Key, MadeChange, Reader, objection
 from vnicaudit.remedy.replacing import PlatformWriter, Remembering, Writers, replace_file
-from vnicaudit.text.yaml_edits import Edit, OverlappingEditsError, applied
+from vnicaudit.text.edits import Edit, OverlappingEditsError, applied
 
 _TRIES = 256
 """Maximum number of attempts on one file. Each reads and judges it again."""

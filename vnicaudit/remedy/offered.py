@@ -17,7 +17,7 @@ from vnicaudit.model.finding import Finding
 from vnicaudit.remedy.check import MadeChange, Reader, objection
 from vnicaudit.remedy.in_place import candidates, changed_place, check_owner, file_content
 from vnicaudit.remedy.replacing import PlatformWriter, Writers
-from vnicaudit.text.yaml_edits import Edit, LineStarts, OverlappingEditsError, Replacement, applied
+from vnicaudit.text.edits import Edit, LineStarts, OverlappingEditsError, Replacement, applied
 
 _TRIES = 64
 """Maximum number of attempts on one file. Each reads and judges it again."""

@@ -20,8 +20,8 @@ from vnicaudit.errors import RefusedError
 from vnicaudit.model.file_kind import Item
 from vnicaudit.model.finding import Change, Location, Ref
 from vnicaudit.model.plan import RefusalCode, Step
+from vnicaudit.text.edits import Edit
 from vnicaudit.text.targets import unsafe_parts
-from vnicaudit.text.yaml_edits import Edit
 
 # Why the change of a unit is not started.
 

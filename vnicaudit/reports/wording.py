@@ -23,7 +23,7 @@ from vnicaudit.model.finding import (
 )
 from vnicaudit.model.report import Audited, RunEnd, Summary, TargetResult
 from vnicaudit.reports.safe import Paint, safe
-from vnicaudit.text.diff import (
+from vnicaudit.text.edits import (
     NO_NEWLINE,
     Mark,
     hunks,

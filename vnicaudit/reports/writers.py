@@ -14,7 +14,7 @@ from vnicaudit.model.report import Audited, RunEnd, RunInfo
 if TYPE_CHECKING:
     from vnicaudit.knowledge.fixes.owners import Wordings
     from vnicaudit.model.ranking import PageMemory
-    from vnicaudit.text.yaml_edits import Replacement
+    from vnicaudit.text.edits import Replacement
 
 View = Literal["auto", "short", "full"]
 VIEWS: tuple[View, ...] = get_args(View)

@@ -13,7 +13,7 @@ from vnicaudit.model.finding import Change, Location
 from vnicaudit.model.nic import NicConfig
 from vnicaudit.platforms.domain_xml.read import read_bytes
 from vnicaudit.platforms.domain_xml.write import ENTAILED, edits_for, rewritten
-from vnicaudit.text.yaml_edits import applied
+from vnicaudit.text.edits import applied
 
 _PLACE = Location("x", "x.xml", 1, "/domain/devices/interface[1]")
 

@@ -12,7 +12,7 @@ from vnicaudit.model.finding import Change, Location
 from vnicaudit.model.nic import NicConfig
 from vnicaudit.platforms.domain_xml.read import read_bytes
 from vnicaudit.platforms.domain_xml.write import edits_for, text_of
-from vnicaudit.text.yaml_edits import applied
+from vnicaudit.text.edits import applied
 
 _HEAD = "<domain type='kvm'><name>g</name><devices>"
 _TAIL = "</devices></domain>"

@@ -9,7 +9,7 @@ from tests.text.parsers import parser as parser
 from vnicaudit.errors import RefusedError
 from vnicaudit.model.finding import Change, Location
 from vnicaudit.platforms.kubevirt.write import edits_for, text_of
-from vnicaudit.text.yaml_edits import applied
+from vnicaudit.text.edits import applied
 
 _NIC = "/spec/domain/devices/interfaces/0"
 _TOP = "apiVersion: kubevirt.io/v1\nkind: VirtualMachineInstance\n"

@@ -10,7 +10,7 @@ from vnicaudit.model.nova import NovaOption
 from vnicaudit.platforms.nova_conf.read import parsed_text
 from vnicaudit.platforms.nova_conf.read import text_of as decoded
 from vnicaudit.platforms.nova_conf.write import edits_for, text_of
-from vnicaudit.text.yaml_edits import applied
+from vnicaudit.text.edits import applied
 
 
 def _edited(data: bytes, line: int, field: str, new: str | None) -> bytes:

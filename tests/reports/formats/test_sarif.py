@@ -12,7 +12,7 @@ from tests.reports.samples import CLEAN, END, NOVA, OK_END, WEB_01, finding, wri
 from vnicaudit.model.finding import Location, Ref
 from vnicaudit.model.report import Audited, Suppressed
 from vnicaudit.reports.writers import Options
-from vnicaudit.text.yaml_edits import Replacement, TextPosition
+from vnicaudit.text.edits import Replacement, TextPosition
 
 SCHEMA = Path(__file__).parents[1] / "data" / "sarif-schema-2.1.0.json"
 

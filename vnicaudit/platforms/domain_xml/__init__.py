@@ -94,12 +94,12 @@ def _is_alone(data: bytes) -> bool:
     return all(text[:1] in (b"", b"<") and text[-1:] in (b"", b">") for text in (before, behind))
 
 
-def _without_documents(data: bytes) -> bytes:
-    """The file with the documents blanked that begin at the start of a line. Indented ones belong
-    to a text, and stay."""
+def without_documents(data: bytes, *, indented: bool = False) -> bytes:
+    """The file with the documents blanked that begin at the start of a line. Others belong to a
+    text, and stay unless ``indented`` ones count as well."""
     parts, position = [], 0
     for span in spans(data):
-        if span.start == 0 or data[span.start - 1 : span.start] == b"\n":
+        if indented or span.start == 0 or data[span.start - 1 : span.start] == b"\n":
             blanked = re.sub(_NO_BREAK, b" ", data[span.start : span.end])
             parts += [data[position : span.start], blanked]
             position = span.end
@@ -124,7 +124,7 @@ DOMAIN_XML = FileKind(
     "xml",
     _looks_like,
     _read_content,
-    documents=Documents(_holds_document, _without_documents, _extent),
+    documents=Documents(_holds_document, without_documents, _extent),
     any_size=lambda head: head.startswith(_SAVED),
     suffix=".xml",
     load=_load,

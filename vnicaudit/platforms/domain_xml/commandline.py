@@ -9,32 +9,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice, pairwise
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from lxml import etree
 
 from vnicaudit.model.finding import Location
 from vnicaudit.model.nic import Nic
 from vnicaudit.model.report import ReadError
+from vnicaudit.platforms.domain_xml.facts import NAMESPACE, DomainFacts
 from vnicaudit.platforms.qemu.arguments import device_defaults, global_properties, parse
+from vnicaudit.platforms.qemu.build import read_added
 from vnicaudit.platforms.qemu.proc import anonymous, config_of
 from vnicaudit.platforms.qemu.properties import device_faults, is_device
-
-NAMESPACE = "http://libvirt.org/schemas/domain/qemu/1.0"
-TAG = f"{{{NAMESPACE}}}commandline"
 
 _ARG = f"{{{NAMESPACE}}}arg"
 _MAX_ARGS = 10_000
 _MAX_UNREAD = 100
 """Maximum number reported for one domain; further ones are only counted."""
-
-
-class HasCommandlines(Protocol):
-    """The guest to which the arguments belong."""
-
-    commandlines: list[etree._Element]
-    arch: str | None
-    machine: str | None
 
 
 class AddedNics(NamedTuple):
@@ -49,15 +40,12 @@ class _Arg(NamedTuple):
     location: Location
 
 
-def read_commandlines(guest: HasCommandlines, first: int, place: Location, base: int) -> AddedNics:
+def read_commandlines(guest: DomainFacts, first: int, place: Location, base: int) -> AddedNics:
     """The NICs among the arguments; the first gets index ``first``. ``place`` is the domain's,
     ``base`` the number of lines before its document.
 
     References of an argument to the rest of the definition are not resolved.
     """
-    # imported here because few definitions have such arguments
-    from vnicaudit.platforms.qemu.build import read_added
-
     args = list(islice(_args(guest.commandlines, place, base), _MAX_ARGS + 1))
     words = [arg.value or "" for arg in args[:_MAX_ARGS]]
     added = read_added(words, arch=guest.arch, machine=guest.machine)

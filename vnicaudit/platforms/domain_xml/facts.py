@@ -13,8 +13,6 @@ from vnicaudit.model.domain import DomainConfig
 from vnicaudit.model.finding import DefinitionForm, KnownOwner
 from vnicaudit.model.nic import Nic
 from vnicaudit.platforms.domain_xml.combinations import count, word
-from vnicaudit.platforms.domain_xml.commandline import TAG as _COMMANDLINE
-from vnicaudit.platforms.domain_xml.override import TAG as _OVERRIDE
 
 SUPPRESS_NAMESPACE = "https://vnicaudit.org/xmlns/1"
 """Namespace of ``<vnicaudit:suppress>`` in a domain's ``<metadata>``."""
@@ -26,6 +24,12 @@ _OSINFO = "{http://libosinfo.org/xmlns/libvirt/domain/1.0}"
 
 _NONE = etree.Element("none")
 """Stands for a child that a domain lacks."""
+
+
+NAMESPACE = "http://libvirt.org/schemas/domain/qemu/1.0"
+"""The namespace of what passes to QEMU unchanged."""
+_COMMANDLINE = f"{{{NAMESPACE}}}commandline"
+_OVERRIDE = f"{{{NAMESPACE}}}override"
 
 
 class DomainFacts(msgspec.Struct):

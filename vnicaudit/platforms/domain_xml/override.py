@@ -21,13 +21,11 @@ from vnicaudit.knowledge.models import device_of
 from vnicaudit.model.finding import MAYBE, S390, VIRTIO
 from vnicaudit.model.nic import GLOBAL, OVERRIDE, SET, Behind, Nic, NicConfig
 from vnicaudit.platforms.domain_xml.commandline import (
-    NAMESPACE,
     defaults_behind,
     property_faults,
     set_behind,
 )
-
-TAG = f"{{{NAMESPACE}}}override"
+from vnicaudit.platforms.domain_xml.facts import NAMESPACE
 
 _DEVICE = f"{{{NAMESPACE}}}device"
 _PROPERTIES = f"{{{NAMESPACE}}}frontend/{{{NAMESPACE}}}property"

@@ -13,13 +13,11 @@ from vnicaudit.model.finding import DefinitionForm, Location
 from vnicaudit.model.names import NAMELESS
 from vnicaudit.model.nic import Nic
 from vnicaudit.model.report import ReadError
-from vnicaudit.platforms.domain_xml.commandline import read_commandlines
 from vnicaudit.platforms.domain_xml.conflicts import with_conflicts
 from vnicaudit.platforms.domain_xml.documents import XmlDocument, documents
 from vnicaudit.platforms.domain_xml.facts import DomainFacts, child, config_of, gathered
 from vnicaudit.platforms.domain_xml.holes import Holes, holes_of, may_hold_bare, shows_bare
 from vnicaudit.platforms.domain_xml.nics import hostdev_nic, interface_nic
-from vnicaudit.platforms.domain_xml.override import overridden
 from vnicaudit.platforms.domain_xml.recognise import ROOTS
 
 # The architecture of a definition that names none.
@@ -135,12 +133,14 @@ def domain_of(root: etree._Element, place: Location, base: int, *, form: Definit
     if not facts.arch and kind in _QEMU:
         facts.arch = arch_of(_emulator(facts), facts.machine)
     nics = () if facts.devices is None else _nics(facts.devices, facts, place, base)
-    if facts.overrides or facts.commandlines:
+    unread: tuple[ReadError, ...] = ()
+    if facts.overrides or facts.commandlines:  # the readers of QEMU's arguments, seldom needed
+        from vnicaudit.platforms.domain_xml.commandline import read_commandlines
+        from vnicaudit.platforms.domain_xml.override import overridden
+
         nics = overridden(
             nics, facts.overrides, facts.commandlines, arch=facts.arch, live=form == "live"
         )
-    unread: tuple[ReadError, ...] = ()
-    if facts.commandlines:
         added = read_commandlines(facts, len(nics), place, base)
         nics, unread = nics + added.nics, added.unread
     name = (facts.name or "").strip()

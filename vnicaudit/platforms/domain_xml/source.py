@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from vnicaudit.errors import RefusedError
 from vnicaudit.platforms.domain_xml.recognise import SAVE_MAGIC, as_utf8, is_foreign
-from vnicaudit.text.yaml_edits import Edit, applied
+from vnicaudit.text.edits import Edit, applied
 
 _DECLARED = re.compile(rb"<\?xml\s[^<>]*?\bencoding\s*=\s*[\"']([A-Za-z0-9._-]+)[\"']")
 _MARKUP = "<>='\"/-_:. \t\r\nazAZ09"

@@ -31,7 +31,7 @@ from vnicaudit.platforms.domain_xml.source import (
     text_of,
     with_interface,
 )
-from vnicaudit.text.yaml_edits import Edit, applied
+from vnicaudit.text.edits import Edit, applied
 
 # Fields of an ``<interface>`` that can be changed: where each is written, and the values it
 # accepts.

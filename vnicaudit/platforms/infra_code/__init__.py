@@ -93,7 +93,7 @@ def _is_ansible(head: bytes) -> bool:
     return said and like_yaml(head)
 
 
-def is_client_json(head: bytes) -> bool:
+def _is_client_json(head: bytes) -> bool:
     """True for one image, flavor or server that OpenStack's client printed as JSON."""
     if head.lstrip()[:1] != b"{" or b'"builders"' in head:
         return False
@@ -106,7 +106,7 @@ _FORMATS: dict[str, Callable[[bytes], bool]] = {
     "heat": _is_heat,
     "shell": _is_shell,
     "ansible": _is_ansible,
-    "client_json": is_client_json,
+    "client_json": _is_client_json,
 }
 
 

@@ -14,7 +14,6 @@ from vnicaudit.errors import TargetError
 from vnicaudit.model.finding import Location
 from vnicaudit.model.openstack import Flavor, Image, Property
 from vnicaudit.model.report import NotJudged
-from vnicaudit.platforms.infra_code import is_client_json
 from vnicaudit.platforms.infra_code.records import (
     Kind,
     Record,
@@ -292,7 +291,7 @@ def _records_of_folder(
 def _records_in(path: str, target: str) -> Iterator[tuple[Value, Record]]:
     try:
         data = read_regular(path, _MAX_FILE + 1)
-        if len(data) > _MAX_FILE or not is_client_json(data):
+        if len(data) > _MAX_FILE or data.lstrip()[:1] != b"{":
             return
         for top in tops(data, path):
             body = value_of(top)

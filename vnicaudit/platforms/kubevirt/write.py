@@ -13,7 +13,8 @@ from functools import lru_cache
 from vnicaudit.errors import RefusedError, TargetError
 from vnicaudit.model.finding import Change, Location
 from vnicaudit.platforms.kubevirt.interfaces import note_replaced
-from vnicaudit.text.yaml_edits import Edit, at_pointer, with_key, with_value
+from vnicaudit.text.edits import Edit
+from vnicaudit.text.yaml_edits import at_pointer, with_key, with_value
 from vnicaudit.text.yaml_nodes import YamlDocument, YamlPlace, documents
 
 __all__ = ["ENTAILED", "OWNER_REWRITES", "SHARED", "edits_for", "note_replaced", "text_of"]

@@ -14,17 +14,14 @@ from collections.abc import Iterator
 from vnicaudit.model.file_kind import Content, FileKind, Item
 from vnicaudit.model.report import PutAside
 from vnicaudit.platforms.nova_conf.recognise import is_put_aside, is_read_by_nova, looks_like
-from vnicaudit.platforms.nova_conf.siblings import read_together, read_with_siblings
-
-
-def _looks_like(head: bytes) -> bool:
-    return looks_like(head)
 
 
 def _read_content(content: Content) -> Iterator[Item]:
     if is_put_aside(content.path):
         yield PutAside(content.path)
         return
+
+    from vnicaudit.platforms.nova_conf.siblings import read_with_siblings
 
     config, unread = read_with_siblings(content.data, target=content.target, file=content.path)
     yield config
@@ -33,19 +30,17 @@ def _read_content(content: Content) -> Iterator[Item]:
 
 
 def _together(paths: tuple[str, ...], target: str) -> Iterator[Item]:
+    from vnicaudit.platforms.nova_conf.siblings import read_together
+
     return read_together(paths, target)
-
-
-def _has_place(path: str, head: bytes) -> bool:
-    return is_read_by_nova(path, head)
 
 
 NOVA_CONF = FileKind(
     "nova.conf",
     "option",
     "ini",
-    _looks_like,
+    looks_like,
     _read_content,
-    has_place=_has_place,
+    has_place=is_read_by_nova,
     together=_together,
 )

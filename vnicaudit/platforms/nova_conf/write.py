@@ -16,8 +16,8 @@ from vnicaudit.errors import RefusedError
 from vnicaudit.knowledge.nova_conf.resolve import is_placeholder
 from vnicaudit.model.finding import Change, Location
 from vnicaudit.text.beginning import is_only_placeholder
+from vnicaudit.text.edits import Edit
 from vnicaudit.text.template_walk import is_template
-from vnicaudit.text.yaml_edits import Edit
 
 ENTAILED: dict[str, tuple[str, ...]] = {}
 """Field -> others that go with it: none."""

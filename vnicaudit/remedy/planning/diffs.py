@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from vnicaudit.text.diff import NO_NEWLINE, hunks, lines_of
+from vnicaudit.text.edits import NO_NEWLINE, hunks, lines_of
 
 _AROUND = 16
 """Lines compared on both sides of a difference: more than a diff shows."""

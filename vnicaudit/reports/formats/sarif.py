@@ -30,7 +30,7 @@ from vnicaudit.reports.writers import (
     ReportWriter,
     rule_page,
 )
-from vnicaudit.text.yaml_edits import Replacement
+from vnicaudit.text.edits import Replacement
 
 # The place of a finding in SARIF's terms: a line of a file, and the NIC of a domain.
 

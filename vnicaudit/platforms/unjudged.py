@@ -1,19 +1,19 @@
 """Parts of a file in forms that no reader supports: a nova.conf in a string of a manifest, a NIC
 for ``virsh attach-device`` in a script, a QEMU command as the value of a key. Each is reported with
-advice on how to get it judged; none is judged."""
+advice on how to get it judged; none is judged. See
+:class:`vnicaudit.model.file_kind.Unjudged`."""
 
 from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Collection, Iterator
-from itertools import chain, islice
+from collections.abc import Collection, Iterable, Iterator
+from heapq import merge
 
 from vnicaudit.model.report import NotJudged
-from vnicaudit.platforms.domain_xml.recognise import OPENING, is_foreign, root_name, spans
-from vnicaudit.platforms.kubevirt.objects import first_machine
+from vnicaudit.platforms.domain_xml import without_documents
+from vnicaudit.platforms.domain_xml.recognise import OPENING, is_foreign, root_name
 from vnicaudit.platforms.nova_conf.recognise import is_own
-from vnicaudit.platforms.qemu.read import unread_commands
 from vnicaudit.text.beginning import (
     PROMPT,
     is_own_report,
@@ -41,15 +41,17 @@ BARE = (
     "an <interface> as virsh attach-device takes it, one NIC without its domain: not judged, give "
     "the definition of the domain that it is attached to (virsh dumpxml)"
 )
-_MADE = {
-    b"virt-install": "holds a guest that virt-install makes: not judged, give its definition "
-    "(virt-install --print-xml)",
-    b"virsh": "holds a NIC that virsh attach-interface adds: not judged, give the definition "
-    "of its domain (virsh dumpxml)",
-}
+_MADE = (
+    "holds a guest that virt-install makes: not judged, give its definition (virt-install "
+    "--print-xml)"
+)
+_ADDED = (
+    "holds a NIC that virsh attach-interface adds: not judged, give the definition of its domain "
+    "(virsh dumpxml)"
+)
 
 _MOST = 1_000
-"""Maximum number of reported parts of one kind in one file."""
+"""Maximum number of reported parts of one file."""
 _MORE = "may also hold more than is listed: not judged, save each part as a file of its own"
 
 _WORDS = (b"[DEFAULT]", b"[libvirt]", b"[pci]", b"kubevirt.io/")
@@ -81,16 +83,16 @@ _NIC_OPTION = re.compile(rb"(?<![\w-])-(?:device|netdev|nic|net)(?=[\s\"',=])")
 _WINDOW = 4_000
 """Number of bytes of a command within which its NIC options must follow."""
 _BLANK_LINE = re.compile(rb"\n[ \t]*\r?\n")
-_BY_OTHERS = re.compile(
-    rb"^[ \t]*(?:-[ \t]+)?(?:[\w.]{1,60}:[ \t]+[\"']?)?(?:sudo[ \t]+)?"
-    rb"(?:(virt-install)[ \t]|(virsh)[ \t][^\n]{0,200}?\battach-interface[ \t])",
-    re.MULTILINE,
-)
+_RUN = rb"^[ \t]*(?:-[ \t]+)?(?:[\w.]{1,60}:[ \t]+[\"']?)?(?:sudo[ \t]+)?"
+"""The beginning of a line that runs a program: in a script, a list or a value."""
+_VIRT_INSTALL = re.compile(_RUN + rb"(virt-install)[ \t]", re.MULTILINE)
+_ATTACH = re.compile(_RUN + rb"(virsh)[ \t][^\n]{0,200}?\battach-interface[ \t]", re.MULTILINE)
 _OF_IMAGES = re.compile(
     rb"(?<![\w-])(?:openstack[ \t]+(?:image|flavor)[ \t]+(?:create|set)"
     rb"|glance[ \t]+image-(?:create|update))[ \t]"
 )
 _PROMPT = re.compile(rf"\A\s*{PROMPT}(?:sudo[ \t]+)?virsh[ \t][^\n]*".encode())
+_COMMENT = re.compile(rb"<!--.*?(?:-->|\Z)", re.DOTALL)
 _INTERFACE = re.compile(rb"<interface(?=\s)([^<>]{0,400})>")
 _OF_A_GUEST = re.compile(
     rb"\btype\s*=\s*[\"'](?:network|bridge|direct|user|ethernet|vhostuser|vdpa|hostdev|internal"
@@ -100,27 +102,29 @@ _OF_A_HOST = re.compile(rb"\bname\s*=")
 _LONGEST_INTERFACE = 20_000
 
 
+_Part = tuple[int, str]
+"""Where a part begins, and the message about it."""
+
+
 def beside(
     data: bytes, path: str, read: Collection[int], *, manifest: bool, listing: bool
 ) -> Iterator[NotJudged]:
     """The parts of a file in forms that no reader supports, by line, beside the parts that were
-    read. ``read``: the lines that were read; ``manifest``: a KubeVirt manifest would have been
-    read; ``listing``: the file consists of QEMU's command lines, whose reader reports what it does
-    not understand."""
+    read."""
     if b"\0" in data or is_foreign(data):
         return
-    line_of = _Lines(data)
-    kinds = [_configurations(data), _quoted_domains(data), _interfaces(data), _by_others(data)]
-    kinds += [_commands_in_hcl(data), _encoded_domains(data)]
+    kinds = [_plain_configurations(data), _quoted_configurations(data), _quoted_domains(data)]
+    kinds += [_encoded_domains(data), _interfaces(data), _commands_in_hcl(data)]
+    if b"virt-install" in data:
+        kinds.append(_matches(_VIRT_INSTALL, data, _MADE))
+    if b"attach-interface" in data:
+        kinds.append(_matches(_ATTACH, data, _ADDED))
     if not listing:
-        kinds.append((at, _COMMAND) for at in _commands(data) if line_of(at) not in read)
+        kinds.append(_commands(data))
     if not manifest:
         kinds.append(_manifests(data))
-    found = sorted(chain.from_iterable(islice(kind, _MOST) for kind in kinds))
-    for at, message in found:
-        yield NotJudged(f"also {message}", path, line_of(at))
-    if len(found) >= _MOST:
-        yield NotJudged(_MORE, path, line_of(found[-1][0]))
+    for message, line in _by_line(data, kinds, read):
+        yield NotJudged(message if message == _MORE else f"also {message}", path, line)
 
 
 def alone(data: bytes, path: str) -> Iterator[NotJudged]:
@@ -133,11 +137,30 @@ def alone(data: bytes, path: str) -> Iterator[NotJudged]:
     if b"\0" in data or is_own_report(data):
         return
     if b"qemu-" in data:
+        from vnicaudit.platforms.qemu.read import unread_commands
+
         yield from unread_commands(data, path)
     if any(word in data for word in (*_WORDS, *_NICS, b"PG", b"PD94")):
-        line_of = _Lines(data)
-        for at, message in _brought_by_code(data):
-            yield NotJudged(message, path, line_of(at))
+        for message, line in _by_line(data, _brought_by_code(data)):
+            yield NotJudged(message, path, line)
+
+
+def _by_line(
+    data: bytes, kinds: Iterable[Iterator[_Part]], read: Collection[int] = ()
+) -> Iterator[tuple[str, int]]:
+    """The message and the 1-based line of each part, in order, but for commands in lines that were
+    read."""
+    count, at, line = 0, 0, 1
+    for position, message in merge(*kinds):
+        line += data.count(b"\n", at, position)
+        at = position
+        if message == _COMMAND and line in read:
+            continue
+        yield message, line
+        count += 1
+        if count == _MOST:
+            yield _MORE, line
+            return
 
 
 def is_bare_interface(data: bytes) -> bool:
@@ -151,45 +174,30 @@ def is_bare_interface(data: bytes) -> bool:
     return next(_interfaces(data), None) is not None
 
 
-def _brought_by_code(data: bytes) -> Iterator[tuple[int, str]]:
-    """The position and message of each part that YAML, a script or infrastructure code installs."""
+def _brought_by_code(data: bytes) -> Iterator[Iterator[_Part]]:
+    """The parts that YAML, a script or infrastructure code installs, kind by kind."""
     if quotes_others(data):
         return
     code = is_script(data) or like_hcl(data)
     if code or like_yaml(data):
-        yield from _configurations(data)
+        yield _plain_configurations(data)
+        yield _quoted_configurations(data)
     if code or like_yaml(data) or _is_data(data):
         last = max(data.rfind(nic) for nic in _NICS)
-        yield from (found for found in _quoted_domains(data) if found[0] < last)
-        yield from _encoded_domains(data)
+        yield (found for found in _quoted_domains(data) if found[0] < last)
+        yield _encoded_domains(data)
     if code:
-        yield from _manifests(data)
+        yield _manifests(data)
 
 
-class _Lines:
-    """The 1-based line of a position; positions may come in any order."""
-
-    def __init__(self, data: bytes) -> None:
-        self._data = data
-        self._known = (0, 1)
-
-    def __call__(self, position: int) -> int:
-        at, line = self._known if self._known[0] <= position else (0, 1)
-        line += self._data.count(b"\n", at, position)
-        self._known = (position, line)
-        return line
+def _matches(pattern: re.Pattern[bytes], data: bytes, message: str) -> Iterator[_Part]:
+    """Each match of a pattern, at its last group if it has one."""
+    return ((match.start(match.lastindex or 0), message) for match in pattern.finditer(data))
 
 
-def _configurations(data: bytes) -> Iterator[tuple[int, str]]:
+def _plain_configurations(data: bytes) -> Iterator[_Part]:
     """Texts with an option that only Nova has, in its section."""
-    if not any(word in data for word in _WORDS):
-        return
-    yield from _plain_configurations(data)
-    yield from _quoted_configurations(data)
-
-
-def _plain_configurations(data: bytes) -> Iterator[tuple[int, str]]:
-    end = 0
+    end = 0 if any(word in data for word in _WORDS) else len(data)
     for match in _SECTION.finditer(data):
         if match.start() >= end:
             end, is_novas = _lines_of(data, match.start())
@@ -212,7 +220,7 @@ def _lines_of(data: bytes, start: int) -> tuple[int, bool]:
     return start, is_novas
 
 
-def _quoted_configurations(data: bytes) -> Iterator[tuple[int, str]]:
+def _quoted_configurations(data: bytes) -> Iterator[_Part]:
     """Configurations in a string, with ``\\n`` between their lines."""
     end = 0
     for match in _QUOTED_SECTION.finditer(data):
@@ -221,16 +229,15 @@ def _quoted_configurations(data: bytes) -> Iterator[tuple[int, str]]:
         end = data.find(b'"', match.end(), match.start() + _LONGEST_QUOTED)
         end = match.start() + _LONGEST_QUOTED if end < 0 else end
         text = re.sub(rb"(?:\\r)?\\n", b"\n", data[match.start() : end])
-        if any(True for _one in _configurations(text)):
+        if any(_plain_configurations(text)):
             yield match.start(), _NOVA
 
 
-def _quoted_domains(data: bytes) -> Iterator[tuple[int, str]]:
-    for match in _DOMAIN.finditer(data):
-        yield match.start(), _QUOTED_XML
+def _quoted_domains(data: bytes) -> Iterator[_Part]:
+    return _matches(_DOMAIN, data, _QUOTED_XML)
 
 
-def _encoded_domains(data: bytes) -> Iterator[tuple[int, str]]:
+def _encoded_domains(data: bytes) -> Iterator[_Part]:
     for match in _BASE64.finditer(data):
         text = match.group()
         plain = base64.b64decode(text[: len(text) // 4 * 4])
@@ -246,43 +253,38 @@ def _is_data(data: bytes) -> bool:
     return root is not None and root.lower() not in _PROSE
 
 
-def _commands(data: bytes) -> Iterator[int]:
-    """Positions at which QEMU is named, followed by options for NICs."""
+def _commands(data: bytes) -> Iterator[_Part]:
+    """QEMU's name, followed by options for NICs."""
     if b"qemu-" not in data:
         return
-    text = _REMARKS.sub(_blank, data)
+    text = _REMARKS.sub(_blanked, data)
     found = [match.start() for match in _QEMU.finditer(text)]
     for at, following in zip(found, [*found[1:], len(text)], strict=False):
         end = min(following, at + _WINDOW)
         gap = _BLANK_LINE.search(text, at, end)
         if _NIC_OPTION.search(text, at, end if gap is None else gap.start()):
-            yield at
+            yield at, _COMMAND
 
 
-def _by_others(data: bytes) -> Iterator[tuple[int, str]]:
-    if b"virt-install" in data or b"attach-interface" in data:
-        for match in _BY_OTHERS.finditer(data):
-            program = match[1] or match[2]
-            yield match.start(1 if match[1] else 2), _MADE[program]
-
-
-def _commands_in_hcl(data: bytes) -> Iterator[tuple[int, str]]:
+def _commands_in_hcl(data: bytes) -> Iterator[_Part]:
     """Commands of OpenStack's clients in provisioners; those in scripts and tasks are read."""
     if (b"openstack" in data or b"glance" in data) and like_hcl(data):
-        for match in _OF_IMAGES.finditer(_REMARKS.sub(_blank, data)):
-            yield match.start(), _IMAGE
+        yield from _matches(_OF_IMAGES, _REMARKS.sub(_blanked, data), _IMAGE)
 
 
-def _manifests(data: bytes) -> Iterator[tuple[int, str]]:
+def _manifests(data: bytes) -> Iterator[_Part]:
+    from vnicaudit.platforms.kubevirt.objects import first_machine
+
     if (at := first_machine(data)) is not None:
         yield at, _MANIFEST
 
 
-def _interfaces(data: bytes) -> Iterator[tuple[int, str]]:
+def _interfaces(data: bytes) -> Iterator[_Part]:
     """NICs of guests outside of any domain."""
     if b"<interface" not in data:
         return
-    text = _without_remarks(_without_domains(data))
+    text = without_documents(data, indented=True) if OPENING.search(data) else data
+    text = _COMMENT.sub(_blanked, text)
     end = 0
     for match in _INTERFACE.finditer(text):
         if _OF_A_GUEST.search(match[1]) is None or _OF_A_HOST.search(match[1]) is not None:
@@ -293,30 +295,5 @@ def _interfaces(data: bytes) -> Iterator[tuple[int, str]]:
             yield match.start(), _ATTACHED
 
 
-def _without_domains(data: bytes) -> bytes:
-    """Return the text with all domains blanked, however far they are indented."""
-    if OPENING.search(data) is None:
-        return data
-    parts, position = [], 0
-    for span in spans(data):
-        parts += [data[position : span.start], _blanked(data[span.start : span.end])]
-        position = span.end
-    return b"".join([*parts, data[position:]])
-
-
-def _without_remarks(data: bytes) -> bytes:
-    parts, position = [], 0
-    while (start := data.find(b"<!--", position)) >= 0:
-        end = data.find(b"-->", start)
-        end = len(data) if end < 0 else end
-        parts += [data[position:start], _blanked(data[start:end])]
-        position = end
-    return b"".join([*parts, data[position:]]) if parts else data
-
-
-def _blanked(data: bytes) -> bytes:
-    return re.sub(rb"[^\r\n]", b" ", data)
-
-
-def _blank(match: re.Match[bytes]) -> bytes:
-    return b" " * len(match.group())
+def _blanked(match: re.Match[bytes]) -> bytes:
+    return re.sub(rb"[^\r\n]", b" ", match.group())
