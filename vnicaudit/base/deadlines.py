@@ -11,8 +11,8 @@ import sys
 import threading
 import time
 from _thread import get_ident
-from collections import deque
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from datetime import datetime, timezone
 from itertools import islice
 from types import FrameType
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 
 T = TypeVar("T")
-T_co = TypeVar("T_co", covariant=True)
 
 LOOK = 0.5
 """Seconds after which Python checks for signals again."""
@@ -49,23 +48,12 @@ class Clock(Protocol):
         """Wait."""
 
 
-class AnyQueue(Protocol[T_co]):
-    """A queue of either class: Queue or SimpleQueue."""
-
-    def get(self, block: bool = True, timeout: float | None = None) -> T_co:
-        """The next item. Raises queue.Empty after ``timeout`` seconds."""
-
-
-def next_of(source: AnyQueue[T], seconds: float | None = None) -> T:
+def next_of(source: queue.Queue[T] | queue.SimpleQueue[T], seconds: float | None = None) -> T:
     """The next item of a queue. Raises queue.Empty if none came within ``seconds``."""
-    from queue import Empty  # only where threads answer
-
     for part in _parts(seconds):
-        try:
+        with suppress(queue.Empty):
             return source.get(timeout=part)
-        except Empty:
-            continue
-    raise Empty
+    raise queue.Empty
 
 
 def is_readable(descriptor: int, seconds: float | None = None) -> bool:
@@ -131,9 +119,7 @@ class DaemonCall(Generic[T]):
     def __init__(self, name: str, function: Callable[[], T]) -> None:
         self._answer: queue.SimpleQueue[tuple[list[T], BaseException | None]] = queue.SimpleQueue()
         self._function = function
-        self._name = name
-        self._thread = _free_thread()
-        self._thread.give(self._work)
+        threading.Thread(target=self._work, name=name, daemon=True).start()
 
     def result(self, seconds: float | None = None) -> T:
         """The value that the call returned; raises the error that the call raised. Raises
@@ -147,46 +133,10 @@ class DaemonCall(Generic[T]):
         return values[0]
 
     def _work(self) -> None:
-        threading.current_thread().name = self._name
-        answer: tuple[list[T], BaseException | None]
         try:
-            answer = [self._function()], None
+            self._answer.put(([self._function()], None))
         except BaseException as error:  # raised again in the waiting thread
-            answer = [], error
-        self._thread.be_free()  # first: the waiting thread may call again at once
-        self._answer.put(answer)
-
-
-class _Thread:
-    """A thread that makes one call after another, because starting a thread takes longer than most
-    calls. A thread whose call never returns is not reused."""
-
-    def __init__(self) -> None:
-        self._given: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
-        threading.Thread(target=self._work, daemon=True).start()
-
-    def give(self, call: Callable[[], None]) -> None:
-        """Make a call in this thread."""
-        self._given.put(call)
-
-    def be_free(self) -> None:
-        """Mark the thread as idle."""
-        _idle.append(self)
-
-    def _work(self) -> None:
-        while True:
-            self._given.get()()
-
-
-_idle: deque[_Thread] = deque()
-os.register_at_fork(after_in_child=_idle.clear)
-
-
-def _free_thread() -> _Thread:
-    try:
-        return _idle.pop()
-    except IndexError:
-        return _Thread()
+            self._answer.put(([], error))
 
 
 # The time of day as written in files and reports.
@@ -234,8 +184,6 @@ _MERCY = 2.0
 """At this multiple of the CPU time a worker process is killed: some C code handles no signal until
 it is done."""
 
-_AT_ONCE = 2
-
 
 class OutOfTime(BaseException):
     """Reading took too long."""
@@ -281,20 +229,14 @@ class Deadline:
 
 def within(seconds: float, items: Iterator[T]) -> Iterator[T]:
     """Yield ``items``, with a limit of ``seconds`` of CPU time for getting all of them. The
-    caller's work between two items does not count and is not interrupted. Raises OutOfTime.
-
-    Most files hold one item, so two are fetched at once: the clock is then set only once for the
-    item and for noticing that there is no other."""
+    caller's work between two items does not count and is not interrupted. Raises OutOfTime."""
     deadline = Deadline(seconds)
     while True:
-        ready: list[T] = []
-        try:
-            with deadline:
-                ready.extend(islice(items, _AT_ONCE))
-        finally:  # items that came before the error are valid
-            yield from ready
-        if len(ready) < _AT_ONCE:
+        with deadline:
+            ready = list(islice(items, 1))
+        if not ready:
             return
+        yield ready[0]
 
 
 def is_timed() -> bool:

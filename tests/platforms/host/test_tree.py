@@ -1,9 +1,11 @@
-"""Files below a root, and what cannot be told."""
+"""Files below a root, what bounds a guest's frames there, and what cannot be told."""
 
 import gzip
 from pathlib import Path
 
-from vnicaudit.platforms.host.tree import Tree
+from tests.platforms.host.trees import TAP, made
+from vnicaudit.model.nic import PathMtu
+from vnicaudit.platforms.host import Tree, read_path_mtu
 
 
 def test_text_is_read_below_the_root(tmp_path: Path) -> None:
@@ -51,3 +53,28 @@ def test_names_and_links(tmp_path: Path) -> None:
     assert tree.names("/missing") == ()
     assert tree.link_name("/a") == "vhost_vdpa"
     assert tree.link_name("/b") is None
+
+
+def test_the_narrowest_uplink_counts_and_other_guests_do_not(tmp_path: Path) -> None:
+    tree = made(
+        tmp_path,
+        vnet0=TAP,
+        vnet1={**TAP, "mtu": "1300\n"},
+        veth0={"mtu": "1200\n", "uevent": "INTERFACE=veth0\n", "master": "br0"},
+        eth0={"mtu": "1500\n", "device": "", "master": "br0"},
+        bond0={"mtu": "1400\n", "bonding": "", "master": "br0"},
+        vlan7={"mtu": "1450\n", "uevent": "DEVTYPE=vlan\nINTERFACE=vlan7\n", "master": "br0"},
+    )
+    assert read_path_mtu(tree, "vnet0") == PathMtu(tap=9000, uplink=1400)
+
+
+def test_a_tap_that_is_no_port_of_a_bridge(tmp_path: Path) -> None:
+    tree = made(tmp_path, vnet0={"mtu": "1500\n"}, ovs0={"mtu": "1500\n", "master": "ovs-system"})
+    assert read_path_mtu(tree, "vnet0") == PathMtu(tap=1500)
+    assert read_path_mtu(tree, "ovs0") == PathMtu(tap=1500)
+
+
+def test_mtu_that_cannot_be_told(tmp_path: Path) -> None:
+    tree = made(tmp_path, vnet0={"mtu": "many\n"}, vnet1={"mtu": "0\n"})
+    for name in ("vnet0", "vnet1", "vnet9", "../vnet0", ".", "a/b"):
+        assert read_path_mtu(tree, name) is None

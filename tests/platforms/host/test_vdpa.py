@@ -1,16 +1,17 @@
 """The vDPA bus: what is on it, and what it needs.
 
 The trees are made for these tests, in the layout that the source of Linux gives them (see
-vnicaudit/platforms/host/tree.py).
+vnicaudit/platforms/host.py).
 """
 
 from pathlib import Path
 
 import pytest
 
+from tests.platforms.host.trees import write
 from tests.rows import rows
 from vnicaudit.model.host import VdpaDevice, needed_memlock_kib
-from vnicaudit.platforms.host.tree import Tree, needs_shared_memory, read_vdpa
+from vnicaudit.platforms.host import Tree, needs_shared_memory, read_host, read_paths, read_vdpa
 
 _VIRTUAL = "sys/devices/virtual/vduse/r2vd0"
 _PCI = "sys/devices/pci0000:00/0000:00:03.0/0000:05:00.2"
@@ -74,6 +75,11 @@ def test_devices_that_no_nic_can_name(tmp_path: Path) -> None:
     _device(tmp_path, f"{_PCI}/vdpa1", None, None)
     _device(tmp_path, f"{_PCI}/vdpa2", "vhost_vdpa", "vhost-vdpa-0")
     (tmp_path / "dev/vhost-vdpa-0").unlink()
+    assert read_host(str(tmp_path)).vdpa_drivers == (
+        ("vdpa0", "virtio_vdpa"),
+        ("vdpa1", ""),
+        ("vdpa2", "vhost_vdpa"),
+    )
     found = [(one.name, one.driver, one.path) for one in read_vdpa(Tree(str(tmp_path)))]
     assert found == [
         ("vdpa0", "virtio_vdpa", None),
@@ -111,3 +117,19 @@ def test_shared_memory(
 @rows
 def test_memory_that_libvirt_lets_qemu_lock(ram: int, devices: int, limit: int) -> None:
     assert needed_memlock_kib(ram, devices) == limit
+
+
+def test_own_and_asked_paths_in_order(tmp_path: Path) -> None:
+    tree = Tree(write(tmp_path, {"dev/vhost-vdpa-0": "", "dev/vhost-net": ""}))
+    asked = ["/dev/vhost-vdpa-1", "/dev/vhost-net", "/dev/vhost-net"]
+    assert read_paths(tree, asked) == (
+        ("/dev/vhost-net", True),
+        ("/dev/vhost-vdpa-0", True),
+        ("/dev/vhost-vdpa-1", False),
+    )
+
+
+def test_paths_that_cannot_be_seen_are_left_out(tmp_path: Path) -> None:
+    tree = Tree(write(tmp_path, {"dev/null": ""}))
+    (tmp_path / "dev/circle").symlink_to("circle")
+    assert read_paths(tree, ["relative", "", "/dev/a\0b", "/dev/circle"]) == ()

@@ -7,6 +7,8 @@ s390x.
 
 from pathlib import Path
 
+from vnicaudit.platforms.host import Tree
+
 RELEASE = "6.12.107+deb13-amd64"
 MODULES = f"lib/modules/{RELEASE}"
 MODULES_DEP = """\
@@ -39,3 +41,22 @@ def write(root: Path, files: dict[str, str]) -> str:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
     return str(root)
+
+
+def made(root: Path, **interfaces: dict[str, str]) -> Tree:
+    """A host with these interfaces: file below /sys/class/net/NAME -> content."""
+    for name, files in interfaces.items():
+        folder = root / "sys/class/net" / name
+        folder.mkdir(parents=True, exist_ok=True)
+        for file, text in files.items():
+            if file == "master":
+                (folder / "master").symlink_to(f"../{text}")
+                ports = root / "sys/class/net" / text / "brif"
+                ports.mkdir(parents=True, exist_ok=True)
+                (ports / name).mkdir()
+            else:
+                (folder / file).write_text(text)
+    return Tree(str(root))
+
+
+TAP = {"mtu": "9000\n", "tun_flags": "0x5002\n", "master": "br0"}

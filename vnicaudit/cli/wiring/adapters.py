@@ -17,9 +17,7 @@ from vnicaudit.errors import ActionError, EndpointError, MissingExtraError, Usag
 from vnicaudit.history.opening import history_to_write
 from vnicaudit.model.measurement import Ran
 from vnicaudit.model.nic import RunningQemu
-from vnicaudit.platforms.host import tree
-from vnicaudit.platforms.host.read import read_release, read_vhost_net
-from vnicaudit.platforms.host.tree import Tree
+from vnicaudit.platforms.host import Tree, read_release, read_vdpa, read_vhost_net
 from vnicaudit.platforms.qemu import proc
 from vnicaudit.platforms.qemu.proc import read_proc, vhost_descriptors
 from vnicaudit.platforms.qemu.read import read_text
@@ -82,7 +80,7 @@ class _ThisMachine:
 
     def vdpa_devices(self) -> tuple[VdpaDevice, ...]:
         """The vhost-vDPA devices of this machine."""
-        return tree.read_vdpa(tree.Tree("/"))
+        return read_vdpa(Tree("/"))
 
 
 # Stores audits of fleets in the history.

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vnicaudit.knowledge.fixes.wording import POWER_CYCLE, OwnedNic, Wording, own_words
-from vnicaudit.model.finding import Change, Finding
+from vnicaudit.model.finding import Finding
 from vnicaudit.model.fix import Advice, EditArgument, EditElement, EditInOvirt, OwnersFix
 from vnicaudit.model.names import FixNames
 
@@ -40,10 +40,6 @@ def by_plan(finding: Finding, command: str = "vnicaudit plan") -> str:
     return finding.fix
 
 
-def _edit_element(change: Change) -> EditElement:
-    return EditElement(change.field, change.new)
-
-
 def _element_text(fix: OwnersFix, _named: FixNames) -> str:
     if not isinstance(fix, EditElement):
         raise TypeError(fix)
@@ -54,7 +50,7 @@ def _element_text(fix: OwnersFix, _named: FixNames) -> str:
     return f"Set {markup.format(field=fix.field, new=fix.value)} (virsh edit), {POWER_CYCLE}"
 
 
-LIBVIRT = Wording(_edit_element, _element_text)
+LIBVIRT = Wording(lambda change: EditElement(change.field, change.new), _element_text)
 
 
 _CHANGES = {
@@ -62,14 +58,6 @@ _CHANGES = {
     "profile": "change the NIC's vNIC profile in the engine with the VM down.",
     "arguments": "change what adds these QEMU arguments to it, with the VM down.",
 }
-
-
-def _edit_in_ovirt(change: Change) -> EditInOvirt:
-    return EditInOvirt("type" if change.field == "model" else "profile")
-
-
-def _behind(_field: str) -> EditInOvirt:
-    return EditInOvirt("arguments")
 
 
 def _ovirt_text(fix: OwnersFix, _named: FixNames) -> str:
@@ -91,7 +79,7 @@ def _procedure(owned: OwnedNic) -> Iterator[str]:
 
 
 OVIRT = Wording(
-    _edit_in_ovirt,
+    lambda change: EditInOvirt("type" if change.field == "model" else "profile"),
     _ovirt_text,
     {
         "connect-network": Advice((
@@ -121,7 +109,7 @@ OVIRT = Wording(
     },
     EditInOvirt("arguments"),
     _procedure,
-    behind=_behind,
+    behind=lambda _field: EditInOvirt("arguments"),
 )  # fmt: skip
 
 
@@ -180,16 +168,8 @@ def _argument(field: str, new: str | None) -> str:
     return f"Set {pattern.format(field=field, new=new)}"
 
 
-def _edit_command(change: Change) -> EditArgument:
-    return EditArgument(change.field, change.new, "command-line")
-
-
-def _edit_definition(change: Change) -> EditArgument:
-    return EditArgument(change.field, change.new, "definition")
-
-
 QEMU = Wording(
-    _edit_command,
+    lambda change: EditArgument(change.field, change.new, "command-line"),
     _command_text,
     {
         "connect-network": _CONNECT,
@@ -198,5 +178,9 @@ QEMU = Wording(
         "use-kvm": _KVM,
     },
 )
-ARGUMENTS = Wording(_edit_definition, _command_text, {"serve-vhostuser": _SERVE})
+ARGUMENTS = Wording(
+    lambda change: EditArgument(change.field, change.new, "definition"),
+    _command_text,
+    {"serve-vhostuser": _SERVE},
+)
 """For a NIC that ``<qemu:commandline>`` adds to a definition."""

@@ -53,10 +53,6 @@ def _edit(change: Change) -> OwnersFix:
     return ChangeHook() if change.field in _BY_HOOK else ChangeManifest()
 
 
-def _behind(_field: str) -> ChangeHook:
-    return ChangeHook()
-
-
 def _sentence(fix: OwnersFix, named: FixNames) -> str:
     domain, restart = _KINDS.get(named.manifest_kind, _VIRTUAL_MACHINE)
     if isinstance(fix, SetInManifest):
@@ -130,5 +126,5 @@ KUBEVIRT = Wording(
     },
     ChangeHook(adds_nic=True),
     _procedure,
-    behind=_behind,
+    behind=lambda _field: ChangeHook(),
 )  # fmt: skip

@@ -117,10 +117,6 @@ def _edit(change: Change) -> OwnersFix:
     return StopSetStart(name, _value(change))
 
 
-def _behind(field: str) -> HardReboot:
-    return HardReboot(field or "setting")
-
-
 def _value(change: Change) -> str:
     if change.field == "model":
         return change.new or ""
@@ -136,7 +132,10 @@ def _sentence(fix: OwnersFix, named: FixNames) -> str:
             f"Nova never writes {what} was put there behind Nova's back. The next hard reboot "
             f"({command_text(_HARD_REBOOT, named)}) rewrites the definition."
         )
-    return f"The definition is Nova's{_where_to_set(fix)}, {_reboot(named)}"
+    reboot = "hard-reboot the server"
+    if named.server is not None:
+        reboot = command_text(OpenStack("server reboot --hard", "server"), named)
+    return f"The definition is Nova's{_where_to_set(fix)}, then {reboot}."
 
 
 def _where_to_set(fix: OwnersFix) -> str:
@@ -147,12 +146,6 @@ def _where_to_set(fix: OwnersFix) -> str:
     if fix.value is None:
         return f": lower [libvirt] {fix.name} in nova.conf of the compute node"
     return f": set [libvirt] {fix.name} = {fix.value} in nova.conf of the compute nodes"
-
-
-def _reboot(named: FixNames) -> str:
-    if named.server is None:
-        return "then hard-reboot the server."
-    return f"then {command_text(OpenStack('server reboot --hard', 'server'), named)}."
 
 
 def _in_general(fix: StopSetStart) -> str:
@@ -236,7 +229,7 @@ NOVA = Wording(
     HardReboot(),
     procedure,
     BACKENDS,
-    _behind,
+    lambda field: HardReboot(field or "setting"),
 )  # fmt: skip
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -19,18 +19,7 @@ from vnicaudit.model.names import NO_NAMES, FixNames
 if TYPE_CHECKING:
     from vnicaudit.model.openstack import Image, ServerConfig
 
-# Wordings of the owners that this program knows, each loaded when needed: most runs have one owner,
-# or nothing to fix.
-
-
-if TYPE_CHECKING:
-    pass
-
 # Fixes for Terraform, whose libvirt provider keeps the definition.
-
-
-def _edit(change: Change) -> EditResource:
-    return EditResource(change.field, change.new)
 
 
 def _sentence(fix: OwnersFix, _named: FixNames) -> str:
@@ -45,42 +34,15 @@ def _sentence(fix: OwnersFix, _named: FixNames) -> str:
     )
 
 
-TERRAFORM = Wording(_edit, _sentence)
-
-
-def _kubevirt() -> Wording:
-    return KUBEVIRT
-
-
-def _libvirt() -> Wording:
-    return LIBVIRT
-
-
-def _nova() -> Wording:
-    return NOVA
-
-
-def _ovirt() -> Wording:
-    return OVIRT
-
-
-def _qemu() -> Wording:
-    return QEMU
-
-
-def _terraform() -> Wording:
-    return TERRAFORM
-
-
-SHIPPED: Mapping[str, Callable[[], Wording]] = {
-    "kubevirt": _kubevirt,
-    "libvirt": _libvirt,
-    "nova": _nova,
-    "ovirt": _ovirt,
-    "qemu": _qemu,
-    "terraform": _terraform,
+SHIPPED: Mapping[str, Wording] = {
+    "kubevirt": KUBEVIRT,
+    "libvirt": LIBVIRT,
+    "nova": NOVA,
+    "ovirt": OVIRT,
+    "qemu": QEMU,
+    "terraform": Wording(lambda change: EditResource(change.field, change.new), _sentence),
 }
-"""Owner -> function that loads its wording, whichever platform describes its guests."""
+"""Owner -> its wording, whichever platform describes its guests."""
 
 
 # Fixes for owners that rewrite definitions and have no wordings of their own.
@@ -116,15 +78,12 @@ def kept_by(name: str) -> Wording:
             "then stop the guest there and start it."
         )
 
-    return Wording(_owner_setting, words, in_arguments=SetField("arguments", None), behind=_unset)
-
-
-def _owner_setting(change: Change) -> SetField:
-    return SetField(change.field, change.new)
-
-
-def _unset(field: str) -> SetField:
-    return SetField(field or "setting", None)
+    return Wording(
+        lambda change: SetField(change.field, change.new),
+        words,
+        in_arguments=SetField("arguments", None),
+        behind=lambda field: SetField(field or "setting", None),
+    )
 
 
 class WordedFix(msgspec.Struct, frozen=True):
@@ -148,15 +107,10 @@ class Wordings:
         """The wording for an owner; for one that rewrites definitions it never says to edit
         them."""
         name = name_of(owner)
-        if name in self._own:
-            return self._own[name]
-
-        if name in SHIPPED:
-            return SHIPPED[name]()
-        if not rewritten_by(owner):
-            return SHIPPED["libvirt"]()
-
-        return kept_by(rewritten_by(owner))
+        if (known := self._own.get(name) or SHIPPED.get(name)) is not None:
+            return known
+        rewriter = rewritten_by(owner)
+        return kept_by(rewriter) if rewriter else LIBVIRT
 
     def worded(
         self,
@@ -214,10 +168,7 @@ class Wordings:
 
     def _wording(self, owner: FindingOwner, *, in_arguments: bool) -> Wording:
         wording = self.of(owner)
-        if not in_arguments or wording.in_arguments is not None:
-            return wording
-
-        return ARGUMENTS
+        return ARGUMENTS if in_arguments and wording.in_arguments is None else wording
 
 
 def of_server(target: str, server_id: str, server: ServerConfig | None) -> FixNames:
@@ -235,8 +186,4 @@ def _advised(advice: str | Advice, named: FixNames) -> WordedFix:
     """A rule's own words, which are the same for every owner."""
     if isinstance(advice, str):
         return WordedFix((Advice((advice,)),) if advice else (), advice)
-    words = [part for part in advice.parts if isinstance(part, str)]
-    if len(words) == len(advice.parts):
-        return WordedFix((advice,), "".join(words))
-
     return WordedFix((advice,), advice_text(advice, named))

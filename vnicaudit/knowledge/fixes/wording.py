@@ -15,7 +15,6 @@ from vnicaudit.model.finding import Change, Finding
 from vnicaudit.model.fix import (
     Advice,
     AlreadyStaged,
-    BehindSetting,
     Command,
     Fix,
     NothingToEdit,
@@ -23,7 +22,6 @@ from vnicaudit.model.fix import (
     OwnerAdvice,
     OwnersFix,
     RemoveBehind,
-    SetProperty,
     Topic,
 )
 from vnicaudit.model.names import FixNames
@@ -112,10 +110,6 @@ def own_words(findings: Iterable[Finding]) -> Iterator[str]:
     yield from dict.fromkeys(finding.fix for finding in findings if finding.fix)
 
 
-def _procedure(owned: OwnedNic) -> Iterator[str]:
-    yield from own_words(owned.findings)
-
-
 class Wording(msgspec.Struct, frozen=True):
     """How fixes are worded for one owner of definitions."""
 
@@ -128,7 +122,7 @@ class Wording(msgspec.Struct, frozen=True):
     in_arguments: OwnersFix | None = None
     """The fix for a NIC in QEMU's arguments that somebody added to the definition behind the
     owner's back; None: it is changed there."""
-    procedure: Callable[[OwnedNic], Iterator[str]] = _procedure
+    procedure: Callable[[OwnedNic], Iterator[str]] = lambda owned: own_words(owned.findings)
     """Yields commands and sentences, in order, that make the owner apply the changes."""
     backends: Mapping[str, str] = {}
     """``vdpa``, ``vhostuser``: how to connect a NIC to that backend."""
@@ -160,20 +154,12 @@ def sentence(fix: Fix, wording: Wording, named: FixNames) -> str:
 
 def _removal(fix: RemoveBehind) -> str:
     """The removal, worded for libvirt's user."""
-    if fix.before_virtio:
-        return _first(fix.settings)
     if not fix.settings:
-        return _CORRECT
-    removal, alternative = _REMOVE, ""
-    if fix.instead:
-        removal, alternative = _REMOVE_OR, fix.instead
-    return " ".join(removal.format(one.field, one.by, alternative) for one in fix.settings)
-
-
-def _first(settings: Sequence[BehindSetting]) -> str:
-    if not settings:
-        return _FIRST_GLOBAL
-    return _FIRST.format(", ".join(one.field for one in settings))
+        return _FIRST_GLOBAL if fix.before_virtio else _CORRECT
+    if fix.before_virtio:
+        return _FIRST.format(", ".join(one.field for one in fix.settings))
+    removal = _REMOVE_OR if fix.instead else _REMOVE
+    return " ".join(removal.format(one.field, one.by, fix.instead) for one in fix.settings)
 
 
 def options(properties: Mapping[str, str | None], option: str = "--property") -> str:
@@ -192,14 +178,10 @@ def command_text(command: Command, named: FixNames) -> str:
     if isinstance(command, OpenStack):
         identity = f" {named.uuid}" if command.of == "server" else ""
         return f"{client(named.target)} {command.command}{identity}"
-    return _setting_text(command, named)
-
-
-def _setting_text(setting: SetProperty, named: FixNames) -> str:
-    pair = word(f"{setting.name}={setting.value}")
-    if setting.of == "server":
+    pair = word(f"{command.name}={command.value}")
+    if command.of == "server":
         return f"nova-manage image_property set {named.uuid} --property {pair}"
-    if setting.of == "image" and not named.knows_image:
+    if command.of == "image" and not named.knows_image:
         return f"Set {pair} on the image"
     return f"{client(named.target)} image set --property {pair} {named.image}"
 
@@ -221,21 +203,14 @@ def fixes_of(
     """The fixes of a problem, worded later. ``rewrites``: the owner rewrites its definitions."""
     if change is not None:
         yield wording.edit(change)
-    behind = wording.behind or (_unset_by(wording) if rewrites else None)
-    if isinstance(advice, RemoveBehind) and behind is not None:
-        yield from _undone_by_owner(advice, behind)
+    if isinstance(advice, RemoveBehind) and (wording.behind is not None or rewrites):
+        # the owner rewrites what somebody set in its definition
+        field = advice.settings[0].field if len(advice.settings) == 1 else ""
+        unset = Change(field or "setting", None, None, safe=True)
+        yield wording.edit(unset) if wording.behind is None else wording.behind(field)
+        if advice.before_virtio:
+            yield _THEN_VIRTIO
     elif not isinstance(advice, str):
         yield advice
     elif advice:
         yield Advice((advice,))
-
-
-def _unset_by(wording: Wording) -> Callable[[str], OwnersFix]:
-    return lambda field: wording.edit(Change(field or "setting", None, None, safe=True))
-
-
-def _undone_by_owner(fix: RemoveBehind, behind: Callable[[str], OwnersFix]) -> Iterator[Fix]:
-    """Fixes that remove a setting from a definition that its owner rewrites."""
-    yield behind(fix.settings[0].field if len(fix.settings) == 1 else "")
-    if fix.before_virtio:
-        yield _THEN_VIRTIO

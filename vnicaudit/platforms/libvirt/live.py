@@ -19,8 +19,7 @@ from vnicaudit.model.fleet import DEADLINE, HostTraffic, LiveDefinition, LiveDom
 from vnicaudit.model.host import Host, HostConfig
 from vnicaudit.model.nic import Nic, RunningNic, RunningQemu
 from vnicaudit.model.report import LostRead, ReadError, failure_kind
-from vnicaudit.platforms.host.read import read_host
-from vnicaudit.platforms.host.tree import Tree, read_path_mtu, read_paths
+from vnicaudit.platforms.host import Tree, read_host, read_path_mtu, read_paths
 from vnicaudit.platforms.libvirt.domains import (
     Fetched,
     JudgedDefinition,

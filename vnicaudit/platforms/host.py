@@ -1,17 +1,21 @@
-"""Files below a host's root directory, read without changing anything.
+"""Facts of the host this program runs on, from files below its root directory. Nothing is written
+and no module is loaded.
 
-Every result may be None: *unknown* (not permitted, too large, gone while reading).
+Every result may be None: *unknown* (not permitted, too large, gone while reading). ``root`` may be
+a mount of the host's root; the kernel is the same either way.
 """
 
 from __future__ import annotations
 
 import gzip
+import os
 import re
+import stat
 import zlib
 from collections.abc import Iterable
 from pathlib import Path
 
-from vnicaudit.model.host import VdpaDevice
+from vnicaudit.model.host import HostConfig, VdpaDevice
 from vnicaudit.model.nic import PathMtu
 
 _MAX_BYTES = 16 * 1024 * 1024
@@ -84,18 +88,13 @@ def read_path_mtu(tree: Tree, tap: str) -> PathMtu | None:
     if own is None:
         return None
     bridge = tree.link_name(f"{_NET}/{tap}/master")
-    return PathMtu(own, None if bridge is None else _uplink(tree, bridge))
-
-
-def _uplink(tree: Tree, bridge: str) -> int | None:
-    """The smallest MTU of the ports that connect a Linux bridge to the outside: adapters, bonds and
-    VLANs."""
-    ports = tree.names(f"{_NET}/{bridge}/brif")[:_MOST_PORTS]
+    ports = () if bridge is None else tree.names(f"{_NET}/{bridge}/brif")[:_MOST_PORTS]
     found = (_mtu(tree, port) for port in ports if _leaves(tree, port))
-    return min((mtu for mtu in found if mtu is not None), default=None)
+    return PathMtu(own, min((mtu for mtu in found if mtu is not None), default=None))
 
 
 def _leaves(tree: Tree, port: str) -> bool:
+    """True for a port that connects a Linux bridge to the outside: an adapter, a bond or a VLAN."""
     if tree.exists(f"{_NET}/{port}/tun_flags"):
         return False
     if tree.exists(f"{_NET}/{port}/device") or tree.exists(f"{_NET}/{port}/bonding"):
@@ -138,10 +137,12 @@ def _device(tree: Tree, name: str) -> VdpaDevice:
     folder = f"{_BUS}/{name}"
     parent = _parent(tree, folder)
     bus = tree.link_name(f"{folder}/../subsystem") if parent else None
+    paths = (f"/dev/{entry}" for entry in tree.names(folder) if _CHARACTER.fullmatch(entry))
+    unbound = tree.exists(f"{folder}/driver") is False
     return VdpaDevice(
         name=name,
-        path=_path(tree, folder),
-        driver=_driver(tree, folder),
+        path=next((path for path in paths if tree.exists(path)), None),
+        driver="" if unbound else tree.link_name(f"{folder}/driver"),
         vduse=None if parent is None else bus == "vduse",
         shared_memory=needs_shared_memory(parent, bus, tree.text(_SIMULATOR)),
     )
@@ -169,19 +170,6 @@ def _parent(tree: Tree, folder: str) -> str | None:
     return "" if parent == "devices" else parent
 
 
-def _path(tree: Tree, folder: str) -> str | None:
-    for entry in tree.names(folder):
-        path = f"/dev/{entry}"
-        if _CHARACTER.fullmatch(entry) and tree.exists(path):
-            return path
-    return None
-
-
-def _driver(tree: Tree, folder: str) -> str | None:
-    driver = f"{folder}/driver"
-    return "" if tree.exists(driver) is False else tree.link_name(driver)
-
-
 def read_paths(tree: Tree, paths: Iterable[str]) -> tuple[tuple[str, bool], ...]:
     """Path -> whether it exists, for every vhost-vDPA device of the host and for ``paths``.
     Relative paths, and paths that cannot be seen, are left out."""
@@ -191,6 +179,125 @@ def read_paths(tree: Tree, paths: Iterable[str]) -> tuple[tuple[str, bool], ...]
     return tuple((path, there) for path, there in answers if there is not None)
 
 
-def read_vdpa_drivers(tree: Tree) -> tuple[tuple[str, str], ...]:
-    """vDPA device -> driver (``vhost_vdpa``, ``virtio_vdpa``; ``""`` if it is bound to none)."""
-    return tuple((name, tree.link_name(f"{_BUS}/{name}/driver") or "") for name in tree.names(_BUS))
+def read_host(root: str = "/", paths: Iterable[str] = ()) -> HostConfig:
+    """The facts of the host this runs on. ``root`` is the path of its root directory (another one
+    in a container); ``paths`` are device files that its domains name, in ``<backend vhost=>`` and
+    in ``<source dev=>`` of vDPA NICs. Versions of libvirt and QEMU are left None."""
+    tree = Tree(root)
+    release = read_release(tree)
+    arch = read_arch(tree)
+    return HostConfig(
+        arch=arch,
+        kernel=release,
+        kvm=read_kvm(tree, arch),
+        vhost_net=read_vhost_net(tree, release),
+        zerocopy_tx=_SWITCH.get((tree.text(_ZEROCOPY) or "").strip()),
+        vhost_paths=read_paths(tree, paths),
+        vdpa_drivers=tuple((device.name, device.driver or "") for device in read_vdpa(tree)),
+    )
+
+
+_I686 = frozenset({"i386", "i486", "i586"})
+_ZEROCOPY = "/sys/module/vhost_net/parameters/experimental_zcopytx"
+"""Zero-copy transmit (off by default); missing while the module is not loaded."""
+_SWITCH = {"0": False, "N": False, "1": True, "Y": True}
+"""A parameter of a module, of type int or bool."""
+
+
+def read_release(tree: Tree) -> str:
+    """``uname -r``, which names the folder of the kernel's modules."""
+    text = (tree.text("/proc/sys/kernel/osrelease") or "").strip()
+    return text or os.uname().release
+
+
+def read_arch(tree: Tree) -> str:
+    """``uname -m`` in libvirt's words: every 32-bit x86 is i686 (libvirt 11.3 virArchFromHost).
+    /proc/sys/kernel/arch exists since Linux 6.1."""
+    machine = (tree.text("/proc/sys/kernel/arch") or "").strip() or os.uname().machine
+    return "i686" if machine in _I686 else machine
+
+
+# Can ``/dev/kvm`` be used here?
+#
+# Opening it successfully is not enough: on some hosts the device opens without hardware
+# virtualization (seen: the ``kvm_pvm`` module on a CPU without vmx or svm, where QEMU 7.2 dies with
+# ``-cpu host``). ``virt-host-validate`` checks the same CPU features.
+
+
+_FEATURE = {"x86_64": ("vmx", "svm"), "i686": ("vmx", "svm"), "s390x": ("sie",)}
+"""Words in /proc/cpuinfo that show hardware virtualization; there are none for other
+architectures."""
+
+
+def read_kvm(tree: Tree, arch: str) -> bool | None:
+    """True: KVM exists and works. False: there is no device. None: unknown. The device is opened
+    only if the module is loaded, since opening loads it."""
+    device = tree.exists("/dev/kvm")
+    if device is False:
+        return False
+    opened = can_open(tree.path("/dev/kvm")) if device and tree.exists("/sys/module/kvm") else None
+    if opened and not hardware(tree.text("/proc/cpuinfo"), arch):
+        return None
+    return opened
+
+
+def hardware(cpuinfo: str | None, arch: str) -> bool | None:
+    """True if ``/proc/cpuinfo`` lists hardware virtualization, False if its features lack it; None
+    if the text has no features, or those of this architecture are unknown."""
+    wanted = _FEATURE.get(arch)
+    if wanted is None or cpuinfo is None:
+        return None
+    for line in cpuinfo.splitlines():
+        name, _, words = line.partition(":")
+        if name.strip() in ("flags", "features"):
+            return any(word in wanted for word in words.split())
+    return None
+
+
+def can_open(path: Path) -> bool | None:
+    """True if a character device opens for reading and writing; None if permission is denied."""
+    try:
+        if not stat.S_ISCHR(path.stat().st_mode):
+            return False
+        os.close(os.open(path, os.O_RDWR | os.O_CLOEXEC))
+    except PermissionError:
+        return None
+    except OSError:
+        return False
+    return True
+
+
+# Can libvirt open ``/dev/vhost-net``?
+#
+# The module loads itself when the device is opened (alias ``devname:vhost-net``), so it need not be
+# loaded yet. The device itself is created at boot from ``modules.devname``, or when the module is
+# loaded.
+
+
+_LISTED = re.compile(r"(?:^|/)vhost[_-]net\.ko(?:\.\w+)?(?::|$)", re.MULTILINE)
+"""In ``modules.dep`` or ``modules.builtin``, compressed or not."""
+_CONFIGURED = re.compile(r"^CONFIG_VHOST_NET=[ym]$", re.MULTILINE)
+
+
+def read_vhost_net(tree: Tree, release: str) -> bool | None:
+    """True: opening the device works, for the running kernel's ``release``. False: neither device
+    nor module exist. None: only one of the two exists, or one of them cannot be seen (in a
+    container, for example)."""
+    device, available = tree.exists("/dev/vhost-net"), _available(tree, release)
+    if tree.exists("/sys/module/vhost_net") or (device and available is not False):
+        return True
+    return False if device is False and available is False else None
+
+
+def _available(tree: Tree, release: str) -> bool | None:
+    """True if the kernel has the module; None if neither its configuration (/proc/config.gz, not on
+    every distribution) nor the lists of its modules tell."""
+    config = tree.text("/proc/config.gz")
+    if config is not None and _CONFIGURED.search(config) is None:
+        return False
+    folder = f"/lib/modules/{release}"
+    lists = [tree.text(f"{folder}/{name}") for name in ("modules.dep", "modules.builtin")]
+    known = [text for text in lists if text is not None]
+    if any(map(_LISTED.search, known)):
+        return True
+    return False if len(known) == len(lists) else None
