@@ -38,10 +38,11 @@ from vnicaudit.audit.judging.domains import DomainAuditor
 from vnicaudit.audit.judging.judgement import DescriptionAuditor
 from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.model.domain import Domain
+from vnicaudit.model.fleet import LiveOptions
 from vnicaudit.model.host import HostConfig
 from vnicaudit.model.report import ReadError
 from vnicaudit.platforms.openstack.connect import CloudLogin, connect
-from vnicaudit.platforms.openstack.read import opened
+from vnicaudit.platforms.openstack.read import CloudReading
 
 if TYPE_CHECKING:
     from tests.platforms.openstack.cloud import Intercept
@@ -88,18 +89,21 @@ def _whole(cloud: CloudLogin, service: str, path: str, key: str, microversion: s
     return count
 
 
+def reading(name: str) -> CloudReading:
+    """A cloud as vnicaudit reads it."""
+    return CloudReading(f"openstack:{name}", LiveOptions(_DEADLINE))
+
+
 def read_all(cloud: CloudLogin) -> int:
     """Read everything that vnicaudit reads."""
-    return sum(
-        isinstance(item, Domain) for item in opened(connect(cloud.name, deadline=_DEADLINE)).items
-    )
+    return sum(isinstance(item, Domain) for item in reading(cloud.name).items)
 
 
 def audit_all(cloud: CloudLogin) -> int:
     """Read everything, and run every rule on it."""
     engine, host, done, found = DomainAuditor(rule_ids(), every_platform()), HostConfig(), 0, 0
     descriptions = DescriptionAuditor(rule_ids(), every_platform().wordings)
-    for item in opened(connect(cloud.name, deadline=_DEADLINE)).items:
+    for item in reading(cloud.name).items:
         if isinstance(item, Domain):
             if item.unjudged:
                 raise SystemExit(f"{item.name} is not judged: it needs {item.unjudged}")
@@ -165,9 +169,9 @@ def _most_memory() -> float:
 
 def calls(name: str) -> None:
     """Print the number of requests of a reading."""
-    reading = opened(connect(name, deadline=_DEADLINE))
-    servers = sum(isinstance(item, Domain) for item in reading.items)
-    print(f"  {servers} servers, requests: {reading.calls}")
+    read = reading(name)
+    servers = sum(isinstance(item, Domain) for item in read.items)
+    print(f"  {servers} servers, requests: {read.calls}")
 
 
 def _varied(number: int) -> dict[str, Any]:

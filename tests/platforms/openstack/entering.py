@@ -8,34 +8,33 @@ from tests.cli.inside import run_here
 from tests.cli.wired import platforms_with
 from vnicaudit.cli.wiring import Wiring
 from vnicaudit.model.finding import OPENSTACK
-from vnicaudit.model.fleet import DEADLINE
-from vnicaudit.platforms.openstack import connect as login
-from vnicaudit.platforms.openstack import read as reading
-from vnicaudit.platforms.openstack.cloud_reading import LazyCloudReading, regions
-from vnicaudit.platforms.openstack.connect import ReadLogin
+from vnicaudit.model.fleet import CLOUD_SECONDS, DEADLINE, LiveOptions
+from vnicaudit.platforms.openstack.connect import Login
+from vnicaudit.platforms.openstack.connect import connect as log_in
+from vnicaudit.platforms.openstack.read import CloudReading, regions_of
+from vnicaudit.text.targets import CLOUD
 
-connect = partial(login.connect, pauses=(0.0, 0.0, 0.0))
+connect = partial(log_in, pauses=(0.0, 0.0, 0.0))
 
 
 def read(
-    cloud: str, *, deadline: float = DEADLINE, total: float | None = None,
-    login: ReadLogin = connect,
-) -> reading.CloudItems:  # fmt: skip
-    """Log in to a cloud, and read all of it."""
-    return reading.opened(login(cloud, deadline=deadline, total=total))
+    cloud: str, *, deadline: float = DEADLINE, total: float = CLOUD_SECONDS, login: Login = connect
+) -> CloudReading:
+    """A cloud, which is entered when its items are asked for."""
+    return CloudReading(f"{CLOUD}{cloud}", LiveOptions(deadline, cloud=total), login)
 
 
-def wiring(login: ReadLogin = connect) -> Wiring:
+def wiring(login: Login = connect) -> Wiring:
     """Of the program, but that clouds are entered so."""
 
     fields = {
-        "cloud": partial(LazyCloudReading, login=login),
-        "expanded": partial(regions, login=login),
+        "cloud": partial(CloudReading, login=login),
+        "expanded": partial(regions_of, login=login),
     }
     there = platforms_with({OPENSTACK: fields})
     return Wiring(platforms=lambda: there)
 
 
-def run(words: Iterable[str], login: ReadLogin = connect) -> int:
+def run(words: Iterable[str], login: Login = connect) -> int:
     """The command line, in this process; its exit code."""
     return run_here(words, wiring(login))

@@ -6,10 +6,13 @@ from typing import Any
 from vnicaudit.model.domain import DomainConfig, Server
 from vnicaudit.model.nic import NicConfig
 from vnicaudit.model.openstack import Image, NovaVersions, ServerConfig
+from vnicaudit.platforms.openstack.connect import CloudLogin
 from vnicaudit.platforms.openstack.images import CloudSurroundings, Images, image_of, server_of
+from vnicaudit.platforms.openstack.listing import microversions
 from vnicaudit.platforms.openstack.lists import Aggregates, HypervisorNodes, Projects, ServerGroups
 from vnicaudit.platforms.openstack.network import Networks, Ports, RawPort
 from vnicaudit.platforms.openstack.servers import SERVERS, Flavors, RawServer
+from vnicaudit.platforms.openstack.session import CloudRegion, CountingSession
 
 ID = "11111111-2222-3333-4444-555555555555"
 IMAGE = "66666666-2222-3333-4444-555555555555"
@@ -73,8 +76,10 @@ def around(*ports: RawPort, nova: NovaVersions = NOVA_34, **said: Any) -> CloudS
     images.visible = True
     if (one := said.pop("image", None)) is not None:
         images.by_id[IMAGE] = one
+    roles = frozenset({"admin"} if said.pop("admin", False) else ())
+    cloud = CloudLogin("c", CloudRegion(), CountingSession(), 30, roles)
     return CloudSurroundings(
-        "openstack:c", nova, images, Flavors("openstack:c"), found,
+        cloud, microversions((2, 104)), nova, images, Flavors("openstack:c"), found,
         said.pop("nodes", HypervisorNodes()), ServerGroups(), said.pop("aggregates", Aggregates()),
         said.pop("projects", Projects({})), networks, **said,
     )  # fmt: skip

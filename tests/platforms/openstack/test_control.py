@@ -121,7 +121,7 @@ def cloud(session: Session) -> control.Control:
 def connected(session: Session, locate: Locate = located) -> control.Control:
     """The cloud that is asked through that session."""
 
-    def login(name: str, *, deadline: float) -> CloudLogin:
+    def login(name: str, *, deadline: float, **_total: object) -> CloudLogin:
         return entered(session, locate)._replace(name=name, deadline=deadline)
 
     return control.connect("prod", deadline=30.0, login=login)

@@ -87,14 +87,6 @@ def test_a_cell_that_is_down() -> None:
     assert (found.name, found.nics) == (ID, ())
 
 
-def test_servers_that_are_set_alike_share_what_is_said_of_them() -> None:
-    near = around(image=image())
-    first = declared(raw({"hw_vif_model": "e1000"}), near)
-    again = declared(raw({"hw_vif_model": "e1000"}, id=ID.replace("1", "7"), name="db"), near)
-    assert first is again
-    assert declared(raw({"hw_vif_model": "virtio"}), near) is not first
-
-
 def test_the_flavor_is_that_which_nova_keeps() -> None:
     near = around()
     now = Flavor("openstack:c", "m1", domain(raw({})).location, vcpus=8, id="f1")

@@ -3,9 +3,14 @@
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
+from tests.platforms.openstack.servers import around
 from vnicaudit.model.openstack import NovaVersions
-from vnicaudit.platforms.openstack.read import ReadingFacts, notes_of, release
+from vnicaudit.platforms.openstack.listing import microversions
+from vnicaudit.platforms.openstack.lists import Projects
+from vnicaudit.platforms.openstack.network import Ports
+from vnicaudit.platforms.openstack.read import Uses, notes_of, release
 
 
 @pytest.mark.parametrize(
@@ -22,39 +27,53 @@ def test_release(nova: NovaVersions, words: str) -> None:
     assert release(nova) == words
 
 
-def seen(**changes: Any) -> ReadingFacts:
-    all_of_it = ReadingFacts(NovaVersions("2.104", 34, 34), True, True, True, True)
-    return all_of_it._replace(**changes)
+def noted(uses: Uses, *, all_projects: bool | None = True, **changes: Any) -> list[str]:
+    """The notes after the first, which names the release, on a cloud without ports."""
+    near = around()
+    return list(notes_of(replace(near, **changes), uses, all_projects=all_projects))[1:]
+
+
+def counted(*, hosts: bool | None = True, nics: bool = True, unnamed: int = 0) -> Uses:
+    uses = Uses()
+    uses.hosts, uses.nics = hosts, nics
+    uses.unnamed = {str(number) for number in range(unnamed)}
+    return uses
 
 
 def test_an_admin_who_sees_all_has_nothing_to_be_told() -> None:
-    assert len(notes_of(seen())) == 1
+    ports = Ports()
+    ports.bindings = True
+    assert noted(counted(), ports=ports) == []
 
 
 def test_properties_that_an_admin_may_have_changed() -> None:
-    nova = NovaVersions("2.90", 24, 25)
-    note = notes_of(seen(nova=nova, stored_properties=False))[1]
+    before: dict[str, Any] = {
+        "nova": NovaVersions("2.90", 24, 25),
+        "wanted": microversions((2, 90)),
+    }
+    [note] = noted(counted(nics=False), **before)
     assert note.endswith(
         "otherwise they are unknown; changes by nova-manage image_property set are not visible"
     )
 
 
 def test_an_admin_of_nova_alone() -> None:
-    assert notes_of(seen(bindings=False))[1] == (
+    assert noted(counted()) == [
         "shown to an admin, but not to this user: how ports are bound (binding:vif_type)"
-    )
+    ]
 
 
 def test_what_nothing_tells_is_not_said() -> None:
-    nothing = seen(hosts=None, bindings=None, all_projects=None)
-    assert len(notes_of(nothing)) == 1
+    assert noted(counted(hosts=None, nics=False), all_projects=None) == []
 
 
 def test_projects_without_a_name() -> None:
-    assert notes_of(seen(unnamed=1, names="this user may not"))[1] == (
+    projects = Projects({})
+    projects.hidden = "this user may not"
+    assert noted(counted(nics=False, unnamed=1), projects=projects) == [
         "1 project is shown by id: Keystone did not give the name (this user may not)"
-    )
-    assert notes_of(seen(unnamed=1200))[1] == (
+    ]
+    assert noted(counted(nics=False, unnamed=1200)) == [
         "1,200 projects are shown by id: Keystone did not give the name (it does not list "
         "them to this user, or they were deleted)"
-    )
+    ]

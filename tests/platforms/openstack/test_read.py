@@ -325,7 +325,7 @@ def test_a_cloud_without_images_to_see(cloud: FakeCloud) -> None:
 def test_a_cloud_without_nova(cloud: FakeCloud) -> None:
     cloud.catalog.remove("compute")
     with pytest.raises(TargetError, match=r"^openstack:admin: the compute service cannot be reach"):
-        read("admin", deadline=30)
+        next(read("admin", deadline=30).items)
 
 
 def test_an_image_that_was_deleted_and_one_that_is_not_shown(cloud: FakeCloud) -> None:

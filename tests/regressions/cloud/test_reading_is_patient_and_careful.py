@@ -15,9 +15,10 @@ from tests.platforms.openstack.conftest import cloud, nowhere
 from tests.platforms.openstack.entering import connect, read, run
 from vnicaudit.errors import TargetError
 from vnicaudit.model.domain import Domain
+from vnicaudit.model.fleet import CLOUD_SECONDS
 from vnicaudit.model.report import ReadError
 from vnicaudit.platforms.openstack import session
-from vnicaudit.platforms.openstack.connect import ReadLogin
+from vnicaudit.platforms.openstack.connect import Login
 
 __all__ = ["cloud", "nowhere"]
 
@@ -25,7 +26,7 @@ SERVERS = "/compute/v2.1/servers/detail"
 
 
 def everything(
-    name: str, total: float | None = None, login: ReadLogin = connect
+    name: str, total: float = CLOUD_SECONDS, login: Login = connect
 ) -> tuple[int, list[str]]:
     """How many servers were read of a cloud, and what could not be."""
     items = list(read(name, total=total, login=login).items)
@@ -77,7 +78,7 @@ class Endless(NamedTuple):
     """The pages that were asked for, and how the cloud is entered."""
 
     asked: list[str]
-    login: ReadLogin
+    login: Login
 
 
 @pytest.fixture

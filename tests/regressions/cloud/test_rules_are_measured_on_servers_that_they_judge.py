@@ -25,8 +25,7 @@ class Reading:
 
 
 def measured(monkeypatch: pytest.MonkeyPatch, *servers: Domain) -> int:
-    monkeypatch.setattr(benchmark, "connect", lambda _name, **_given: CLOUD)
-    monkeypatch.setattr(benchmark, "opened", lambda _cloud: Reading(*servers))
+    monkeypatch.setattr(benchmark, "reading", lambda _name: Reading(*servers))
     return benchmark.audit_all(CLOUD)
 
 

@@ -256,7 +256,7 @@ PLATFORMS = (
                 "openstack",
                 openstack.cloud_of,
                 openstack.check,
-                cloud=openstack.LazyCloudReading,
+                cloud=openstack.read_cloud,
                 expanded=openstack.regions,
                 compute_nodes=openstack.cloud_nodes,
             ),

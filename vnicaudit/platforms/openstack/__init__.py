@@ -10,8 +10,8 @@ its parts, and tells which NIC an image's ``os_distro`` results in.
 
 Changing (``control.py``): the current state of a server, copies of flavors, and what changes them.
 
-This module recognises targets that are a cloud; whatever reads them (``cloud_reading.py``) is
-imported on first use.
+This module recognises targets that are a cloud; whatever reads them needs openstacksdk, which is
+slow to load, and is imported on first use.
 """
 
 from __future__ import annotations
@@ -20,14 +20,16 @@ import os
 from typing import TYPE_CHECKING
 
 from vnicaudit.errors import UsageError
-from vnicaudit.platforms.openstack.cloud_reading import LazyCloudReading, regions
 from vnicaudit.text.targets import CLOUD
 
 if TYPE_CHECKING:
     from vnicaudit.model.fleet import LiveOptions
     from vnicaudit.model.runs import ComputeNode
+    from vnicaudit.platforms.openstack.read import CloudReading
 
-__all__ = ["LazyCloudReading", "check", "cloud_nodes", "cloud_of", "regions"]
+
+ALL_REGIONS = "/*"
+"""Suffix of a cloud's name: every region of its catalogue."""
 
 
 def cloud_of(name: str) -> str | None:
@@ -50,6 +52,22 @@ def cloud_of(name: str) -> str | None:
         f"{name}: the cloud is missing; write openstack:NAME with a name from clouds.yaml (or set "
         "OS_CLOUD), or openstack:envvars to use the OS_* variables"
     )
+
+
+def regions(name: str, live: LiveOptions) -> list[str]:
+    """The targets for a name, see :func:`vnicaudit.platforms.openstack.read.regions_of`."""
+    if not name.endswith(ALL_REGIONS) and not os.environ.get("OS_REGION_NAME"):
+        return [name]
+    from vnicaudit.platforms.openstack.read import regions_of
+
+    return regions_of(name, live)
+
+
+def read_cloud(target: str, live: LiveOptions) -> CloudReading:
+    """Everything in a cloud."""
+    from vnicaudit.platforms.openstack.read import CloudReading
+
+    return CloudReading(target, live)
 
 
 def cloud_nodes(name: str, live: LiveOptions) -> list[ComputeNode]:

@@ -44,6 +44,8 @@ _TRANSPORT_ERRORS = (
     transport_errors.HTTPError,
     OSError,
 )
+_FINAL_ERRORS = (TooLargeError, RedirectError, keystone_errors.SSLError)
+"""Errors after which repeating the request cannot help."""
 _REQUEST_IDS = ("x-openstack-request-id", "x-compute-request-id")
 _LATE = 2
 """How many timeouts are tolerated: each has taken a whole deadline."""
@@ -119,13 +121,15 @@ class Client:
                 failed, pause = self._error(what, reason, asked), None if late == _LATE else 0.0
             except _TRANSPORT_ERRORS as error:
                 failed = self._error(what, transport(error), asked)
-                pause = pause if _may_pass(error) else None
+                if isinstance(error, _FINAL_ERRORS):
+                    pause = None
             else:
                 if answer.status == 200:
                     return answer.body
                 reason = refusal(answer.status, answer.body, answer.request)
                 failed = self._error(what, reason, asked, answer.status)
-                pause = _longer(pause, answer.pause) if answer.status in AWAY else None
+                away = pause is not None and answer.status in AWAY
+                pause = max(pause or 0.0, answer.pause or 0.0) if away else None
             if pause is None or waited + pause > self.cloud.deadline:
                 raise failed
             waited += pause
@@ -237,16 +241,6 @@ def _exchange(
             return _Answer(answer.status_code, body, next(ids, None), retry_after(answer))
 
     return cloud.within(service, work)
-
-
-def _may_pass(error: Exception) -> bool:
-    """True if repeating the request can help; False if TLS fails, the answer is too large, or it
-    redirects to another host."""
-    return not isinstance(error, (TooLargeError, RedirectError, keystone_errors.SSLError))
-
-
-def _longer(pause: float | None, wanted: float | None) -> float | None:
-    return pause if pause is None or wanted is None else max(pause, wanted)
 
 
 def _body(answer: requests.Response, most: int | None) -> bytes:

@@ -260,7 +260,9 @@ def _configuration() -> OpenStackConfig:
 def _chosen_region(name: str, left_out: list[str]) -> CloudRegion:
     config = _configuration()
     names = [each for each in config.get_cloud_names() if each != _NOTHING]
-    cloud, region = _split(name, names)
+    cloud, region = cloud_and_region(name, names)
+    if cloud == name:
+        region = os.environ.get(_REGION, "")  # "": the first one of the configuration
     if cloud not in names:
         reason = _no_such(cloud, names, config.config_filename)
         raise TargetError("; ".join([reason, *left_out]), file=f"openstack:{name}")
@@ -290,12 +292,6 @@ def _no_region(cloud: str, region: str, others: str, file: str | None) -> str:
         f"all, list them in its entry as regions: [{there.replace(',', ', ')}, {wanted}], in "
         "place of region_name"
     )
-
-
-def _split(name: str, names: list[str]) -> tuple[str, str]:
-    """The cloud and its region; ``""``: the first one of the configuration."""
-    cloud, region = cloud_and_region(name, names)
-    return cloud, os.environ.get(_REGION, "") if cloud == name else region
 
 
 def _lacking(region: CloudRegion) -> str:

@@ -149,8 +149,8 @@ class CloudLogin(NamedTuple):
         raise TargetError(f"the {service} service cannot be reached: {reason}", file=self.target)
 
 
-class ReadLogin(Protocol):
-    """Logs in to a cloud for reading."""
+class Login(Protocol):
+    """Logs in to a cloud."""
 
     def __call__(self, name: str, /, *, deadline: float, total: float | None) -> CloudLogin:
         """Log in like :func:`connect`."""
@@ -199,18 +199,15 @@ def _logged_in(cloud: CloudLogin) -> CloudLogin:
         cloud.session.get_auth_headers()
         return cloud
     access: AccessInfo = auth.get_access(cloud.session)
+    regions: set[str] = set()
+    if access.has_service_catalog():
+        found = access.service_catalog.get_endpoints_data(service_type="compute")
+        every = (each.region_name for endpoints in found.values() for each in endpoints)
+        regions = {region for region in every if region}
     return cloud._replace(
         roles=frozenset(role.lower() for role in access.role_names or ()),
         project=access.project_id or "",
         project_name=access.project_name or "",
         system_scoped=bool(getattr(access, "system_scoped", False)),
-        regions=_regions(access),
+        regions=tuple(sorted(regions)),
     )
-
-
-def _regions(access: AccessInfo) -> tuple[str, ...]:
-    if not access.has_service_catalog():
-        return ()
-    found = access.service_catalog.get_endpoints_data(service_type="compute")
-    every = (each.region_name or "" for endpoints in found.values() for each in endpoints)
-    return tuple(sorted({region for region in every if region}))

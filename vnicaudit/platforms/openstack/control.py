@@ -4,14 +4,14 @@ more than reading.
 Sources: Nova 34.0.0, ``api/openstack/compute/servers.py`` (``os-stop``, ``os-start``, ``reboot``)
 and ``server_diagnostics.py`` (its 400: "Compute node is too old", since 16.0); Glance 33.0.0,
 ``api/v2/images.py`` (``_do_add`` sets a property whether it exists or not, ``_do_remove`` requires
-it to exist).
+it to exist). Fields of flavors, which are copied: Nova's ``schemas/flavors.py`` and
+``flavor_access.py``.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Protocol, TypeVar
 
 import msgspec
 
@@ -20,24 +20,17 @@ from vnicaudit.errors import ActionError, GoneError, NotVisibleError, TargetErro
 from vnicaudit.model.runs import FlavorState, PortState, ServerState
 from vnicaudit.platforms.openstack import servers as states
 from vnicaudit.platforms.openstack.client import AnswerError, ChangingClient, part
-from vnicaudit.platforms.openstack.connect import CloudLogin
+from vnicaudit.platforms.openstack.connect import CloudLogin, Login
 from vnicaudit.platforms.openstack.connect import connect as log_in
 from vnicaudit.platforms.openstack.listing import microversion_text, releases
 from vnicaudit.platforms.openstack.servers import Text, decoded, text_of
 from vnicaudit.platforms.openstack.session import bare_url, plain
 from vnicaudit.text.targets import client
 
-# Copies of flavors are created and deleted.
-#
-# Source of the fields: Nova 34.0.0, ``api/openstack/compute/schemas/flavors.py`` and
-# ``flavor_access.py``.
-
-
-T = TypeVar("T")
-
 _WITH_SPECS = "2.61"
 _GONE, _THERE = 404, 409
 _MOST = 1000
+_NO_FLAVOR = "Nova's answer is not a flavor"
 
 
 class RawFlavorDetails(msgspec.Struct):
@@ -78,73 +71,11 @@ class _ServerList(msgspec.Struct):
     servers: list[msgspec.Raw] = []
 
 
-class FlavorCopies:
-    """The part of a cloud's control that handles flavors."""
-
-    def __init__(self, client: ChangingClient) -> None:
-        self._client = client
-
-    def flavor(self, flavor_id: str) -> FlavorState | None:
-        """The current state of a flavor; None if there is none. Raises ActionError."""
-        raw = self._raw(flavor_id)
-        return None if raw is None else FlavorState(raw.id, plain(raw.name), raw.properties)
-
-    def copy_flavor(
-        self, flavor_id: str, copy_id: str, name: str, properties: Mapping[str, str | None]
-    ) -> None:
-        """Create a copy of a flavor, or complete what an earlier call created. Raises
-        ActionError."""
-        source = self._raw(flavor_id)
-        if source is None:
-            raise ActionError(f"flavor {flavor_id[:60]} no longer exists")
-        if self._raw(copy_id) is None:
-            body = {"flavor": _copied(source, copy_id, name)}
-            self._client.send("POST", "compute", "/flavors", body, microversion="2.55")
-        specs = {**source.properties, **properties}
-        wanted = {key: value for key, value in specs.items() if value is not None}
-        if wanted:
-            path = f"/flavors/{part(copy_id)}/os-extra_specs"
-            self._client.send("POST", "compute", path, {"extra_specs": wanted})
-        if not source.public:
-            self._share(flavor_id, copy_id)
-
-    def flavor_servers(self, flavor_id: str) -> int:
-        """Number of servers with the flavor, in all projects; at most a page of them. Raises
-        ActionError."""
-        query = (("flavor", flavor_id), ("all_tenants", "True"), ("limit", str(_MOST)))
-        return len(_decoded(self._client.get("compute", "/servers", query), _ServerList).servers)
-
-    def delete_flavor(self, flavor_id: str) -> None:
-        """Delete a flavor; do nothing if it is gone. Raises ActionError."""
-        try:
-            self._client.send("DELETE", "compute", f"/flavors/{part(flavor_id)}")
-        except AnswerError as error:
-            if error.status != _GONE:
-                raise
-
-    def _share(self, flavor_id: str, copy_id: str) -> None:
-        """Give the same projects access to the copy."""
-        access = self._client.get("compute", f"/flavors/{part(flavor_id)}/os-flavor-access")
-        for each in _decoded(access, _Accesses).flavor_access:
-            body = {"addTenantAccess": {"tenant": each.tenant_id}}
-            try:
-                self._client.send("POST", "compute", f"/flavors/{part(copy_id)}/action", body)
-            except AnswerError as error:
-                if error.status != _THERE:
-                    raise
-
-    def _raw(self, flavor_id: str) -> RawFlavorDetails | None:
-        path = f"/flavors/{part(flavor_id)}"
-        try:
-            body = self._client.get("compute", path, microversion=_WITH_SPECS)
-        except AnswerError as error:
-            if error.status == _GONE:
-                return None
-            raise
-        return _decoded(body, _FlavorBody).flavor
-
-
 def _copied(source: RawFlavorDetails, copy_id: str, name: str) -> dict[str, object]:
+    try:
+        swap = int(source.swap or 0)
+    except ValueError:
+        raise ActionError(f"Nova's answer for flavor {source.id[:60]} is invalid: swap") from None
     return {
         "id": copy_id,
         "name": name,
@@ -152,29 +83,17 @@ def _copied(source: RawFlavorDetails, copy_id: str, name: str) -> dict[str, obje
         "vcpus": source.vcpus,
         "disk": source.disk,
         "OS-FLV-EXT-DATA:ephemeral": source.ephemeral,
-        "swap": _swap(source),
+        "swap": swap,
         "rxtx_factor": source.rxtx_factor,
         "os-flavor-access:is_public": source.public,
         "description": source.description,
     }
 
 
-def _swap(source: RawFlavorDetails) -> int:
-    try:
-        return int(source.swap or 0)
-    except ValueError:
-        raise ActionError(f"Nova's answer for flavor {source.id[:60]} is invalid: swap") from None
-
-
-def _decoded(body: bytes, kind: type[T]) -> T:
-    return decoded(body, kind, "Nova's answer is not a flavor")
-
-
 _STORED = (2, 98)
 _COUNTED = (2, 48)
 _EXPLAINED = (2, 84)
 _LEAST = (2, 1)
-_GONE_CONTROL = 404
 _PATCH = "application/openstack-images-v2.1-json-patch"
 _PROJECT = re.compile(r"/(AUTH_)?[0-9a-f]{32}$")
 _MOST_VOLUMES = 256
@@ -194,16 +113,9 @@ _NO_SERVER = (
 _UNSEEN_VOLUME = "its volume {volume} cannot be checked, so another server may have it too: {why}"
 
 
-class LogIn(Protocol):
-    """Logs in to a cloud."""
-
-    def __call__(self, name: str, *, deadline: float) -> CloudLogin:
-        """As :func:`vnicaudit.platforms.openstack.connect.connect`."""
-
-
-def connect(name: str, *, deadline: float, login: LogIn = log_in) -> Control:
+def connect(name: str, *, deadline: float, login: Login = log_in) -> Control:
     """A cloud in which servers can be changed. Raises TargetError if it cannot be reached."""
-    cloud = login(name, deadline=deadline)
+    cloud = login(name, deadline=deadline, total=None)
     control = Control(cloud, ChangingClient(cloud))
     try:
         control.open()
@@ -212,11 +124,11 @@ def connect(name: str, *, deadline: float, login: LogIn = log_in) -> Control:
     return control
 
 
-class Control(FlavorCopies):
+class Control:
     """A Cloud (``vnicaudit/remedy/hypervisor.py``). Any thread may use it."""
 
     def __init__(self, cloud: CloudLogin, client: ChangingClient) -> None:
-        super().__init__(client)
+        self._client = client
         self.name = cloud.name
         self.key = ""
         self.release: tuple[int | None, int | None] = (None, None)
@@ -313,6 +225,67 @@ class Control(FlavorCopies):
         ]  # fmt: skip
         self._client.send("PATCH", "image", f"/images/{part(image_id)}", patch, content=_PATCH)
 
+    def flavor(self, flavor_id: str) -> FlavorState | None:
+        """The current state of a flavor; None if there is none. Raises ActionError."""
+        raw = self._raw_flavor(flavor_id)
+        return None if raw is None else FlavorState(raw.id, plain(raw.name), raw.properties)
+
+    def copy_flavor(
+        self, flavor_id: str, copy_id: str, name: str, properties: Mapping[str, str | None]
+    ) -> None:
+        """Create a copy of a flavor, or complete what an earlier call created. Raises
+        ActionError."""
+        source = self._raw_flavor(flavor_id)
+        if source is None:
+            raise ActionError(f"flavor {flavor_id[:60]} no longer exists")
+        if self._raw_flavor(copy_id) is None:
+            body = {"flavor": _copied(source, copy_id, name)}
+            self._client.send("POST", "compute", "/flavors", body, microversion="2.55")
+        specs = {**source.properties, **properties}
+        wanted = {key: value for key, value in specs.items() if value is not None}
+        if wanted:
+            path = f"/flavors/{part(copy_id)}/os-extra_specs"
+            self._client.send("POST", "compute", path, {"extra_specs": wanted})
+        if not source.public:
+            self._share(flavor_id, copy_id)
+
+    def flavor_servers(self, flavor_id: str) -> int:
+        """Number of servers with the flavor, in all projects; at most a page of them. Raises
+        ActionError."""
+        query = (("flavor", flavor_id), ("all_tenants", "True"), ("limit", str(_MOST)))
+        return len(
+            decoded(self._client.get("compute", "/servers", query), _ServerList, _NO_FLAVOR).servers
+        )
+
+    def delete_flavor(self, flavor_id: str) -> None:
+        """Delete a flavor; do nothing if it is gone. Raises ActionError."""
+        try:
+            self._client.send("DELETE", "compute", f"/flavors/{part(flavor_id)}")
+        except AnswerError as error:
+            if error.status != _GONE:
+                raise
+
+    def _share(self, flavor_id: str, copy_id: str) -> None:
+        """Give the same projects access to the copy."""
+        access = self._client.get("compute", f"/flavors/{part(flavor_id)}/os-flavor-access")
+        for each in decoded(access, _Accesses, _NO_FLAVOR).flavor_access:
+            body = {"addTenantAccess": {"tenant": each.tenant_id}}
+            try:
+                self._client.send("POST", "compute", f"/flavors/{part(copy_id)}/action", body)
+            except AnswerError as error:
+                if error.status != _THERE:
+                    raise
+
+    def _raw_flavor(self, flavor_id: str) -> RawFlavorDetails | None:
+        path = f"/flavors/{part(flavor_id)}"
+        try:
+            body = self._client.get("compute", path, microversion=_WITH_SPECS)
+        except AnswerError as error:
+            if error.status == _GONE:
+                return None
+            raise
+        return decoded(body, _FlavorBody, _NO_FLAVOR).flavor
+
     def close(self) -> None:
         """Nothing to close: no connection is kept open."""
 
@@ -321,7 +294,7 @@ class Control(FlavorCopies):
         try:
             return self._client.get("compute", f"/servers/{part(server_id)}", (), microversion)
         except AnswerError as error:
-            if error.status != _GONE_CONTROL:
+            if error.status != _GONE:
                 raise
         name = plain(server_id)
         if self._was_deleted(server_id):
@@ -351,7 +324,7 @@ class Control(FlavorCopies):
             return self._client.get("block-storage", f"/volumes/{part(volume)}")
         except AnswerError as error:
             name = plain(volume)
-            if error.status == _GONE_CONTROL:
+            if error.status == _GONE:
                 words = _NO_VOLUME.format(
                     volume=word(name), server=word(server_id), openstack=client(self._cloud.target)
                 )

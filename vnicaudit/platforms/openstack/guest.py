@@ -13,7 +13,8 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from vnicaudit.knowledge.readiness import emulated_model, readiness_of
-from vnicaudit.model.finding import VIRTIO, Location, Readiness
+from vnicaudit.model.domain import DomainConfig
+from vnicaudit.model.finding import OPENSTACK, VIRTIO, Location, Readiness
 from vnicaudit.model.nic import Nic, NicConfig, is_multicast
 from vnicaudit.model.openstack import (
     MULTIQUEUE,
@@ -47,27 +48,32 @@ _PAGES = re.compile(r"(\d{1,9})\s*([KMG]?)i?B?", re.IGNORECASE)
 _UNITS = {"": 1, "k": 1, "m": 1024, "g": 1024 * 1024}
 
 
-class ServerGuest(NamedTuple):
-    """The known facts of one server's guest, apart from its NICs."""
-
-    arch: str | None
-    machine: str | None
-    readiness: Readiness
-    encrypted: bool
-    shared_memory: bool | None
-
-
-def guest_of(server: ServerConfig, node: str | None, *, launched: bool) -> ServerGuest:
-    """The known facts of a server's guest. ``node`` is the architecture of its node's CPU, None if
-    unknown; ``launched``: the server has run."""
+def declared_of(
+    server: ServerConfig, node: str | None, *, launched: bool, nics: int
+) -> DomainConfig:
+    """The domain settings that Nova writes for a server with that many NICs. ``node`` is the
+    architecture of its node's CPU, None if unknown; ``launched``: the server has run. The type is
+    always ``kvm``: the API calls the hypervisor QEMU whatever ``virt_type`` is."""
     stored = dict(server.stored_properties)
     arch = _architecture(stored, node)
-    return ServerGuest(
-        arch,
-        stored.get("hw_machine_type"),
+    vcpus = None if server.flavor is None else server.flavor.vcpus
+    distro = stored.get("os_distro", "")
+    encryption = (server.property("hw_mem_encryption"), _spec(server, "hw:mem_encryption"))
+    return DomainConfig(
+        type="kvm",
+        arch=arch,
+        machine=stored.get("hw_machine_type"),
+        vcpus=vcpus,
+        vcpus_max=vcpus,
+        owner="nova",
+        described_by=server,
+        platform=OPENSTACK,
+        os_id=distro if distro.startswith("http") else None,
         readiness=_readiness(stored, arch, launched=launched),
-        encrypted=_encrypted(server),
         shared_memory=_large_pages(server),
+        encrypted=any(as_flag(value) for value in encryption if value is not None),
+        session=False,
+        nics=nics,
     )
 
 
@@ -98,11 +104,6 @@ def packed_of(server: ServerConfig, nova: NovaVersions) -> bool:
 def _since(nova: NovaVersions, release: int) -> bool:
     """True if Nova is certainly that release or a later one."""
     return nova.oldest is not None and nova.oldest >= release
-
-
-def _encrypted(server: ServerConfig) -> bool:
-    said = (server.property("hw_mem_encryption"), _spec(server, "hw:mem_encryption"))
-    return any(as_flag(value) for value in said if value is not None)
 
 
 def _spec(server: ServerConfig, name: str) -> str | None:

@@ -12,8 +12,8 @@ from msgspec.structs import replace
 from vnicaudit.base.wording import UUID
 from vnicaudit.knowledge.readiness import emulated_model
 from vnicaudit.model.decoding import json_decoder
-from vnicaudit.model.domain import DomainConfig, Server
-from vnicaudit.model.finding import OPENSTACK, Location
+from vnicaudit.model.domain import Server
+from vnicaudit.model.finding import Location
 from vnicaudit.model.openstack import (
     CloudServer,
     Flavor,
@@ -26,18 +26,24 @@ from vnicaudit.model.openstack import (
 )
 from vnicaudit.model.report import ReadError
 from vnicaudit.platforms.openstack.client import CallError, Client
+from vnicaudit.platforms.openstack.connect import CloudLogin
 from vnicaudit.platforms.openstack.guest import (
     BARE_METAL,
     AllNics,
-    ServerGuest,
-    guest_of,
+    declared_of,
     in_order,
     nics_of,
     packed_of,
     queues_of,
     readiness_by,
 )
-from vnicaudit.platforms.openstack.listing import Collection, Listing, ListPage, pages
+from vnicaudit.platforms.openstack.listing import (
+    Collection,
+    Listing,
+    ListPage,
+    Microversions,
+    pages,
+)
 from vnicaudit.platforms.openstack.lists import (
     Aggregates,
     HypervisorNode,
@@ -232,14 +238,13 @@ _ELSEWHERE = frozenset({"dvs", "hyperv", "other"})
 """vif types of other hypervisors."""
 _LIBVIRT = frozenset({"hw_machine_type", "hw_pointer_model", "hw_input_bus"})
 """Properties that only Nova's libvirt driver adds if an image has none."""
-_KINDS = 4096
-"""Maximum number of records that are shared by domains with equal settings."""
 
 
 class CloudSurroundings(msgspec.Struct):
     """Facts of the cloud that its servers depend on."""
 
-    target: str
+    cloud: CloudLogin
+    wanted: Microversions
     nova: NovaVersions
     images: Images
     flavors: Flavors
@@ -249,9 +254,6 @@ class CloudSurroundings(msgspec.Struct):
     aggregates: Aggregates
     projects: Projects
     networks: Networks
-    admin: bool = False
-    kinds: dict[DomainConfig, DomainConfig] = {}
-    """See :data:`_KINDS`."""
 
     @property
     def errors(self) -> list[ReadError]:
@@ -266,18 +268,18 @@ class CloudSurroundings(msgspec.Struct):
 
 def server_of(server: RawServer, around: CloudSurroundings) -> Server | ReadError | None:
     """The server; its ports are removed from the list. None for one that is already deleted."""
+    target = around.cloud.target
     if not UUID.fullmatch(server.id):
-        return ReadError(f"servers: {plain(server.id)!r} is not a server id", around.target)
+        return ReadError(f"servers: {plain(server.id)!r} is not a server id", target)
     ports = around.ports.take(server.id)
     if server.status == "DELETED":
         return None
     ports = in_order(ports, server.macs, complete=around.ports.complete)
     image = around.images.by_id.get(server.image_id or "")
     node = around.nodes.node(server.host, server.node)
-    flavor = embedded(server.flavor, around.flavors.of(server.flavor), around.target)
+    flavor = embedded(server.flavor, around.flavors.of(server.flavor), target)
     config = _config(server, ports, image, flavor, around)
     arch = None if node is None else node.arch
-    guest = guest_of(config, arch, launched=bool(server.launched))
     all_nics = AllNics(
         config.vif_model,
         queues_of(config, around.nova),
@@ -286,11 +288,9 @@ def server_of(server: RawServer, around: CloudSurroundings) -> Server | ReadErro
     )
     return Server(
         name=(server.name or server.id)[:_NAME],
-        declared=_interned(_declared(guest, config, len(ports)), around),
-        location=Location(around.target, xpath=f"servers/{server.id}"),
-        nics=nics_of(
-            server.id, ports, all_nics, around.networks.mtus, around.target, server.networks
-        ),
+        declared=declared_of(config, arch, launched=bool(server.launched), nics=len(ports)),
+        location=Location(target, xpath=f"servers/{server.id}"),
+        nics=nics_of(server.id, ports, all_nics, around.networks.mtus, target, server.networks),
         uuid=server.id.lower(),
         cloud=_reference(server, around),
         unjudged=_unjudged(server, config, node),
@@ -311,45 +311,13 @@ def _config(
         stored_properties=stored,
         properties_source=source,
         image=image,
-        image_state=image_state(server, image, all_seen=around.admin and around.images.complete),
+        image_state=image_state(
+            server, image, all_seen=around.cloud.admin and around.images.complete
+        ),
         flavor=flavor,
         nova=around.nova,
         bindings=tuple(port.bound.binding for port in ports),
     )
-
-
-def _declared(guest: ServerGuest, config: ServerConfig, nics: int) -> DomainConfig:
-    """The domain settings that Nova writes for a server. The type is always ``kvm``: the API calls
-    the hypervisor QEMU whatever ``virt_type`` is."""
-    vcpus = None if config.flavor is None else config.flavor.vcpus
-    distro = config.property("os_distro") or ""
-    return DomainConfig(
-        type="kvm",
-        arch=guest.arch,
-        machine=guest.machine,
-        vcpus=vcpus,
-        vcpus_max=vcpus,
-        owner="nova",
-        described_by=config,
-        platform=OPENSTACK,
-        os_id=distro if distro.startswith("http") else None,
-        readiness=guest.readiness,
-        shared_memory=guest.shared_memory,
-        encrypted=guest.encrypted,
-        session=False,
-        nics=nics,
-    )
-
-
-def _interned(declared: DomainConfig, around: CloudSurroundings) -> DomainConfig:
-    """Return one record for all domains with equal settings, because it is hashed and compared
-    often."""
-    known = around.kinds.get(declared)
-    if known is None:
-        if len(around.kinds) >= _KINDS:
-            around.kinds.clear()
-        known = around.kinds[declared] = declared
-    return known
 
 
 def _reference(server: RawServer, around: CloudSurroundings) -> CloudServer:
@@ -358,7 +326,7 @@ def _reference(server: RawServer, around: CloudSurroundings) -> CloudServer:
         name=(server.name or server.id)[:_NAME],
         project=server.tenant_id or "",
         project_name=around.projects.name(server.tenant_id),
-        target=around.target,
+        target=around.cloud.target,
         image=server.image_id or "",
         host=server.host,
         instance_name=server.instance_name,

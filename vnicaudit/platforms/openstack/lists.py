@@ -62,6 +62,10 @@ class RawNode(msgspec.Struct):
     version: int | None = msgspec.field(name="hypervisor_version", default=None)
     service: Service | None = None
     cpu_info: _Cpu | str | None = None
+    address: str | None = msgspec.field(name="host_ip", default=None)
+    """``my_ip`` of its nova-compute."""
+    state: str | None = None
+    """``up`` or ``down``."""
 
 
 class RawAggregate(msgspec.Struct):
@@ -234,32 +238,19 @@ def _aggregate(raw: RawAggregate) -> Aggregate:
 
 
 # The hosts of a cloud that run its servers, by its hypervisors and host aggregates.
-#
-# Source: Nova 34.0.0, ``api/openstack/compute/hypervisors.py`` (``host_ip`` is ``my_ip`` of that
-# nova-compute, ``state`` is ``up`` or ``down``).
 
 
 _NAME_COMPUTE_NODES = 253
 
 
-class RawHypervisor(msgspec.Struct):
-    """One hypervisor in Nova's answer."""
-
-    name: str | None = msgspec.field(name="hypervisor_hostname", default=None)
-    kind: str | None = msgspec.field(name="hypervisor_type", default=None)
-    address: str | None = msgspec.field(name="host_ip", default=None)
-    state: str | None = None
-    service: Service | None = None
-
-
-class _Hypervisors(Collection[RawHypervisor]):
+class _Hypervisors(Collection[RawNode]):
     """All hypervisors that are QEMU, in Nova's order."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.all: list[RawHypervisor] = []
+        self.all: list[RawNode] = []
 
-    def add(self, raw: RawHypervisor) -> None:
+    def add(self, raw: RawNode) -> None:
         """Add a hypervisor, if it is QEMU."""
         if raw.name and (raw.kind or "").lower() in ("qemu", "kvm"):
             self.all.append(raw)
@@ -271,28 +262,18 @@ def compute_nodes_of(
     """The hosts of a cloud whose hypervisor is QEMU. Raises TargetError if this user may not list
     them, or the list cannot be read to its end; MissingExtraError without openstacksdk."""
     client = Client(connect(cloud, deadline=deadline, total=total))
-    found = _hypervisors(client)
+    wanted = microversions(client.endpoint("compute").microversion)
+    found = _Hypervisors().read(client, nodes_listing(wanted))
+    if found.visible is False:
+        text = "only admins can see its hypervisors: log in as one, or list the hosts yourself"
+        raise TargetError(text, file=client.cloud.target)
+    if found.errors:
+        raise TargetError(found.errors[0].message, file=client.cloud.target)
     aggregates = Aggregates().read(client, AGGREGATES)
     return [_node(raw, aggregates) for raw in found.all]
 
 
-def _hypervisors(client: Client) -> _Hypervisors:
-    wanted = microversions(client.endpoint("compute").microversion)
-    listing = Listing(
-        NODES.service, NODES.path, NODES.key, json_decoder(RawHypervisor),
-        NODES.limit if wanted.paged_nodes else None, refused=NODES.refused, hidden=NODES.hidden,
-    ).at(wanted.nodes)  # fmt: skip
-    found = _Hypervisors().read(client, listing)
-    target = client.cloud.target
-    if found.visible is False:
-        text = "only admins can see its hypervisors: log in as one, or list the hosts yourself"
-        raise TargetError(text, file=target)
-    if found.errors:
-        raise TargetError(found.errors[0].message, file=target)
-    return found
-
-
-def _node(raw: RawHypervisor, aggregates: Aggregates) -> ComputeNode:
+def _node(raw: RawNode, aggregates: Aggregates) -> ComputeNode:
     host = raw.service.host if raw.service is not None else None
     member = aggregates.of(host)
     return ComputeNode(

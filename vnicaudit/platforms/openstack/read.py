@@ -1,37 +1,35 @@
 """Read a cloud as a stream: its servers as domains, then its images and flavors.
 
-Each service is queried in separate threads, one page after the other. Servers come page by page,
-and no page is kept; the lists that are joined to them are read before the first server is yielded:
-ports (small records, dropped with their server), images, flavors, networks, hypervisors, host
-aggregates and names of projects. If one service fails, only its facts are missing, and the failure
-is an error of its own.
+The lists that are joined to servers are read first, each in a separate thread: ports (small
+records, dropped with their server), images, flavors, networks, hypervisors, host aggregates and
+names of projects. Servers come page by page, and no page is kept. If one service fails, only its
+facts are missing, and the failure is an error of its own.
 """
 
 from __future__ import annotations
 
-import queue
-import threading
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from typing import Generic, NamedTuple, TypeVar
 
 from msgspec.structs import replace
 
-from vnicaudit.base.deadlines import DaemonCall, next_of
+from vnicaudit.base.deadlines import DaemonCall
 from vnicaudit.base.wording import count
 from vnicaudit.errors import TargetError
 from vnicaudit.knowledge.nova_releases import IMAGE_PROPERTY
 from vnicaudit.knowledge.readiness import shipped
 from vnicaudit.model.domain import Server
-from vnicaudit.model.fleet import CloudItem
+from vnicaudit.model.fleet import CloudItem, LiveOptions
 from vnicaudit.model.openstack import Flavor, Image, NovaVersions
 from vnicaudit.model.report import ReadError
+from vnicaudit.platforms.openstack import ALL_REGIONS
 from vnicaudit.platforms.openstack.client import Client
-from vnicaudit.platforms.openstack.connect import CloudLogin
+from vnicaudit.platforms.openstack.config_files import with_region
+from vnicaudit.platforms.openstack.connect import CloudLogin, Login, connect
 from vnicaudit.platforms.openstack.images import CloudSurroundings, Images, read_images, server_of
 from vnicaudit.platforms.openstack.listing import (
     ListPage,
-    Microversions,
+    Microversion,
     microversions,
     read_error,
     releases,
@@ -49,6 +47,7 @@ from vnicaudit.platforms.openstack.lists import (
 from vnicaudit.platforms.openstack.network import read_network
 from vnicaudit.platforms.openstack.servers import FLAVORS, Flavors, RawServer, VisibleServers
 from vnicaudit.platforms.openstack.session import plain
+from vnicaudit.text.targets import CLOUD
 
 # Notes on a whole reading: the release of Nova, what is hidden from this user, and which table was
 # used.
@@ -59,49 +58,23 @@ _REGIONS = 20
 """Maximum number of regions that are named."""
 
 
-class ReadingFacts(NamedTuple):
-    """Facts from the lists. None: not requested, not answered (which is an error of its own), or
-    unknown because there is nothing to derive it from."""
-
-    nova: NovaVersions
-    stored_properties: bool
-    """Nova reports the image properties that it has stored for a server."""
-    all_projects: bool | None
-    hosts: bool | None
-    bindings: bool | None
-    hidden: tuple[str, ...] = ()
-    """Parts of the lists that are hidden from this user."""
-    project: str = ""
-    unnamed: int = 0
-    """Number of projects whose servers are shown, but whose names are unknown."""
-    names: str = ""
-    """The reason why Keystone did not report the names; empty: it did not list them."""
-    osinfo: bool = False
-    """An image has an ``os_distro``."""
-    scope: str = ""
-    """The scope of the login; empty: a project, in the only region."""
-
-
-def notes_of(seen: ReadingFacts) -> tuple[str, ...]:
-    """The notes, one sentence each."""
-    return tuple(_notes(seen))
-
-
-def _notes(seen: ReadingFacts) -> Iterator[str]:
-    yield release(seen.nova)
-    if seen.scope:
-        yield seen.scope
-    if not seen.stored_properties:
-        yield _not_told(seen.nova)
-    if hidden := list(_hidden(seen)):
-        tenant = seen.all_projects is False
-        whom = f"a tenant of project {seen.project!r}" if tenant else "this user"
+def notes_of(around: CloudSurroundings, uses: Uses, *, all_projects: bool | None) -> Iterator[str]:
+    """Notes on the whole reading, one sentence each. ``all_projects``: whether Nova listed the
+    servers of all projects; None: it did not list any."""
+    yield release(around.nova)
+    if scope := scope_of(around.cloud):
+        yield scope
+    if not around.wanted.stored_properties:
+        yield _not_told(around.nova)
+    if hidden := list(_hidden(around, uses, all_projects=all_projects)):
+        project = around.cloud.project_name or around.cloud.project
+        whom = f"a tenant of project {project!r}" if all_projects is False else "this user"
         yield f"shown to an admin, but not to {whom}: {'; '.join(hidden)}"
-    if seen.unnamed:
-        many = f"{count(seen.unnamed, 'project')} {'is' if seen.unnamed == 1 else 'are'}"
-        why = seen.names or "it does not list them to this user, or they were deleted"
+    if unnamed := len(uses.unnamed):
+        many = f"{count(unnamed, 'project')} {'is' if unnamed == 1 else 'are'}"
+        why = around.projects.reason or "it does not list them to this user, or they were deleted"
         yield f"{many} shown by id: Keystone did not give the name ({why})"
-    if seen.osinfo:
+    if any(image.property("os_distro") for image in around.images.by_id.values()):
         yield (
             "the model that os_distro implies is taken from the table that comes with vnicaudit "
             f"(osinfo-db {shipped().version}); the table on each compute node decides"
@@ -152,147 +125,95 @@ def _not_told(nova: NovaVersions) -> str:
     return f"{text}; changes by nova-manage image_property set are not visible"
 
 
-def _hidden(seen: ReadingFacts) -> Iterator[str]:
-    if seen.all_projects is False:
+def _hidden(around: CloudSurroundings, uses: Uses, *, all_projects: bool | None) -> Iterator[str]:
+    if all_projects is False:
         yield "servers of other projects, and images that only they see"
-    if seen.hosts is False:
+    if uses.hosts is False:
         yield "the host of a server and its name in libvirt"
-    yield from seen.hidden
-    if seen.bindings is False:
+    for each in (around.nodes, around.aggregates, around.groups):
+        if each.hidden:
+            yield each.hidden
+    if uses.nics and around.ports.tells is False:
         yield "how ports are bound (binding:vif_type)"
 
 
 _READY = "ready"
 """The value of :attr:`~vnicaudit.model.domain.DomainConfig.readiness` for a guest that drives
 virtio."""
+_NOT_TOLD = (
+    "its regions could not be listed at the start, but can be now ({regions}): none was read; "
+    "try again"
+)
 _CELL_DOWN = (
     "servers: {count:,} could not be read, because their cell is down and Nova reports little "
     "more than their id"
 )
 
 
-T = TypeVar("T")
+class CloudReading:
+    """One cloud. ``items`` can be iterated once: servers, then images (most used first), then
+    flavors, with errors among them; raises TargetError for a cloud that cannot be read at all. When
+    they have ended, ``notes`` say what release of Nova it is and what is hidden from this user, and
+    ``calls`` how many requests were sent to each service (``identity`` is Keystone)."""
 
-_AHEAD = 2
-"""Number of pages read in advance."""
-_LOOK_SECONDS = 0.5
-"""Seconds after which a thread that waits for room checks whether there is still a reader."""
-
-
-class Feed(Generic[T]):
-    """Values of an iterator that runs in a thread: a little ahead of the reader, and stopped once
-    the reader is gone."""
-
-    def __init__(self, name: str, source: Iterator[T]) -> None:
-        self._queue: queue.Queue[tuple[list[T], BaseException | None]] = queue.Queue(_AHEAD)
-        self._gone = threading.Event()
-        self._source = source
-        self.thread = threading.Thread(target=self._work, name=f"openstack: {name}", daemon=True)
-        self.thread.start()
-
-    def __iter__(self) -> Iterator[T]:
-        """Can be iterated once; raises the iterator's exception."""
-        while True:
-            values, error = next_of(self._queue)
-            if error is not None:
-                raise error
-            if not values:
-                return
-            yield values[0]
-
-    def stop(self) -> None:
-        """Stop the thread after its current value; called when there is no reader any more."""
-        self._gone.set()
-
-    def _work(self) -> None:
-        try:
-            for value in self._source:
-                if not self._offer(([value], None)):
-                    return
-            self._offer(([], None))
-        except BaseException as error:  # raised again in the reader
-            self._offer(([], error))
-
-    def _offer(self, item: tuple[list[T], BaseException | None]) -> bool:
-        while not self._gone.is_set():
-            try:
-                self._queue.put(item, timeout=_LOOK_SECONDS)
-            except queue.Full:
-                continue
-            return True
-        return False
-
-
-class CloudItems:
-    """The items read from a cloud. ``items`` can be iterated once: servers, then images (most used
-    first), then flavors, with errors among them."""
-
-    def __init__(self, client: Client) -> None:
-        self._client = client
-        scope = scope_of(client.cloud)
-        self._notes: tuple[str, ...] = (scope,) if scope else ()
+    def __init__(self, target: str, live: LiveOptions, login: Login = connect) -> None:
+        self._name = target.removeprefix(CLOUD)
+        self._live = live
+        self._login = login
+        self.notes: tuple[str, ...] = ()
+        self.calls: dict[str, int] = {}
         self.items: Iterator[CloudItem] = self._items()
 
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """The release of Nova, and what is hidden from this user: a sentence each, known when
-        ``items`` has ended."""
-        return self._notes
-
-    @property
-    def calls(self) -> dict[str, int]:
-        """Service -> number of requests sent to it so far; ``identity`` is Keystone."""
-        return dict(sorted(self._client.cloud.session.calls.items()))
-
     def _items(self) -> Iterator[CloudItem]:
-        highest = self._client.endpoint("compute").microversion
-        wanted, nova = microversions(highest), releases(highest)
-        servers, uses = VisibleServers(self._client, wanted), Uses()
-        feed = Feed("servers", servers.pages())
+        cloud = _entered(self._name, self._live, self._login)
+        if self._name.endswith(ALL_REGIONS):
+            found = ", ".join(cloud.regions)
+            raise TargetError(_NOT_TOLD.format(regions=found), file=f"{CLOUD}{self._name}")
         try:
-            around = _read_surroundings(self._client, wanted, nova)
-            yield from around.errors
-            yield from _servers(feed, around, uses)
+            yield from self._items_of(Client(cloud))
         finally:
-            feed.stop()
-        yield from uses.images(around.images, self._client.cloud, around.projects)
+            self.calls = dict(sorted(cloud.session.calls.items()))
+
+    def _items_of(self, client: Client) -> Iterator[CloudItem]:
+        scope = scope_of(client.cloud)
+        self.notes = (scope,) if scope else ()
+        try:
+            highest = client.endpoint("compute").microversion
+        except TargetError as error:
+            text = "; ".join((error.message, *self.notes))
+            raise TargetError(text, file=error.file) from None
+        around, uses = _read_surroundings(client, highest), Uses()
+        yield from around.errors
+        servers = VisibleServers(client, around.wanted)
+        yield from _servers(servers.pages(), around, uses)
+        yield from uses.images(around.images, client.cloud, around.projects)
         yield from uses.flavors(around.flavors, around.images)
-        lists = (around.nodes, around.aggregates, around.groups)
-        self._notes = notes_of(
-            ReadingFacts(
-                nova,
-                wanted.stored_properties,
-                servers.all_projects,
-                uses.hosts,
-                around.ports.tells if uses.nics else None,
-                tuple(each.hidden for each in lists if each.hidden),
-                self._client.cloud.project_name or self._client.cloud.project,
-                len(uses.unnamed),
-                around.projects.reason,
-                any(each.property("os_distro") for each in around.images.by_id.values()),
-                scope_of(self._client.cloud),
-            )
-        )
+        self.notes = tuple(notes_of(around, uses, all_projects=servers.all_projects))
 
 
-def opened(cloud: CloudLogin) -> CloudItems:
-    """Everything in a cloud. Raises TargetError if it has no Nova."""
-    client = Client(cloud)
+def regions_of(name: str, live: LiveOptions, login: Login = connect) -> list[str]:
+    """The targets for a name: itself, with the region that the environment sets for a cloud; for
+    ``openstack:CLOUD/*`` one for each region (``openstack:CLOUD/REGION``). If that cloud cannot be
+    queried, the target is unchanged: reading it reports the reason, and does not read one region in
+    place of all. Raises UsageError if the configuration is invalid."""
+    cloud = name.removeprefix(CLOUD)
+    if not name.endswith(ALL_REGIONS):
+        return [f"{CLOUD}{with_region(cloud)}"]
     try:
-        client.endpoint("compute")
-    except TargetError as error:
-        scope = scope_of(cloud)
-        raise TargetError(
-            f"{error.message}; {scope}" if scope else error.message, file=error.file
-        ) from None
-    return CloudItems(client)
+        found = _entered(cloud, live, login).regions
+    except TargetError:
+        return [name]
+    cloud = cloud.removesuffix(ALL_REGIONS)
+    return [f"{CLOUD}{cloud}/{region}" for region in found] or [f"{CLOUD}{cloud}"]
 
 
-def _read_surroundings(
-    client: Client, wanted: Microversions, nova: NovaVersions
-) -> CloudSurroundings:
+def _entered(name: str, live: LiveOptions, login: Login) -> CloudLogin:
+    return login(name.removesuffix(ALL_REGIONS), deadline=live.deadline, total=live.cloud)
+
+
+def _read_surroundings(client: Client, highest: Microversion | None) -> CloudSurroundings:
     """The lists that are joined to servers, each read in a separate thread."""
-    target = client.cloud.target
+    target, wanted, nova = client.cloud.target, microversions(highest), releases(highest)
     flavors_listing, groups_listing = FLAVORS.at(wanted.flavors), GROUPS.at(wanted.flavors)
     tasks = (
         DaemonCall("openstack: network", lambda: read_network(client)),
@@ -308,19 +229,19 @@ def _read_surroundings(
     network, images, flavors, nodes, groups, aggregates, projects = tasks
     ports, networks = network.result()
     return CloudSurroundings(
-        target, nova, images.result(), flavors.result(), ports, nodes.result(), groups.result(),
-        aggregates.result(), projects.result(), networks, admin=client.cloud.admin,
+        client.cloud, wanted, nova, images.result(), flavors.result(), ports, nodes.result(),
+        groups.result(), aggregates.result(), projects.result(), networks,
     )  # fmt: skip
 
 
 def _servers(
-    feed: Feed[ListPage[RawServer]], around: CloudSurroundings, uses: Uses
+    pages: Iterator[ListPage[RawServer]], around: CloudSurroundings, uses: Uses
 ) -> Iterator[Server | ReadError]:
     """Every server. If the list ends early, the missing servers are an error; so are servers in a
     cell that does not answer, of which Nova reports little more than the id."""
     unread, down = False, 0
     try:
-        for page in feed:
+        for page in pages:
             yield from page.errors
             unread = unread or bool(page.errors)
             for raw in page.items:
@@ -336,7 +257,7 @@ def _servers(
     except TargetError as error:
         yield read_error(error)
     if down:
-        yield ReadError(_CELL_DOWN.format(count=down), around.target)
+        yield ReadError(_CELL_DOWN.format(count=down), around.cloud.target)
 
 
 class Uses:
