@@ -42,7 +42,7 @@ from vnicaudit.model.fleet import LiveOptions
 from vnicaudit.model.host import HostConfig
 from vnicaudit.model.report import ReadError
 from vnicaudit.platforms.openstack.connect import CloudLogin, connect
-from vnicaudit.platforms.openstack.read import CloudReading
+from vnicaudit.platforms.openstack.read import CloudItems
 
 if TYPE_CHECKING:
     from tests.platforms.openstack.cloud import Intercept
@@ -89,9 +89,9 @@ def _whole(cloud: CloudLogin, service: str, path: str, key: str, microversion: s
     return count
 
 
-def reading(name: str) -> CloudReading:
+def reading(name: str) -> CloudItems:
     """A cloud as vnicaudit reads it."""
-    return CloudReading(f"openstack:{name}", LiveOptions(_DEADLINE))
+    return CloudItems(f"openstack:{name}", LiveOptions(_DEADLINE))
 
 
 def read_all(cloud: CloudLogin) -> int:

@@ -150,6 +150,8 @@ def starting_parts(uri: str) -> tuple[str, ...]:
 
 CLOUD = "openstack:"
 """Prefix of a target that is a cloud of clouds.yaml."""
+ALL_REGIONS = "/*"
+"""Suffix of such a target: every region of the cloud's catalogue."""
 ENVIRONMENT = "envvars"
 """Name of the cloud that the ``OS_*`` variables describe (openstacksdk, ``OS_CLOUD_NAME``)."""
 

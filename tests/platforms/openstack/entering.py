@@ -11,7 +11,7 @@ from vnicaudit.model.finding import OPENSTACK
 from vnicaudit.model.fleet import CLOUD_SECONDS, DEADLINE, LiveOptions
 from vnicaudit.platforms.openstack.connect import Login
 from vnicaudit.platforms.openstack.connect import connect as log_in
-from vnicaudit.platforms.openstack.read import CloudReading, regions_of
+from vnicaudit.platforms.openstack.read import CloudItems, regions_of
 from vnicaudit.text.targets import CLOUD
 
 connect = partial(log_in, pauses=(0.0, 0.0, 0.0))
@@ -19,16 +19,16 @@ connect = partial(log_in, pauses=(0.0, 0.0, 0.0))
 
 def read(
     cloud: str, *, deadline: float = DEADLINE, total: float = CLOUD_SECONDS, login: Login = connect
-) -> CloudReading:
+) -> CloudItems:
     """A cloud, which is entered when its items are asked for."""
-    return CloudReading(f"{CLOUD}{cloud}", LiveOptions(deadline, cloud=total), login)
+    return CloudItems(f"{CLOUD}{cloud}", LiveOptions(deadline, cloud=total), login)
 
 
 def wiring(login: Login = connect) -> Wiring:
     """Of the program, but that clouds are entered so."""
 
     fields = {
-        "cloud": partial(CloudReading, login=login),
+        "cloud": partial(CloudItems, login=login),
         "expanded": partial(regions_of, login=login),
     }
     there = platforms_with({OPENSTACK: fields})

@@ -49,7 +49,7 @@ def test_an_admin_who_sees_all_has_nothing_to_be_told() -> None:
 def test_properties_that_an_admin_may_have_changed() -> None:
     before: dict[str, Any] = {
         "nova": NovaVersions("2.90", 24, 25),
-        "wanted": microversions((2, 90)),
+        "microversions": microversions((2, 90)),
     }
     [note] = noted(counted(nics=False), **before)
     assert note.endswith(

@@ -20,16 +20,12 @@ import os
 from typing import TYPE_CHECKING
 
 from vnicaudit.errors import UsageError
-from vnicaudit.text.targets import CLOUD
+from vnicaudit.text.targets import ALL_REGIONS, CLOUD
 
 if TYPE_CHECKING:
     from vnicaudit.model.fleet import LiveOptions
     from vnicaudit.model.runs import ComputeNode
-    from vnicaudit.platforms.openstack.read import CloudReading
-
-
-ALL_REGIONS = "/*"
-"""Suffix of a cloud's name: every region of its catalogue."""
+    from vnicaudit.platforms.openstack.read import CloudItems
 
 
 def cloud_of(name: str) -> str | None:
@@ -63,11 +59,11 @@ def regions(name: str, live: LiveOptions) -> list[str]:
     return regions_of(name, live)
 
 
-def read_cloud(target: str, live: LiveOptions) -> CloudReading:
+def read_cloud(target: str, live: LiveOptions) -> CloudItems:
     """Everything in a cloud."""
-    from vnicaudit.platforms.openstack.read import CloudReading
+    from vnicaudit.platforms.openstack.read import CloudItems
 
-    return CloudReading(target, live)
+    return CloudItems(target, live)
 
 
 def cloud_nodes(name: str, live: LiveOptions) -> list[ComputeNode]:

@@ -244,7 +244,7 @@ class CloudSurroundings(msgspec.Struct):
     """Facts of the cloud that its servers depend on."""
 
     cloud: CloudLogin
-    wanted: Microversions
+    microversions: Microversions
     nova: NovaVersions
     images: Images
     flavors: Flavors

@@ -22,7 +22,6 @@ from vnicaudit.model.domain import Server
 from vnicaudit.model.fleet import CloudItem, LiveOptions
 from vnicaudit.model.openstack import Flavor, Image, NovaVersions
 from vnicaudit.model.report import ReadError
-from vnicaudit.platforms.openstack import ALL_REGIONS
 from vnicaudit.platforms.openstack.client import Client
 from vnicaudit.platforms.openstack.config_files import with_region
 from vnicaudit.platforms.openstack.connect import CloudLogin, Login, connect
@@ -47,7 +46,7 @@ from vnicaudit.platforms.openstack.lists import (
 from vnicaudit.platforms.openstack.network import read_network
 from vnicaudit.platforms.openstack.servers import FLAVORS, Flavors, RawServer, VisibleServers
 from vnicaudit.platforms.openstack.session import plain
-from vnicaudit.text.targets import CLOUD
+from vnicaudit.text.targets import ALL_REGIONS, CLOUD
 
 # Notes on a whole reading: the release of Nova, what is hidden from this user, and which table was
 # used.
@@ -64,7 +63,7 @@ def notes_of(around: CloudSurroundings, uses: Uses, *, all_projects: bool | None
     yield release(around.nova)
     if scope := scope_of(around.cloud):
         yield scope
-    if not around.wanted.stored_properties:
+    if not around.microversions.stored_properties:
         yield _not_told(around.nova)
     if hidden := list(_hidden(around, uses, all_projects=all_projects)):
         project = around.cloud.project_name or around.cloud.project
@@ -150,7 +149,7 @@ _CELL_DOWN = (
 )
 
 
-class CloudReading:
+class CloudItems:
     """One cloud. ``items`` can be iterated once: servers, then images (most used first), then
     flavors, with errors among them; raises TargetError for a cloud that cannot be read at all. When
     they have ended, ``notes`` say what release of Nova it is and what is hidden from this user, and
@@ -184,7 +183,7 @@ class CloudReading:
             raise TargetError(text, file=error.file) from None
         around, uses = _read_surroundings(client, highest), Uses()
         yield from around.errors
-        servers = VisibleServers(client, around.wanted)
+        servers = VisibleServers(client, around.microversions)
         yield from _servers(servers.pages(), around, uses)
         yield from uses.images(around.images, client.cloud, around.projects)
         yield from uses.flavors(around.flavors, around.images)
