@@ -25,13 +25,8 @@ from vnicaudit.model.domain import Domain
 from vnicaudit.model.finding import VIRTIO, Change
 from vnicaudit.platforms.domain_xml.read import read_bytes
 from vnicaudit.platforms.domain_xml.recognise import looks_like_xml, spans
-from vnicaudit.platforms.domain_xml.write import (
-    edits_for,
-    for_attach,
-    interface_of,
-    rewritten,
-    with_interface,
-)
+from vnicaudit.platforms.domain_xml.source import for_attach, interface_of, with_interface
+from vnicaudit.platforms.domain_xml.write import edits_for, rewritten
 from vnicaudit.text.edits import applied
 
 _HEAD = 64 * 1024
@@ -100,11 +95,11 @@ def conversion(data: bytes, goal: Goal) -> Conversion:
     domain, made, after = _read(data), [], data
     for nic in () if domain is None else domain.nics:
         if domain is not None and is_wanted(goal, nic, domain):
-            rewritten(data, nic.location, ())
+            rewritten(data, nic.location.xpath or "", ())
             number = int((nic.location.xpath or "").rpartition("[")[2].rstrip("]"))
             changes = changes_to(goal, nic, domain, _interface(_tree(data), number))
             made.append(Made(number, nic, changes))
-            after = rewritten(after, nic.location, changes)
+            after = rewritten(after, nic.location.xpath or "", changes)
     return Conversion(goal, data, after, tuple(made))
 
 
@@ -177,7 +172,7 @@ def _twice(done: Conversion) -> Iterator[str]:
         # the removal of a source would take what the next changes have made
         for change in (change for change in changes if change.field != "source"):
             try:
-                again = rewritten(again, nic.location, [change])
+                again = rewritten(again, nic.location.xpath or "", [change])
             except RefusedError as error:
                 if change.new is not None:
                     yield f"NIC {number}: {change.field} once more is refused: {error}"

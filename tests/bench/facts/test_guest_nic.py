@@ -2,7 +2,6 @@
 
 import pytest
 
-from tests.adapters import ADAPTERS
 from vnicaudit.bench.facts.guest_process import GuestNic, guest_nic, nic_words
 from vnicaudit.errors import ActionError
 from vnicaudit.model.nic import NicConfig
@@ -49,8 +48,7 @@ class Guest:
     ],
 )
 def test_what_a_domain_says(text: str, mac: str | None, expected: GuestNic) -> None:
-    reading = ADAPTERS.texts.reading
-    found = guest_nic(Guest(text), reading, "qemu:///system", mac)  # type: ignore[arg-type]
+    found = guest_nic(Guest(text), "qemu:///system", mac)  # type: ignore[arg-type]
     assert found == expected
 
 

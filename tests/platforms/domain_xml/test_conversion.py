@@ -76,7 +76,7 @@ def _changed(interface: str, *changes: tuple[str, str | None]) -> str:
     for field, new in changes:
         data = applied(data, edits_for(data, _PLACE, _change(field, new)))
     whole = [_change(field, new) for field, new in changes]
-    assert rewritten(_document(interface), _PLACE, whole) == data
+    assert rewritten(_document(interface), _PLACE.xpath or "", whole) == data
     text = data.decode()
     return text[text.index("\n") + 1 : text.index("</devices>")]
 

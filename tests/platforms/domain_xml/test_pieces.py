@@ -9,7 +9,7 @@ from lxml import etree
 
 from tests.rows import rows
 from vnicaudit.errors import RefusedError
-from vnicaudit.platforms.domain_xml.write import (
+from vnicaudit.platforms.domain_xml.source import (
     for_attach,
     interface_number,
     interface_of,

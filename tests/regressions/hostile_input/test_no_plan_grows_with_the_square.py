@@ -15,7 +15,7 @@ from tests.regressions.hostile_input.growth import MOST, TIMES, ratio
 from tests.remedy.planning.planned import definition, interface
 from tests.remedy.planning.units import file_of, on_files
 from vnicaudit.audit.reading.files import read_stream
-from vnicaudit.cli.wiring.adapters import adapters, texts
+from vnicaudit.cli.wiring.adapters import adapters
 from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.model.plan import FileUnit, NotPlanned, Plan, Step
 from vnicaudit.remedy.applying.apply import RunContext, dry_run_apply
@@ -71,7 +71,7 @@ def test_the_steps_of_such_a_file_are_applied_in_time_that_grows_with_it(tmp_pat
     small, large = (
         on_files(_planned(tmp_path, _many(tmp_path, number)).steps) for number in (12, 12 * TIMES)
     )
-    assert ratio(lambda steps: prepare_file(steps, "u", texts()), small, large) <= MOST
+    assert ratio(lambda steps: prepare_file(steps, "u"), small, large) <= MOST
 
 
 def test_each_step_of_such_a_file_says_its_own_place(tmp_path: Path) -> None:
@@ -83,7 +83,7 @@ def test_each_step_of_such_a_file_says_its_own_place(tmp_path: Path) -> None:
         assert found is not None
         line = text.split("\n")[int(found[1]) - 1]
         assert step.diff.split("\n")[3] == f" {line}"
-    goal = prepare_file(on_files(plan.steps), "u", texts()).goal
+    goal = prepare_file(on_files(plan.steps), "u").goal
     assert goal == text.replace("e1000", "virtio").encode()
 
 

@@ -10,7 +10,6 @@ from tests.remedy.planning.cloud.clouds import server
 from tests.remedy.planning.planned import definition, interface, live
 from tests.remedy.works import work
 from vnicaudit.audit.reading.files import read_file
-from vnicaudit.cli.wiring.adapters import texts
 from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.finding import Change
@@ -49,9 +48,7 @@ def _file(folder: Path) -> Path:
 
 def test_no_plan_of_a_domain_keeps_its_nics() -> None:
     everything = work()
-    found = JudgedDomain(
-        live(definition(interface("e1000"))), Judges(everything, everything), texts()
-    )
+    found = JudgedDomain(live(definition(interface("e1000"))), Judges(everything, everything))
     (nic,) = found.source.domain.nics
     changes = [Change("model", "e1000", "virtio", safe=True)]
     _text, after = found.with_changes(nic, changes)

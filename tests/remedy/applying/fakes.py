@@ -24,6 +24,7 @@ from vnicaudit.model.finding import Change, Ref
 from vnicaudit.model.guest_network import GuestLink, GuestNetwork
 from vnicaudit.model.host import HostLock, MachineState, PowerPhase, Traffic
 from vnicaudit.model.plan import MODES, DomainUnit, Mode, ModeOption, Step
+from vnicaudit.platforms.domain_xml.write import rewritten
 from vnicaudit.remedy.applying.apply import RunContext, apply
 from vnicaudit.remedy.applying.history import runs
 from vnicaudit.remedy.applying.journal import journal_file
@@ -477,9 +478,8 @@ def step_of(machine: Machine, nic: int = 1) -> Step:
         digest=step_digest(digest(shown), about),
         diff=unified_diff(
             shown,
-            adapters().texts.rewritten(shown, nic, (CHANGE,)),
+            rewritten(shown, f"/domain/devices/interface[{nic}]", (CHANGE,)),
             machine.name,
-            adapters().texts.writer.text_of,
         ),
         unit=DomainUnit(),
     )

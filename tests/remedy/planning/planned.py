@@ -9,7 +9,6 @@ from vnicaudit.audit.judging.catalogue import rule_ids
 from vnicaudit.audit.reading.selection import RunOptions
 from vnicaudit.audit.reading.targets import SeenFiles, Target
 from vnicaudit.audit.work import Assumptions, AuditWork
-from vnicaudit.cli.wiring.adapters import texts
 from vnicaudit.cli.wiring.platforms import PlatformRegistry, every_platform
 from vnicaudit.model.domain import DomainState
 from vnicaudit.model.host import HostConfig, Network, VdpaDevice, Version
@@ -148,7 +147,7 @@ def plan(
         asked = selected(*rule_ids(), platforms=platforms)
     else:
         asked = selected(*rules) if rules and rules != rule_ids() else work()
-    context = NicContext(options, texts(), devices, users or {}, names, asked.platforms.wordings)
+    context = NicContext(options, devices, users or {}, names, asked.platforms.wordings)
     planner = DomainPlanner(Judges(asked, work() if rules else asked), context)
     return list(planner.plan(source))
 

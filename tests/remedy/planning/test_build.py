@@ -33,11 +33,12 @@ from tests.remedy.planning.units import file_of
 from tests.rows import rows_of_tuples
 from vnicaudit.audit.judging.catalogue import rule_ids
 from vnicaudit.audit.settings.keys import PolicyTable
-from vnicaudit.cli.wiring.adapters import adapters, texts
+from vnicaudit.cli.wiring.adapters import adapters
 from vnicaudit.model.domain import DomainState
 from vnicaudit.model.finding import Change, Ref
 from vnicaudit.model.host import Network
 from vnicaudit.model.plan import DomainUnit, GuestView, NotPlanned
+from vnicaudit.platforms.domain_xml.write import rewritten
 from vnicaudit.remedy.planning.run import PlanOptions
 from vnicaudit.remedy.planning.source import AgentNames, Source
 from vnicaudit.remedy.replacing import digest, is_of_source
@@ -436,7 +437,9 @@ def test_what_is_planned_makes_the_finding_go_away() -> None:
     source = live(definition(interface("e1000"), interface("rtl8139", 2)))
     text = source.text
     for found in steps(source):
-        text = texts().rewritten(text, (found.about.index or 0) + 1, found.changes)
+        text = rewritten(
+            text, f"/domain/devices/interface[{(found.about.index or 0) + 1}]", found.changes
+        )
     assert plan(live(text.decode())) == []
 
 

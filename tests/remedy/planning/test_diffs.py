@@ -14,8 +14,7 @@ from tests.remedy.planning.planned import (
     step,
 )
 from tests.remedy.planning.units import file_of
-from vnicaudit.cli.wiring.adapters import texts
-from vnicaudit.platforms.domain_xml.write import text_of
+from vnicaudit.platforms.domain_xml.write import rewritten
 from vnicaudit.remedy.planning.diffs import unified_diff
 
 SWAP = ["-      <model type='e1000'/>", "+      <model type='virtio'/>"]
@@ -36,7 +35,7 @@ def test_an_encoding_is_not_seen(data: bytes, tmp_path: Path) -> None:
     assert changed_lines(found.diff) == SWAP
     assert "\x00" not in found.diff
     assert "\\x" not in found.diff
-    after = texts().changed_at(data, file_of(found).place or "", found.changes)
+    after = rewritten(data, file_of(found).place or "", found.changes)
     assert after == data.replace(b"e1000", b"virtio")
 
 
@@ -46,7 +45,7 @@ def test_lines_that_end_in_crlf_keep_their_ends(tmp_path: Path) -> None:
     found = step(source)
     swap = [line for line in found.diff.split("\n") if line[:1] in "+-" and "model" in line]
     assert swap == [f"{line}\r" for line in SWAP]
-    after = texts().changed_at(data, file_of(found).place or "", found.changes)
+    after = rewritten(data, file_of(found).place or "", found.changes)
     assert after == data.replace(b"e1000", b"virtio")
 
 
@@ -71,7 +70,7 @@ def test_a_password_beside_the_nic_is_not_shown(secret: str, tmp_path: Path) -> 
     assert "cret" not in found.diff
     assert "passwd" not in found.diff
     assert changed_lines(found.diff) == SWAP
-    after = texts().changed_at(source.text, file_of(found).place or "", found.changes)
+    after = rewritten(source.text, file_of(found).place or "", found.changes)
     assert after == text.replace("e1000", "virtio").encode()
 
 
@@ -87,25 +86,25 @@ def test_a_definition_in_one_line_is_shown_without_its_secrets(tmp_path: Path) -
 
 def test_secrets_leave_the_numbers_of_lines_alone() -> None:
     before = b"<a passwd='x\ny'/>\n<a/>\n<b/>\n<c/>\n<d/>\n<old/>\n"
-    assert unified_diff(before, before.replace(b"old", b"new"), "n", text_of).splitlines()[2] == (
+    assert unified_diff(before, before.replace(b"old", b"new"), "n").splitlines()[2] == (
         "@@ -4,4 +4,4 @@"
     )
 
 
 def test_what_cannot_be_decoded_is_shown_as_escapes() -> None:
-    assert changed_lines(unified_diff(b"<a id='\xff'/>\n", b"<a id='\xfe'/>\n", "n", text_of)) == [
+    assert changed_lines(unified_diff(b"<a id='\xff'/>\n", b"<a id='\xfe'/>\n", "n")) == [
         "-<a id='***'/>", "+<a id='***'/>",
     ]  # fmt: skip
 
 
 def test_no_difference_is_no_diff() -> None:
-    assert unified_diff(b"<a/>\n", b"<a/>\n", "n", text_of) == ""
+    assert unified_diff(b"<a/>\n", b"<a/>\n", "n") == ""
 
 
 def test_only_line_feeds_end_lines() -> None:
     """A form feed or U+2028 is a character like others."""
     before = "<a id='a\fb\u2028c\x85d'/>\n<e1000/>\n".encode()
-    lines = unified_diff(before, before.replace(b"e1000", b"virtio"), "n", text_of).split("\n")
+    lines = unified_diff(before, before.replace(b"e1000", b"virtio"), "n").split("\n")
     assert lines[2:5] == ["@@ -2 +2 @@", "-<e1000/>", "+<virtio/>"]
 
 
@@ -117,7 +116,7 @@ def test_what_is_taken_away_and_put_in_makes_one_of_the_other(
     before: list[str], after: list[str]
 ) -> None:
     old, new = ("".join(f"{line}\n" for line in lines) for lines in (before, after))
-    diff = unified_diff(old.encode(), new.encode(), "n", text_of)
+    diff = unified_diff(old.encode(), new.encode(), "n")
     assert (diff == "") == (old == new)
     added = [line[1:] for line in changed_lines(diff) if line.startswith("+")]
     gone = [line[1:] for line in changed_lines(diff) if line.startswith("-")]

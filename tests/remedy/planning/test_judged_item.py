@@ -20,7 +20,6 @@ from tests.remedy.planning.planned import (
 from tests.remedy.works import work
 from vnicaudit.audit.judging.catalogue import rule_ids
 from vnicaudit.audit.work import AuditWork
-from vnicaudit.cli.wiring.adapters import texts
 from vnicaudit.errors import RefusedError
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.finding import Change
@@ -36,7 +35,7 @@ TO_VIRTIO = Change("model", "e1000", "virtio", safe=True)
 
 def judged(source: Source) -> JudgedDomain:
     everything = work()
-    return JudgedDomain(source, Judges(everything, everything), texts())
+    return JudgedDomain(source, Judges(everything, everything))
 
 
 def test_findings_are_those_of_one_nic() -> None:
@@ -81,7 +80,7 @@ def test_a_change_is_judged_once_for_a_step() -> None:
     counting = selected(*rule_ids(), kind=CountingWork)
     assert isinstance(counting, CountingWork)
     wordings = counting.platforms.wordings
-    context = NicContext(VIRTIO, texts(), None, {}, no_names, wordings)
+    context = NicContext(VIRTIO, None, {}, no_names, wordings)
     planner = DomainPlanner(Judges(counting, counting), context)
     assert len(list(planner.plan(live(definition(interface("e1000")))))) == 1
     assert counting.judged == 2  # as it is, and as it would be
@@ -166,7 +165,7 @@ def test_worse_is_by_all_rules() -> None:
         definition(interface("e1000", children="<driver name='vhost'/>")),
         host=replace(HOST, vhost_net=False, kvm=True),
     )
-    found = JudgedDomain(source, Judges(selected("VNIC002"), work()), texts())
+    found = JudgedDomain(source, Judges(selected("VNIC002"), work()))
     assert [one.rule for one in found.findings_of(source.domain.nics[0])] == ["VNIC002"]
     _text, after = found.with_changes(source.domain.nics[0], (TO_VIRTIO,))
     assert len(found.new_errors(after, source.domain.nics[0].index)) == 1

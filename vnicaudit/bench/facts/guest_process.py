@@ -32,7 +32,8 @@ from vnicaudit.bench.facts.cpu import CLOCK, BootTime, clock
 from vnicaudit.bench.facts.sections import Section, ask, text_of
 from vnicaudit.errors import MeasureError, TargetError, VnicauditError
 from vnicaudit.model.nic import NicConfig, RunningNic, RunningQemu
-from vnicaudit.remedy.hypervisor import DefinitionReader, Machine, ReadCommandLine
+from vnicaudit.platforms.domain_xml.definitions import definition_of
+from vnicaudit.remedy.hypervisor import Machine, ReadCommandLine
 
 _KERNEL_THREAD = 0x00200000
 """PF_KTHREAD in include/linux/sched.h: no program can give itself this flag."""
@@ -173,11 +174,11 @@ class GuestNic(NamedTuple):
     nic: str | None = None
 
 
-def guest_nic(machine: Machine, reading: DefinitionReader, uri: str, mac: str | None) -> GuestNic:
+def guest_nic(machine: Machine, uri: str, mac: str | None) -> GuestNic:
     """The guest's name, and the kind of its NIC with that MAC address at this moment. ``uri``: of
     its host."""
     try:
-        domain = reading.definition_of(machine.live(), uri)
+        domain = definition_of(machine.live(), uri)
     except VnicauditError:
         return GuestNic(machine.name)
     found = [nic.declared for nic in domain.nics if mac is not None and nic.mac == mac.lower()]

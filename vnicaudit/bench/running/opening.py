@@ -266,7 +266,7 @@ class OpenedEndpoints:
         domain = domain_of(target)
         if machine is None or domain is None:
             return GuestNic()
-        return guest_nic(machine, self._adapters().texts.reading, domain[1], mac)
+        return guest_nic(machine, domain[1], mac)
 
 
 def prepare_engines(

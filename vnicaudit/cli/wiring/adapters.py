@@ -22,7 +22,7 @@ from vnicaudit.platforms.qemu import proc
 from vnicaudit.platforms.qemu.proc import read_proc, vhost_descriptors
 from vnicaudit.platforms.qemu.read import read_text
 from vnicaudit.remedy.guest.network import LinuxSettings
-from vnicaudit.remedy.hypervisor import Adapters, CommandOutput, RunningProcess, Texts
+from vnicaudit.remedy.hypervisor import Adapters, CommandOutput, RunningProcess
 from vnicaudit.reports.safe import safe
 
 if TYPE_CHECKING:
@@ -35,16 +35,7 @@ if TYPE_CHECKING:
 
 def adapters() -> Adapters:
     """The platform functions called by the remedy and the lab."""
-    return Adapters(
-        texts(), connect, _ThisMachine(), connect_cloud, time, command_line, LinuxSettings
-    )
-
-
-def texts() -> Texts:
-    """How definitions are read, compared and written."""
-    from vnicaudit.platforms.domain_xml import definitions, source, write
-
-    return Texts(definitions, definitions, source, write)
+    return Adapters(connect, _ThisMachine(), connect_cloud, time, command_line, LinuxSettings)
 
 
 def connect(uri: str, *, deadline: float) -> Hypervisor:

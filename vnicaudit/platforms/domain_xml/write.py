@@ -22,14 +22,10 @@ from vnicaudit.platforms.domain_xml.source import (
     Element,
     attributes,
     check_encoding,
-    for_attach,
     interface_at,
     interface_from,
-    interface_number,
-    interface_of,
     root_at,
     text_of,
-    with_interface,
 )
 from vnicaudit.text.edits import Edit, applied
 
@@ -121,14 +117,8 @@ __all__ = [
     "ENTAILED",
     "OWNER_REWRITES",
     "SHARED",
-    "all_rewritten",
     "edits_for",
-    "for_attach",
-    "interface_number",
-    "interface_of",
-    "rewritten",
     "text_of",
-    "with_interface",
 ]
 
 SHARED: frozenset[str] = frozenset()
@@ -154,19 +144,19 @@ def edits_for(data: bytes, place: Location, change: Change) -> list[Edit]:
     Raises OwnedElsewhereError if libvirt owns the text, RefusedError if the change cannot be
     written there: the NIC is not an ``<interface>``, or the field is not stored in it.
     """
-    return list(_edits(data, _element(data, place), change))
+    return list(_edits(data, _element(data, place.xpath or ""), change))
 
 
-def rewritten(data: bytes, place: Location, changes: Iterable[Change]) -> bytes:
-    """The text with all changes of one NIC made, one after another: equal to applying
+def rewritten(data: bytes, xpath: str, changes: Iterable[Change]) -> bytes:
+    """The text with all changes of the NIC at that path made, one after another: equal to applying
     :func:`edits_for` for each, without searching for the NIC again. Raises the same errors."""
-    return all_rewritten(data, [(place, changes)])
+    return all_rewritten(data, [(xpath, changes)])
 
 
-def all_rewritten(data: bytes, wanted: Iterable[tuple[Location, Iterable[Change]]]) -> bytes:
-    """The text with the changes of several NICs, each at its own place, made at once: the file is
+def all_rewritten(data: bytes, wanted: Iterable[tuple[str, Iterable[Change]]]) -> bytes:
+    """The text with the changes of several NICs, each at its own path, made at once: the file is
     not searched again after each. Raises the errors of :func:`edits_for`."""
-    found = [(_element(data, place), changes) for place, changes in wanted]
+    found = [(_element(data, xpath), changes) for xpath, changes in wanted]
     return applied(data, [_whole_interface_edit(data, *one) for one in found])
 
 
@@ -180,9 +170,9 @@ def _whole_interface_edit(data: bytes, interface: Element, changes: Iterable[Cha
     return Edit(interface.start, interface.end, piece[len(before) :])
 
 
-def _element(data: bytes, place: Location) -> Element:
-    """The NIC at that place. Raises OwnedElsewhereError, RefusedError."""
-    where = _PLACE.fullmatch(place.xpath or "")
+def _element(data: bytes, xpath: str) -> Element:
+    """The NIC at that path. Raises OwnedElsewhereError, RefusedError."""
+    where = _PLACE.fullmatch(xpath)
     if data.startswith(_SAVED):
         raise OwnedElsewhereError("a save image: change the domain, then save it again")
     if where is None:

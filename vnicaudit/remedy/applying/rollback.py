@@ -206,7 +206,7 @@ def dry_run_rollback(
             whole = [unit for unit in units if drivers.of(unit).can_restore(unit, found)]
         else:
             whole = _not_undone(found, units, selection, context)
-        seen = _diff_printer(show, context) if selection.restore and show is not None else None
+        seen = _diff_printer(show) if selection.restore and show is not None else None
         back = host_by_host(_preparer(found, selection, context))
         drivers.check(units)
         if not context.host_by_host:
@@ -214,13 +214,12 @@ def dry_run_rollback(
         return halves + dry_run_units(whole, drivers, back, seen)
 
 
-def _diff_printer(show: Tell, context: RunContext) -> Callable[[UnitRequest, Prepared], None]:
+def _diff_printer(show: Tell) -> Callable[[UnitRequest, Prepared], None]:
     def show_diff(unit: UnitRequest, prepared: Prepared) -> None:
         if prepared.before == prepared.goal:  # no text is to change
             return
         try:
-            text_of = context.adapters.texts.writer.text_of
-            text = unified_diff(prepared.before, prepared.goal, unit.name, text_of)
+            text = unified_diff(prepared.before, prepared.goal, unit.name)
         except (VnicauditError, ValueError):
             text = "the present content cannot be shown as text\n"
         show(unit.name, text)

@@ -6,24 +6,21 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
+from vnicaudit.platforms.domain_xml.source import text_of
 from vnicaudit.text.edits import NO_NEWLINE, hunks, lines_of
 
 _AROUND = 16
 """Lines compared on both sides of a difference: more than a diff shows."""
 
 
-TextOf = Callable[[bytes], str]
-"""Bytes of a definition -> its text, whatever the encoding; undecodable bytes as surrogates."""
-
-
-def unified_diff(before: bytes, after: bytes, name: str, text_of: TextOf) -> str:
+def unified_diff(before: bytes, after: bytes, name: str) -> str:
     """A unified diff of two definitions; undecodable bytes as escapes, what may be secret as stars.
     Empty if they are equal.
 
     Of two long texts only the part that differs is compared, with some lines around it: a file may
     hold a thousand definitions, and each of their steps changes a line.
     """
-    old, new = _text(before, text_of), _text(after, text_of)
+    old, new = _text(before), _text(after)
     part = _differing(old, new)
     lines, changed = (
         lines_of(old[part.start : part.old_end]),
@@ -42,7 +39,7 @@ class _Part(NamedTuple):
 
 
 @lru_cache(maxsize=2)  # all steps of one definition or file start with the same text
-def _text(data: bytes, text_of: TextOf) -> str:
+def _text(data: bytes) -> str:
     return text_of(data).encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 

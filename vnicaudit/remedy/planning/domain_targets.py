@@ -79,7 +79,7 @@ class DomainPlanner:
             raise NotPlannedError(Reason("template", text))
         if len(source.domain.nics) > MOST_NICS:
             raise NotPlannedError(Reason("too-many-nics", _TOO_MANY))
-        return JudgedDomain(source, self._judges, self._context.texts)
+        return JudgedDomain(source, self._judges)
 
     def _takes(self, nic: Nic) -> bool:
         return not self._options.macs or nic.mac in self._options.macs
@@ -138,7 +138,6 @@ class DomainTargets(TargetPlanner):
         guests = AgentNames(request.adapters, live.deadline) if live.agent else None
         context = NicContext(
             request.options,
-            request.adapters.texts,
             request.adapters.machine.vdpa_devices() if to == "vdpa" else None,
             {} if to == "virtio" else _users(targets, live, self._platforms),
             guests or no_names,

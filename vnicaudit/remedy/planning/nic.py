@@ -26,7 +26,7 @@ from vnicaudit.model.plan import (
     Reason,
     UnitStep,
 )
-from vnicaudit.remedy.hypervisor import Texts
+from vnicaudit.platforms.domain_xml import definitions
 from vnicaudit.remedy.planning import backends
 from vnicaudit.remedy.planning.backends import to_backend
 from vnicaudit.remedy.planning.diffs import unified_diff
@@ -58,7 +58,6 @@ class NicContext(NamedTuple):
     already."""
 
     options: PlanOptions
-    texts: Texts
     devices: tuple[VdpaDevice, ...] | None
     users: Mapping[tuple[str, str], str]
     names: AskNames
@@ -180,14 +179,14 @@ class PlannedNic(PlanSubject[DomainUnit | FileUnit]):
         source, nic = self.source, self.nic
         if not source.alone or nic.declared.address_type != "pci" or nic.location.xpath is None:
             return False
-        return self.context.texts.reading.shares_slot(source.text, self._number)
+        return definitions.shares_slot(source.text, self._number)
 
     def _with_ports(self) -> Domain:
         """The domain with its PCI Express ports, on which the id of a virtio device depends."""
         source = self.source
         if not source.alone:
             return source.domain
-        ports = self.context.texts.reading.ports_of(source.text)
+        ports = definitions.ports_of(source.text)
         declared = replace(source.domain.declared, pcie_ports=ports)
         return replace(source.domain, declared=declared).with_state(source.running.state)
 
@@ -302,8 +301,7 @@ class EditedNic(PlannedNic):
         if worse and (changes := self._without_address(proposed.changes)):
             return self.step(proposed._replace(changes=changes))
         proposed = proposed._replace(blocked=proposed.blocked + worse)
-        text_of = self.context.texts.writer.text_of
-        diff = unified_diff(self.source.text, text, self.source.name, text_of)
+        diff = unified_diff(self.source.text, text, self.source.name)
         return self.step_for(after.nics[self.nic.index], proposed, diff)
 
     @property
@@ -353,7 +351,7 @@ class EditedNic(PlannedNic):
         if source.domain.declared.encrypted:
             return True
         if source.alone:
-            return self.context.texts.reading.uses_iommu(source.text)
+            return definitions.uses_iommu(source.text)
         return any(nic.declared.iommu == "on" for nic in source.domain.nics)
 
     def _converted(self) -> ProposedChanges:
@@ -362,12 +360,12 @@ class EditedNic(PlannedNic):
         options, source, nic = self.context.options, self.source, self.nic
         if source.file is not None:
             return ProposedChanges(blocked=(_IN_FILE,))
-        device, reading = options.device(nic.mac), self.context.texts.reading
+        device = options.device(nic.mac)
         made = to_backend(
             options.to, nic, source.domain, source.host,
-            reading.children_of(source.text, self._number), device,
+            definitions.children_of(source.text, self._number), device,
             self.context.devices if source.local else None, options.socket_mode, options.accepted,
-            reading.memory_kib(source.text),
+            definitions.memory_kib(source.text),
         )  # fmt: skip
         user = self.context.users.get((source.target, device), source.domain.name)
         if user == source.domain.name:

@@ -24,8 +24,10 @@ from vnicaudit.model.fleet import LiveDefinition
 from vnicaudit.model.host import Host, HostConfig
 from vnicaudit.model.nic import Nic
 from vnicaudit.model.report import NotJudged, PutAside, ReadError
+from vnicaudit.platforms.domain_xml import definitions
+from vnicaudit.platforms.domain_xml.write import rewritten
 from vnicaudit.remedy.guest.agent import GuestAgent, by_mac
-from vnicaudit.remedy.hypervisor import Adapters, Hypervisor, Texts
+from vnicaudit.remedy.hypervisor import Adapters, Hypervisor
 from vnicaudit.remedy.planning.subject import JudgedItem, Judges, is_decided, worst_first
 
 IsOfUse = Callable[[Description], bool]
@@ -237,10 +239,9 @@ class _ChangedNic(NamedTuple):
 class JudgedDomain(JudgedItem[Domain]):
     """One domain of a target, before anything is changed."""
 
-    def __init__(self, source: Source, judges: Judges, texts: Texts) -> None:
+    def __init__(self, source: Source, judges: Judges) -> None:
         """Judge the domain. Raises RefusedError if a rule crashes."""
         self.source = source
-        self.texts = texts
         self._kinds = judges.work.platforms.files
         self._last_changed: _ChangedNic | None = None
         """Planning a step asks for the same changes several times."""
@@ -258,7 +259,7 @@ class JudgedDomain(JudgedItem[Domain]):
         domain object: ``JudgedItem`` judges each object once."""
         changes, last = tuple(changes), self._last_changed
         if last is None or last.nic is not nic or last.changes != changes:
-            text = self.texts.changed_at(self.source.text, nic.location.xpath or "", changes)
+            text = rewritten(self.source.text, nic.location.xpath or "", changes)
             last = self._last_changed = _ChangedNic(nic, changes, text, self._read_again(text))
         return last.text, last.domain
 
@@ -273,7 +274,7 @@ class JudgedDomain(JudgedItem[Domain]):
     def _read_again(self, text: bytes) -> Domain:
         source = self.source
         found = self._of_file(text) if source.file is not None else with_actual_types(
-            self.texts.reading.definition_of(text, source.target), source.domain
+            definitions.definition_of(text, source.target), source.domain
         )  # fmt: skip
         declared = replace(found.declared, readiness=source.domain.declared.readiness)
         return replace(
@@ -297,7 +298,7 @@ class JudgedDomain(JudgedItem[Domain]):
         """The place of the domain's document in a file with several, if it reads the same alone:
         then only that part is read again for each change, and not all the others."""
         text, domain = self.source.text, self.source.domain
-        found = self.texts.reading.document_at(text, domain.location.xpath or "")
+        found = definitions.document_at(text, domain.location.xpath or "")
         own = None if found is None else slice(*found)
         return None if own is None or self._alone(text[own]) != domain else own
 

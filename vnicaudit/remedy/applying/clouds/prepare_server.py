@@ -18,6 +18,7 @@ from vnicaudit.model.nic import Nic
 from vnicaudit.model.openstack import MODEL, MULTIQUEUE, PACKED, as_flag
 from vnicaudit.model.plan import RefusalCode, ServerUnit, Step
 from vnicaudit.model.runs import Outcome, ServerState
+from vnicaudit.platforms.domain_xml import definitions
 from vnicaudit.remedy.applying.clouds import server, stored_properties
 from vnicaudit.remedy.applying.clouds.nova_manage import Manage, NodeDomain, check_words
 from vnicaudit.remedy.applying.clouds.stored_properties import not_deleted, phase, server_before
@@ -38,7 +39,7 @@ from vnicaudit.remedy.applying.journal.events import (
     UnitRequest,
     unit_of,
 )
-from vnicaudit.remedy.hypervisor import Adapters, Cloud
+from vnicaudit.remedy.hypervisor import Cloud
 from vnicaudit.remedy.replacing import UnitRefusedError
 
 # Reasons to refuse changing a server now.
@@ -205,7 +206,7 @@ def _check_runs(request: CloudRequest, state: ServerState, place: CloudPlace) ->
     if goal is None or phase(state) != "on":
         return
     try:
-        nics = _concerned(place.nodes.of(state), request, place.adapters)
+        nics = _concerned(place.nodes.of(state), request)
     except ActionError:  # treated as unknown, as if its host could not be checked
         return
     for nic in nics:
@@ -260,7 +261,7 @@ def _before(
     shown = server_before(place.cloud, state.id)
     try:
         node = place.nodes.of(state)
-        wanted = _nic_changes(node, request, place.adapters)
+        wanted = _nic_changes(node, request)
         macs = tuple(one.mac for one in wanted)
         domain = guest_before(node.machine, macs, "restart", place.adapters, active=True)
     except ActionError:  # not needed to go on; verify reports it
@@ -268,20 +269,18 @@ def _before(
     return replace(shown, domain=domain), wanted
 
 
-def _nic_changes(
-    node: NodeDomain, request: CloudRequest, adapters: Adapters
-) -> tuple[NicChanges, ...]:
+def _nic_changes(node: NodeDomain, request: CloudRequest) -> tuple[NicChanges, ...]:
     changes = _changes(request.transaction)
     return tuple(
         NicChanges(nic.index, nic.index + 1, nic.mac, changes)
-        for nic in _concerned(node, request, adapters)
+        for nic in _concerned(node, request)
         if nic.mac is not None
     )
 
 
-def _concerned(node: NodeDomain, request: CloudRequest, adapters: Adapters) -> tuple[Nic, ...]:
+def _concerned(node: NodeDomain, request: CloudRequest) -> tuple[Nic, ...]:
     """The requested NICs of the running domain that get the stored model."""
-    domain = adapters.texts.reading.definition_of(node.machine.live(), node.host.uri)
+    domain = definitions.definition_of(node.machine.live(), node.host.uri)
     step = request.step
     macs = request.transaction.macs if step is None else cast(ServerUnit, step.unit).macs
     return tuple(

@@ -16,6 +16,7 @@ from vnicaudit.knowledge.fixes.nova import way_on
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.openstack import FLAVOR_WORDS, MODEL, MULTIQUEUE, as_flag, normal_vif_model
 from vnicaudit.model.runs import Check, ServerState, Verdict
+from vnicaudit.platforms.domain_xml import definitions
 from vnicaudit.remedy.applying.clouds.nova_manage import (
     HalfSetError,
     Manage,
@@ -420,7 +421,7 @@ def _domain(place: CloudPlace, transaction: CloudTransaction, node: NodeDomain) 
     )
     if as_flag(transaction.goal.get(MULTIQUEUE) or ""):
         live = node.machine.live()
-        domain = place.adapters.texts.reading.definition_of(live, node.host.uri)
+        domain = definitions.definition_of(live, node.host.uri)
         yield from (_queues(domain, one.mac) for one in transaction.nic_changes)
 
 

@@ -18,6 +18,7 @@ from vnicaudit.model.finding import VIRTIO
 from vnicaudit.model.host import GuestInterface
 from vnicaudit.model.nic import Nic, NicConfig, RunningNic
 from vnicaudit.model.runs import Check, Verdict
+from vnicaudit.platforms.domain_xml import definitions
 from vnicaudit.remedy.applying.domains.definition_transactions import (
     DomainPlace,
     DomainWork,
@@ -29,7 +30,6 @@ from vnicaudit.remedy.applying.journal.events import NicChanges
 from vnicaudit.remedy.applying.verifying import CheckResults, verify
 from vnicaudit.remedy.guest.agent import by_mac
 from vnicaudit.remedy.hypervisor import (
-    Adapters,
     Machine,
     RunningProcess,
 )
@@ -45,11 +45,10 @@ def read_guest(
     macs: tuple[str, ...],
     agent_answers: Callable[[], bool],
     interfaces: Callable[[], list[GuestInterface]],
-    adapters: Adapters,
 ) -> GuestBefore:
     """The present state of a running guest: its addresses by MAC, the NICs that have sent packets,
     and whether its agent answers."""
-    live = adapters.texts.reading.definition_of(machine.live(), "")
+    live = definitions.definition_of(machine.live(), "")
     sent = {mac: bool(_packets_sent(machine, nic_of(live, mac))) for mac in macs}
     if not agent_answers():
         return GuestBefore(sent=sent)
@@ -98,7 +97,7 @@ class DomainChecks:
         if not machine.state().active:
             yield Check("runs", "failed", "the domain is off: it did not stay up")
             return
-        live = adapters.texts.reading.definition_of(machine.live(), host.uri)
+        live = definitions.definition_of(machine.live(), host.uri)
         missing = unmet(live, self._wanted)
         yield _check("device", not missing, "; ".join(missing), "the device is as planned")
         seen = self._agent()

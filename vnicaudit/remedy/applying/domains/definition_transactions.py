@@ -13,6 +13,7 @@ from vnicaudit.errors import ActionError, SavedTextError
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.finding import Change
 from vnicaudit.model.nic import Nic
+from vnicaudit.platforms.domain_xml import definitions
 from vnicaudit.remedy.applying.driver import UnitWork
 from vnicaudit.remedy.applying.journal.events import (
     Defined,
@@ -26,7 +27,7 @@ from vnicaudit.remedy.applying.journal.journal_file import KeptKind, KeptTexts
 from vnicaudit.remedy.applying.journal.past_run import PastRun
 from vnicaudit.remedy.applying.verifying import wait_for_late
 from vnicaudit.remedy.guest.agent import GuestAgent
-from vnicaudit.remedy.hypervisor import Adapters, GuestSettings, Hypervisor, Machine, Texts, Trial
+from vnicaudit.remedy.hypervisor import Adapters, GuestSettings, Hypervisor, Machine, Trial
 from vnicaudit.remedy.replacing import digest
 
 _ON_NETWORK = ("network", "bridge", "direct", "ethernet")
@@ -170,11 +171,6 @@ class DomainPlace(NamedTuple):
     trial: Trial | None = None
 
     @property
-    def texts(self) -> Texts:
-        """The platform's functions on the text of definitions."""
-        return self.adapters.texts
-
-    @property
     def agent(self) -> GuestAgent:
         """The agent of the guest."""
         return GuestAgent(self.machine, self.adapters.clock)
@@ -223,7 +219,7 @@ def define(work: DomainWork) -> None:
     stores something else, SavedTextError if the saved text cannot be trusted."""
     now = work.place.machine.definition(secrets=True)
     before, goal = kept_definition(work, "before"), kept_definition(work, "goal")
-    as_before = work.place.texts.likeness.equal_but_controllers(now, before)
+    as_before = definitions.equal_but_controllers(now, before)
     if as_before and before != goal:
         work.notes.write(Defining())
         work.place.machine.define(goal)
@@ -257,12 +253,12 @@ def undefine(work: DomainWork, *, late: bool = False) -> bool:
     before, goal = kept_definition(work, "before"), kept_definition(work, "goal")
     if late:
         now = _settled(work, before, now)
-    if work.place.texts.likeness.equal_but_controllers(now, before):
+    if definitions.equal_but_controllers(now, before):
         return False
     if not is_ours(work.transaction, before, goal, now, work):
         raise EditedError
     work.place.machine.define(before)
-    unlike = work.place.texts.likeness.unlike(before, work.place.machine.definition(secrets=True))
+    unlike = definitions.unlike(before, work.place.machine.definition(secrets=True))
     if unlike:
         raise ActionError(f"the restored definition differs from the original: {_few(unlike)}")
     return True
@@ -274,7 +270,7 @@ def made_otherwise(work: DomainWork) -> str:
     if not work.transaction.exact or work.notes.last(Defined) is None:
         return ""
     try:
-        words = work.place.texts.likeness.rearranged(
+        words = definitions.rearranged(
             kept_definition(work, "goal"), kept_definition(work, "settled")
         )
     except SavedTextError:
@@ -288,7 +284,7 @@ def _settled(work: DomainWork, before: bytes, now: bytes) -> bytes:
     def is_stored() -> bool:
         nonlocal now
         now = work.place.machine.definition(secrets=True)
-        return not work.place.texts.likeness.equal_but_controllers(now, before)
+        return not definitions.equal_but_controllers(now, before)
 
     wait_for_late(work.clock, is_stored)
     return now
@@ -301,17 +297,15 @@ def is_ours(
     recognised by its text or digest or, where the program ended before it could note that, by
     having the goal's changes and no others."""
     settled = work.notes.last(Defined)
-    if work.place.texts.likeness.equal_but_controllers(now, goal) or (
+    if definitions.equal_but_controllers(now, goal) or (
         settled is not None and _is_settled(now, settled, work)
     ):
         return True
     if settled is not None:
         return False
     return not (
-        unmet(
-            work.place.texts.reading.definition_of(now, transaction.target), transaction.nic_changes
-        )
-        or work.place.texts.reading.other_changes(before, now, transaction.macs)
+        unmet(definitions.definition_of(now, transaction.target), transaction.nic_changes)
+        or definitions.other_changes(before, now, transaction.macs)
     )
 
 
@@ -321,9 +315,7 @@ def _is_settled(now: bytes, settled: Defined, work: DomainWork) -> bool:
     if settled.settled == digest(now):
         return True
     with suppress(SavedTextError):
-        return work.place.texts.likeness.equal_but_controllers(
-            now, kept_definition(work, "settled")
-        )
+        return definitions.equal_but_controllers(now, kept_definition(work, "settled"))
     return False
 
 
@@ -333,16 +325,14 @@ def _few(clauses: tuple[str, ...]) -> str:
 
 def _check(work: DomainWork, before: bytes, goal: bytes, now: bytes) -> None:
     transaction = work.transaction
-    unlike = work.place.texts.likeness.unlike(goal, now) if transaction.exact else ()
+    unlike = definitions.unlike(goal, now) if transaction.exact else ()
     if unlike:
         raise ActionError(f"the restored definition differs from the saved one: {_few(unlike)}")
-    missing = unmet(
-        work.place.texts.reading.definition_of(now, transaction.target), transaction.nic_changes
-    )
+    missing = unmet(definitions.definition_of(now, transaction.target), transaction.nic_changes)
     if now != goal:
-        missing += work.place.texts.reading.other_changes(goal, now, transaction.macs)
+        missing += definitions.other_changes(goal, now, transaction.macs)
         for mac in transaction.macs:
-            missing += work.place.texts.reading.missing_parts(goal, now, mac)
+            missing += definitions.missing_parts(goal, now, mac)
     if missing and now != before:
         raise ActionError(f"accepted but not applied by libvirt: {'; '.join(missing[:5])}")
     if missing:

@@ -11,6 +11,8 @@ from msgspec.structs import replace
 from vnicaudit.errors import ActionError, GoneError, JournalError, SavedTextError
 from vnicaudit.model.plan import Mode, Step
 from vnicaudit.model.runs import UnitState
+from vnicaudit.platforms.domain_xml import definitions
+from vnicaudit.platforms.domain_xml.source import interface_number, interface_of, with_interface
 from vnicaudit.remedy.applying.domains import driving
 from vnicaudit.remedy.applying.domains.checks import DomainChecks
 from vnicaudit.remedy.applying.domains.definition_transactions import (
@@ -52,7 +54,7 @@ from vnicaudit.remedy.applying.journal.journal_file import KeptTexts
 from vnicaudit.remedy.applying.journal.past_run import PastRun
 from vnicaudit.remedy.applying.session import Session
 from vnicaudit.remedy.applying.verifying import failed
-from vnicaudit.remedy.hypervisor import Elements, Hypervisor, Likeness, Machine
+from vnicaudit.remedy.hypervisor import Hypervisor, Machine
 from vnicaudit.remedy.replacing import UnitRefusedError, check_uri, digest, short_digest
 
 _WAITS = (
@@ -85,7 +87,6 @@ class DomainDriver(Driver):
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)
-        self._texts = session.adapters.texts
         self._hosts: dict[str, Hypervisor] = {}
 
     @classmethod
@@ -124,7 +125,7 @@ class DomainDriver(Driver):
             """The original of a definition that an earlier run of this plan made; None if no run
             made it."""
             for run in request.earlier():
-                if is_made_by(run, unit.key, current, self._adapters.texts.likeness):
+                if is_made_by(run, unit.key, current):
                     return original_of(run, run.transaction(unit.key, DomainTransaction))
             return None
 
@@ -141,22 +142,22 @@ class DomainDriver(Driver):
         if transaction.before == transaction.goal:
             raise UnitRefusedError(_ONLY_RAN, "whole-only")
         original, machine = original_of(request.run, transaction), self._machine(unit)
-        state, likeness = machine.state(), self._texts.likeness
+        state = machine.state()
         check_state(state, request.mode)
         if state.active and request.mode == "restart":
-            check_restart(self._texts.reading.power_off_action(machine.live()))
+            check_restart(definitions.power_off_action(machine.live()))
         wanted = transaction.nic_changes
         current = machine.definition(secrets=True)
-        if likeness.equal_but_controllers(current, original):
+        if definitions.equal_but_controllers(current, original):
             original = current  # libvirt chooses the order of controllers
         elif not request.over_edits and not any(
-            is_made_by(run, unit.key, current, likeness) for run in request.since()
+            is_made_by(run, unit.key, current) for run in request.since()
         ):
             raise UnitRefusedError(_EDITED, "edited")
         goal = original
-        whole = is_made_by(request.run, unit.key, current, likeness)
+        whole = is_made_by(request.run, unit.key, current)
         if not whole and current != original:
-            goal = _nics_put_back(self._texts.elements, current, original, wanted)
+            goal = _nics_put_back(current, original, wanted)
         made = reversed_transaction(transaction, current, goal)
         seen = guest_before(machine, made.macs, request.mode, self._adapters, active=state.active)
         ended = request.run.result(unit.key)
@@ -170,14 +171,14 @@ class DomainDriver(Driver):
     def prepare_restore(self, unit: UnitRequest, request: UndoRequest) -> Prepared:
         """The change that restores the whole saved definition."""
         transaction, original = kept_original(request.run, unit, DomainTransaction)
-        reading, machine = self._texts.reading, self._machine(unit)
-        domain = reading.definition_of(original, unit.target)
+        machine = self._machine(unit)
+        domain = definitions.definition_of(original, unit.target)
         if domain.uuid != unit.uuid:
             raise UnitRefusedError(
                 f"the saved original belongs to another domain, {domain.uuid}", "kept-original"
             )
         state = machine.state()
-        check_owner(reading.definition_of(machine.definition(secrets=False), unit.target))
+        check_owner(definitions.definition_of(machine.definition(secrets=False), unit.target))
         changes = () if transaction is None else transaction.nic_changes
         wanted = tuple(one.inverse() for one in reversed(changes))
         if unmet(domain, wanted):
@@ -185,13 +186,13 @@ class DomainDriver(Driver):
         mode: Mode = request.mode if wanted else "next-boot"
         check_state(state, mode)
         if state.active and mode == "restart":
-            check_restart(reading.power_off_action(machine.live()))
+            check_restart(definitions.power_off_action(machine.live()))
         current = machine.definition(secrets=True)
         ran = transaction is not None and transaction.active
         active = state.active or (ran and request.run.is_open(unit.key))
         macs = tuple(one.mac for one in wanted)
         seen = guest_before(machine, macs, mode, self._adapters, active=state.active)
-        is_so = self._texts.likeness.equal_but_controllers(current, original)
+        is_so = definitions.equal_but_controllers(current, original)
         if is_so and not (active and mode != "next-boot"):
             return Prepared(None)
         made = DomainTransaction(
@@ -224,16 +225,16 @@ class DomainDriver(Driver):
         """The state of the definition and of the running guest, compared with the planned
         changes."""
         transaction = begin.of(DomainTransaction)
-        machine, reading = self._machine(unit), self._texts.reading
+        machine = self._machine(unit)
         wanted, target = transaction.nic_changes, transaction.target
         if missing := unmet(
-            reading.definition_of(machine.definition(secrets=False), target), wanted
+            definitions.definition_of(machine.definition(secrets=False), target), wanted
         ):
             why = f"the definition has been changed since: {'; '.join(missing)}"
             return UnitState(unit.name, "differs", why)
         if not machine.state().active:
             return UnitState(unit.name, "waiting", "it is off: in effect at its next start")
-        if unmet(reading.definition_of(machine.live(), target), wanted):
+        if unmet(definitions.definition_of(machine.live(), target), wanted):
             return UnitState(unit.name, "waiting", _WAITS)
         place = DomainPlace(self._hosts[unit.target], machine, self._adapters)
         now, hot = GuestBefore(agent=place.agent.answers()), transaction.mode == "hotswap"
@@ -282,7 +283,7 @@ class DomainDriver(Driver):
         return None
 
 
-def is_made_by(found: PastRun, key: str, current: bytes, likeness: Likeness) -> bool:
+def is_made_by(found: PastRun, key: str, current: bytes) -> bool:
     """True if ``current`` is the definition that the run made for this domain."""
     lines = (entry.event for entry in found.of(key))
     made = [event.settled for event in lines if isinstance(event, Defined)]
@@ -290,21 +291,19 @@ def is_made_by(found: PastRun, key: str, current: bytes, likeness: Likeness) -> 
         return bool(made)
     with suppress(SavedTextError):  # libvirt may return the saved text in a different order
         settled = KeptTexts(found.folder, key).get("settled", made[-1])
-        return likeness.equal_but_controllers(current, settled)
+        return definitions.equal_but_controllers(current, settled)
     return False
 
 
-def _nics_put_back(
-    parts: Elements, current: bytes, original: bytes, wanted: Iterable[NicChanges]
-) -> bytes:
+def _nics_put_back(current: bytes, original: bytes, wanted: Iterable[NicChanges]) -> bytes:
     for one in wanted:
-        number = parts.interface_number(current, one.mac)
+        number = interface_number(current, one.mac)
         if number is None:
             raise UnitRefusedError(f"there is no longer exactly one NIC {one.mac}", "edited")
-        old = parts.interface_number(original, one.mac)
+        old = interface_number(original, one.mac)
         if old is None:
             raise UnitRefusedError(
                 f"the saved definition does not have exactly one NIC {one.mac}", "kept-original"
             )
-        current = parts.with_interface(current, number, parts.interface_of(original, old))
+        current = with_interface(current, number, interface_of(original, old))
     return current

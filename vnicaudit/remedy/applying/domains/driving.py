@@ -17,6 +17,7 @@ from vnicaudit.errors import (
     VnicauditError,
 )
 from vnicaudit.model.runs import Check, Outcome
+from vnicaudit.platforms.domain_xml import definitions
 from vnicaudit.remedy.applying.domains import definition_transactions, hotswap
 from vnicaudit.remedy.applying.domains.checks import verify_domain
 from vnicaudit.remedy.applying.domains.definition_transactions import (
@@ -135,7 +136,7 @@ def _is_in_it(work: DomainWork) -> bool:
     """True if a definition edited by somebody else still contains the changes of this run."""
     if work.notes.latest(Defining, Defined) is None:
         return False
-    now = work.place.texts.reading.definition_of(
+    now = definitions.definition_of(
         work.place.machine.definition(secrets=False), work.transaction.target
     )
     return not unmet(now, work.transaction.nic_changes)
@@ -318,9 +319,7 @@ def runs_as_wanted(work: DomainWork) -> bool:
     """True if the domain is running with its NICs as wanted."""
     if not work.place.machine.state().active:
         return False
-    running = work.place.texts.reading.definition_of(
-        work.place.machine.live(), work.transaction.target
-    )
+    running = definitions.definition_of(work.place.machine.live(), work.transaction.target)
     return not unmet(running, work.transaction.nic_changes)
 
 

@@ -11,6 +11,7 @@ from vnicaudit.base.wording import word
 from vnicaudit.errors import RefusedError
 from vnicaudit.model.plan import FileUnit, Step, UnitStep
 from vnicaudit.model.runs import UnitState
+from vnicaudit.platforms.domain_xml.write import all_rewritten, rewritten
 from vnicaudit.remedy.applying.domains.definition_transactions import (
     FileTransaction,
     kept_original,
@@ -37,7 +38,6 @@ from vnicaudit.remedy.applying.journal.events import (
     unit_of,
 )
 from vnicaudit.remedy.applying.journal.journal_file import KeptTexts
-from vnicaudit.remedy.hypervisor import Texts
 from vnicaudit.remedy.planning.diffs import unified_diff
 from vnicaudit.remedy.replacing import (
     UnitRefusedError,
@@ -89,25 +89,25 @@ def replaced(work: FileWork, *, back: bool) -> Result:
     return Result("applied", _LATER)
 
 
-def prepare_file(steps: tuple[FileUnitStep, ...], key: str, texts: Texts) -> Prepared:
+def prepare_file(steps: tuple[FileUnitStep, ...], key: str) -> Prepared:
     """The transaction of the steps in one file. Raises RefusedError with the reason if the change
     is not started."""
     first = steps[0]
     path = first.unit.path
     before = read_file(path, MAX_BYTES)
     if not is_of_source(first, digest(before)):
-        if _is_so(texts, before, steps):
+        if _is_so(before, steps):
             return Prepared(None)
         raise UnitRefusedError(
             "the file has changed since the plan was made: make a new plan", "drift"
         )
     for step in steps:
         with of_the_plan():
-            after = _text_after(texts, before, (step,))
-        if step.diff != unified_diff(before, after, path, texts.writer.text_of):
+            after = _text_after(before, (step,))
+        if step.diff != unified_diff(before, after, path):
             raise UnitRefusedError(DISAGREE.format(step.id), "plan")
         check_about(step, step.unit.place)
-    goal = _text_of_all(texts, before, steps)
+    goal = _text_of_all(before, steps)
     ids = tuple(step.id for step in steps)
     wanted = tuple(
         NicChanges(step.about.index or 0, 0, step.about.mac or "", step.changes) for step in steps
@@ -119,32 +119,32 @@ def prepare_file(steps: tuple[FileUnitStep, ...], key: str, texts: Texts) -> Pre
     return Prepared(transaction, before, goal)
 
 
-def _text_after(texts: Texts, data: bytes, steps: Iterable[FileUnitStep]) -> bytes:
+def _text_after(data: bytes, steps: Iterable[FileUnitStep]) -> bytes:
     for step in steps:
         place = step.unit.place
         if place is None:
             raise UnitRefusedError(
                 f"step {step.id} has no place in the file: make a new plan", "plan"
             )
-        data = texts.changed_at(data, place, step.changes)
+        data = rewritten(data, place, step.changes)
     return data
 
 
-def _text_of_all(texts: Texts, data: bytes, steps: tuple[FileUnitStep, ...]) -> bytes:
+def _text_of_all(data: bytes, steps: tuple[FileUnitStep, ...]) -> bytes:
     """The text with the changes of all steps: made together, unless two steps are on one NIC."""
     wanted = [(step.unit.place or "", step.changes) for step in steps]
     if len(dict(wanted)) < len(wanted):
-        return _text_after(texts, data, steps)
-    return texts.all_changed(data, wanted)
+        return _text_after(data, steps)
+    return all_rewritten(data, wanted)
 
 
-def _is_so(texts: Texts, data: bytes, steps: Iterable[FileUnitStep]) -> bool:
+def _is_so(data: bytes, steps: Iterable[FileUnitStep]) -> bool:
     """True if the text already has every change of the steps: writing them would alter
     nothing."""
     for step in steps:
         for change in step.changes:
             try:
-                if texts.changed_at(data, step.unit.place or "", (change,)) != data:
+                if rewritten(data, step.unit.place or "", (change,)) != data:
                     return False
             except RefusedError:
                 if change.new is not None:  # it is removed already
@@ -179,7 +179,7 @@ class FileDriver(Driver):
     ) -> Prepared:
         """The change that the steps make to the file's text."""
         del request
-        return prepare_file(steps_on(FileUnit, steps), unit.key, self._adapters.texts)
+        return prepare_file(steps_on(FileUnit, steps), unit.key)
 
     def prepare_undo(self, unit: UnitRequest, request: UndoRequest) -> Prepared:
         """The text as it was before the run."""

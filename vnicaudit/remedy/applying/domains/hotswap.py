@@ -11,6 +11,8 @@ from typing import Literal
 
 from vnicaudit.errors import ActionError, GuestError, NoResponseError, RefusedError
 from vnicaudit.model.guest_network import GuestNetwork
+from vnicaudit.platforms.domain_xml import definitions
+from vnicaudit.platforms.domain_xml.source import for_attach, interface_number
 from vnicaudit.remedy.applying.domains.definition_transactions import (
     DomainWork,
     kept_definition,
@@ -102,9 +104,7 @@ def _settle(work: DomainWork, one: NicChanges) -> None:
 
 def _running(work: DomainWork, one: NicChanges) -> NicPresence:
     """The NIC with that MAC in the running guest: the wanted one, another one, or none."""
-    live = work.place.texts.reading.definition_of(
-        work.place.machine.live(), work.transaction.target
-    )
+    live = definitions.definition_of(work.place.machine.live(), work.transaction.target)
     if nic_of(live, one.mac) is None:
         return "none"
     return "other" if unmet(live, (one,)) else "wanted"
@@ -134,20 +134,20 @@ def _detach(work: DomainWork, one: NicChanges) -> None:
 
 def _request_detach(work: DomainWork, one: NicChanges) -> None:
     live = work.place.machine.live()
-    number = work.place.texts.elements.interface_number(live, one.mac)
+    number = interface_number(live, one.mac)
     if number is None:
         raise ActionError(f"the running guest does not have exactly one NIC {one.mac}")
-    work.place.machine.detach(work.place.texts.elements.for_attach(live, number))
+    work.place.machine.detach(for_attach(live, number))
 
 
 def _attach(work: DomainWork, one: NicChanges, kind: KeptKind) -> None:
     work.notes.write(Attaching(one.mac))
     work.tell(f"attaching {one.mac}")
     definition = kept_definition(work, kind)
-    number = work.place.texts.elements.interface_number(definition, one.mac)
+    number = interface_number(definition, one.mac)
     if number is None:
         raise ActionError(f"the definition does not have exactly one NIC {one.mac}")
-    work.place.machine.attach(work.place.texts.elements.for_attach(definition, number))
+    work.place.machine.attach(for_attach(definition, number))
     _await_bound(work, one)
     work.notes.write(Attached(one.mac))
 

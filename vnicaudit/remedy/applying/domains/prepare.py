@@ -11,6 +11,8 @@ from vnicaudit.model.domain import Domain
 from vnicaudit.model.finding import rewritten_by
 from vnicaudit.model.host import MachineState, VdpaDevice
 from vnicaudit.model.plan import Mode, RefusalCode, Step
+from vnicaudit.platforms.domain_xml import definitions
+from vnicaudit.platforms.domain_xml.write import rewritten
 from vnicaudit.remedy.applying.domains.checks import read_guest
 from vnicaudit.remedy.applying.domains.definition_transactions import (
     DomainTransaction,
@@ -21,7 +23,7 @@ from vnicaudit.remedy.applying.domains.definition_transactions import (
 from vnicaudit.remedy.applying.driver import Prepared
 from vnicaudit.remedy.applying.journal.events import NicChanges
 from vnicaudit.remedy.guest.agent import GuestAgent
-from vnicaudit.remedy.hypervisor import Adapters, Machine, Texts
+from vnicaudit.remedy.hypervisor import Adapters, Machine
 from vnicaudit.remedy.planning.backends import still_against
 from vnicaudit.remedy.planning.diffs import unified_diff
 from vnicaudit.remedy.replacing import UnitRefusedError, check_about, digest, is_of_source
@@ -117,34 +119,30 @@ def prepare(
     devices can be inspected. Raises RefusedError with the reason if the change is not started."""
     for step in steps:
         check_about(step)
-    texts, state = adapters.texts, machine.state()
+    state = machine.state()
     check_state(state, mode)
     before = machine.definition(secrets=True)
     as_planned = is_of_source(steps[0], digest(before))  # if so, it has no passwords
     shown = before if as_planned else machine.definition(secrets=False)
-    domain = texts.reading.definition_of(shown, steps[0].target)
+    domain = definitions.definition_of(shown, steps[0].target)
     check_owner(domain)
     if as_planned or is_of_source(steps[0], digest(shown)):
         wanted = _nic_changes(domain, steps)
-        reviewed = _reviewed(texts, shown, steps, wanted)
+        reviewed = _reviewed(shown, steps, wanted)
         vdpa = local and any(step.to == "vdpa" for step in steps)
         devices = adapters.machine.vdpa_devices() if vdpa else None
-        _check_backends(texts, shown, domain, steps, wanted, devices)
+        _check_backends(shown, domain, steps, wanted, devices)
         if state.active:
             check_mode(steps, mode)
-        goal = reviewed if as_planned else _goal(texts, before, wanted)
+        goal = reviewed if as_planned else _goal(before, wanted)
     else:
         wanted = _changes_made_already(domain, steps)
-        if (
-            mode == "next-boot"
-            or not state.active
-            or _runs(texts, machine, steps[0].target, wanted)
-        ):
+        if mode == "next-boot" or not state.active or _runs(machine, steps[0].target, wanted):
             return Prepared(None)
         before, goal = earlier(before) or before, before
     active = state.active
     if active and mode == "restart":
-        check_restart(texts.reading.power_off_action(machine.live()))
+        check_restart(definitions.power_off_action(machine.live()))
     macs = tuple(one.mac for one in wanted)
     seen = guest_before(machine, macs, mode, adapters, active=active)
     transaction = DomainTransaction(
@@ -196,21 +194,18 @@ def _changes_made_already(domain: Domain, steps: tuple[Step, ...]) -> tuple[NicC
     return wanted
 
 
-def _reviewed(
-    texts: Texts, shown: bytes, steps: tuple[Step, ...], wanted: tuple[NicChanges, ...]
-) -> bytes:
+def _reviewed(shown: bytes, steps: tuple[Step, ...], wanted: tuple[NicChanges, ...]) -> bytes:
     """The text with the changes of all steps, each of which must match its diff. Raises
     RefusedError if one does not."""
     for step, one in zip(steps, wanted, strict=True):
         with of_the_plan():
-            after = texts.rewritten(shown, one.number, one.changes)
-        if step.diff != unified_diff(shown, after, _name(steps[0]), texts.writer.text_of):
+            after = _changed(shown, one)
+        if step.diff != unified_diff(shown, after, _name(steps[0])):
             raise UnitRefusedError(DISAGREE.format(step.id), "plan")
-    return after if len(steps) == 1 else _goal(texts, shown, wanted)
+    return after if len(steps) == 1 else _goal(shown, wanted)
 
 
 def _check_backends(
-    texts: Texts,
     shown: bytes,
     domain: Domain,
     steps: tuple[Step, ...],
@@ -221,24 +216,28 @@ def _check_backends(
     for step, one in zip(steps, wanted, strict=True):
         if step.to == "virtio":
             continue
-        children = texts.reading.children_of(shown, one.number)
+        children = definitions.children_of(shown, one.number)
         against = still_against(step, domain.nics[one.index], domain, children, devices)
         if against:
             raise UnitRefusedError(f"step {step.id}: {'; '.join(against)}", "backend")
 
 
-def _goal(texts: Texts, before: bytes, wanted: tuple[NicChanges, ...]) -> bytes:
+def _goal(before: bytes, wanted: tuple[NicChanges, ...]) -> bytes:
     for one in wanted:
-        before = texts.rewritten(before, one.number, one.changes)
+        before = _changed(before, one)
     return before
+
+
+def _changed(text: bytes, one: NicChanges) -> bytes:
+    return rewritten(text, f"/domain/devices/interface[{one.number}]", one.changes)
 
 
 def _name(step: Step) -> str:
     return step.about.name or step.about.id or ""
 
 
-def _runs(texts: Texts, machine: Machine, target: str, wanted: tuple[NicChanges, ...]) -> bool:
-    return not unmet(texts.reading.definition_of(machine.live(), target), wanted)
+def _runs(machine: Machine, target: str, wanted: tuple[NicChanges, ...]) -> bool:
+    return not unmet(definitions.definition_of(machine.live(), target), wanted)
 
 
 def guest_before(
@@ -249,7 +248,7 @@ def guest_before(
     if not active or mode == "next-boot":
         return GuestBefore()
     agent = GuestAgent(machine, adapters.clock)
-    found = read_guest(machine, macs, agent.answers, agent.interfaces, adapters)
+    found = read_guest(machine, macs, agent.answers, agent.interfaces)
     if mode == "hotswap" and not found.agent:
         raise UnitRefusedError(
             "no guest agent answers, so the guest's IP addresses could not be restored; restart it "
