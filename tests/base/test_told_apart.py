@@ -4,7 +4,7 @@ import pytest
 
 from tests.regressions.hostile_input.growth import MOST, ratio
 from tests.rows import rows
-from vnicaudit.base.wording import disambiguated, shared_folder
+from vnicaudit.base.wording import disambiguated, plain, shared_folder
 
 
 @pytest.mark.parametrize(
@@ -36,3 +36,8 @@ def test_telling_many_of_one_name_apart_grows_with_their_number() -> None:
 @rows
 def test_the_folder_that_all_are_in(paths: list[str], shared: str) -> None:
     assert shared_folder(paths) == len(shared)
+
+
+def test_text_from_outside_is_made_plain() -> None:
+    assert plain("no\x1b[31m\n way" + "!" * 1000).startswith("no [31m way!!!")
+    assert len(plain("x" * 1000)) == 400

@@ -61,6 +61,8 @@ class _Alike:
 
 
 _SHOWN = 80
+_LONGEST = 400
+"""Maximum number of characters of a message from outside."""
 
 
 def count(number: int, word: str) -> str:
@@ -88,6 +90,12 @@ def shortened(text: str) -> str:
         return text
     end = text.find(":", 0, _SHOWN) + 1 if "@" in text[_SHOWN:] else 0
     return f"{text[: end or _SHOWN]}…"
+
+
+def plain(text: str) -> str:
+    """Text from outside on one line: control characters become spaces, long text is cut."""
+    words = "".join(letter if letter.isprintable() else " " for letter in text[:_LONGEST])
+    return " ".join(words.split())
 
 
 # Words of commands that are shown for copying into a shell; this is the only place that quotes

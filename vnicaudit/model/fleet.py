@@ -8,7 +8,7 @@ import msgspec
 
 from vnicaudit.model.domain import Domain, Server
 from vnicaudit.model.finding import Severity
-from vnicaudit.model.host import HostConfig
+from vnicaudit.model.host import NO_HOST, HostConfig
 from vnicaudit.model.openstack import Flavor, Image
 from vnicaudit.model.report import WORTH_A_RETRY as WORTH_A_RETRY
 from vnicaudit.model.report import Audited, ReadError, TargetResult
@@ -110,13 +110,13 @@ class LiveDomain(NamedTuple):
 
 class LiveDefinition(NamedTuple):
     """A domain in its present state, and its persistent definition: parsed, and as text without
-    passwords (empty: it has none). ``local``: its host is this machine."""
+    passwords (empty: it is transient, and has none). ``local``: its host is this machine."""
 
     running: Domain
     domain: Domain
     text: bytes
-    host: HostConfig
-    local: bool
+    host: HostConfig = NO_HOST
+    local: bool = False
     way_back: str = ""
     """How libvirt would alter the definition if it is restored after a change; empty: not at
     all."""

@@ -5,7 +5,6 @@ import pytest
 from vnicaudit.model.domain import Domain, DomainState
 from vnicaudit.model.report import ReadError
 from vnicaudit.platforms.libvirt.domains import Fetched, Surroundings, domain_from
-from vnicaudit.platforms.libvirt.live import finished
 from vnicaudit.text.targets import parse
 
 AROUND = Surroundings(parse("qemu:///system"), {}, {})
@@ -40,9 +39,9 @@ WHOLE = CUT + "}"
 )
 def test_arguments_that_are_cut_off_cost_themselves(fetched: Fetched, nics: int) -> None:
     """libvirt keeps any text in ``<qemu:arg>``."""
-    domain, *errors = finished(fetched, AROUND)
+    domain = domain_from(fetched, AROUND)
     assert isinstance(domain, Domain)
-    assert (len(domain.nics), errors) == (nics, [BROKEN])
+    assert (len(domain.nics), domain.unread) == (nics, (BROKEN,))
 
 
 def test_a_definition_without_problems_has_none() -> None:

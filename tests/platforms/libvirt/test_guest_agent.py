@@ -8,6 +8,7 @@ from tests.rig.guests import GuestFactory
 from tests.rig.hypervisor import URI
 from tests.rig.process import wait_for
 from vnicaudit.model.domain import Domain
+from vnicaudit.model.fleet import LiveOptions
 from vnicaudit.platforms.libvirt.live import read
 
 pytestmark = pytest.mark.rig
@@ -50,5 +51,7 @@ def _asked(name: str) -> Domain:
 
 
 def _domain(name: str, *, agent: bool) -> Domain:
-    found = [item for item in read(URI, agent=agent).domains if isinstance(item, Domain)]
+    found = [
+        item for item in read(URI, LiveOptions(agent=agent)).domains if isinstance(item, Domain)
+    ]
     return next(domain for domain in found if domain.name == name)

@@ -13,6 +13,7 @@ from benchmarks import delay_proxy
 from tests.platforms.libvirt.definitions import domain, nic
 from tests.platforms.libvirt.private_daemon import PrivateDaemon, tcp_uri
 from vnicaudit.model.domain import Domain, StagedNic
+from vnicaudit.model.fleet import LiveOptions
 from vnicaudit.model.host import Version
 from vnicaudit.model.report import ReadError
 from vnicaudit.platforms.libvirt.live import LiveHost, read
@@ -208,7 +209,7 @@ def test_a_host_that_fails_in_the_middle_costs_what_was_not_read(
         hypervisor_connection.defineXML(domain(f"vm-{number:02}", nic(MAC, "user", E1000)))
     # so slow that most is still to come when the first are there
     with delay_proxy.running(f"127.0.0.1:{daemon.port}", delay_ms=50) as (port, proxy):
-        stream = read(tcp_uri(port), deadline=1, threads=1, clock=clock).domains
+        stream = read(tcp_uri(port), LiveOptions(1, calls=1), clock).domains
         first = next(stream)
         os.kill(proxy.pid, how)
         failed.set()
@@ -243,6 +244,6 @@ def test_a_guest_without_an_agent_has_no_facts(
     daemon: PrivateDaemon, hypervisor_connection: libvirt.virConnect
 ) -> None:
     hypervisor_connection.defineXML(domain("guest", nic(MAC, "user"))).createWithFlags(PAUSED)
-    state = domains(read(daemon.uri, agent=True))["guest"].state
+    state = domains(read(daemon.uri, LiveOptions(agent=True)))["guest"].state
     assert state is not None
     assert (state.agent, state.guest_os, state.guest_kernel) == (False, None, None)

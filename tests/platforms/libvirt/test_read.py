@@ -10,9 +10,9 @@ import pytest
 from tests.rows import rows
 from vnicaudit.errors import TargetError
 from vnicaudit.model.domain import Domain
+from vnicaudit.model.fleet import LiveOptions
 from vnicaudit.model.host import HostConfig
 from vnicaudit.model.report import ReadError
-from vnicaudit.platforms.libvirt.connection import plain
 from vnicaudit.platforms.libvirt.live import read
 
 HOST = """<node>
@@ -73,7 +73,7 @@ def test_libvirt_prints_nothing_itself(capfd: pytest.CaptureFixture[str]) -> Non
 def test_a_host_that_hangs_costs_its_deadline_and_no_other_host(mute_port: int) -> None:
     before = set(threading.enumerate())
     with pytest.raises(TargetError, match=r"no answer within 0\.5 s"):
-        read(f"qemu+tcp://127.0.0.1:{mute_port}/system", deadline=0.5)
+        read(f"qemu+tcp://127.0.0.1:{mute_port}/system", LiveOptions(0.5))
     stuck = set(threading.enumerate()) - before
     assert stuck, "it waited for the call to end"
     assert all(thread.daemon for thread in stuck)
@@ -83,9 +83,10 @@ def test_a_host_that_hangs_costs_its_deadline_and_no_other_host(mute_port: int) 
 def test_a_stuck_call_does_not_keep_the_program_from_ending(mute_port: int) -> None:
     program = f"""
 from vnicaudit.errors import TargetError
+from vnicaudit.model.fleet import LiveOptions
 from vnicaudit.platforms.libvirt.live import read
 try:
-    read("qemu+tcp://127.0.0.1:{mute_port}/system", deadline=0.5)
+    read("qemu+tcp://127.0.0.1:{mute_port}/system", LiveOptions(0.5))
 except TargetError as error:
     print(error)
 """
@@ -115,8 +116,3 @@ except MissingExtraError as error:
 def test_walking_away_early_is_fine() -> None:
     domains = read("test:///default").domains
     assert not isinstance(next(domains), ReadError)
-
-
-def test_text_from_a_host_is_made_plain() -> None:
-    assert plain("no\x1b[31m\n way" + "!" * 1000).startswith("no [31m way!!!")
-    assert len(plain("x" * 1000)) == 400

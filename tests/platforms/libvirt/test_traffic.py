@@ -37,7 +37,7 @@ def test_the_test_driver_counts_nothing_and_says_so() -> None:
     assert [type(item) for item in items] == [Host, LiveDomain]
     live = read("test:///default")
     assert len(list(live.domains)) == 1
-    assert live.traffic() is None
+    assert live.visit.take_traffic() is None
 
 
 def test_what_is_no_counter_is_left_out() -> None:
@@ -90,15 +90,15 @@ def test_packets_that_a_guest_does_not_take_are_its_drops(daemon: PrivateDaemon,
 @pytest.mark.rig
 def test_a_host_s_traffic_comes_behind_its_domains(daemon: PrivateDaemon, uuid: str) -> None:
     began = time.monotonic()
-    live = read(daemon.uri, traffic=1.0)
+    live = read(daemon.uri, LiveOptions(traffic=1.0))
     found = [item for item in live.domains if isinstance(item, Domain)]
     assert [(one.uuid, one.nics[0].target_dev) for one in found] == [(uuid, TAP)]
-    traffic = live.traffic()
+    traffic = live.visit.take_traffic()
     took = time.monotonic() - began
     assert isinstance(traffic, HostTraffic)
     assert [(one.uuid, one.device) for one in traffic.nics] == [(uuid, TAP)]
     assert 0.9 <= traffic.nics[0].seconds < took
-    assert live.traffic() is None
+    assert live.visit.take_traffic() is None
 
 
 @pytest.mark.rig

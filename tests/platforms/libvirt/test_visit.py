@@ -2,6 +2,7 @@
 
 import threading
 import time
+from functools import partial
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from vnicaudit.model.domain import Domain
 from vnicaudit.model.host import Host
 from vnicaudit.model.report import LostRead, ReadError
 from vnicaudit.platforms.libvirt.connection import DomainListing
-from vnicaudit.platforms.libvirt.domains import Surroundings
+from vnicaudit.platforms.libvirt.domains import Surroundings, domain_from
 from vnicaudit.platforms.libvirt.live import stream
 from vnicaudit.platforms.libvirt.visit import OpenedHost, Visit, fetch_all
 from vnicaudit.platforms.libvirt.workers import Mailbox, Pulse, WorkerThreads
@@ -69,7 +70,7 @@ def test_a_domain_that_hangs_costs_no_other_domain(place: int) -> None:
     threads = WorkerThreads(2, pulse.beat)
     fetch_all(listing, threads, visit)
     opened = OpenedHost(Host("h"), False, tuple(names), (), {})
-    found = list(stream(opened, visit, Surroundings(URI, {}, {})))
+    found = list(stream(opened, visit, partial(domain_from, around=Surroundings(URI, {}, {}))))
     end.set()
     threads.dismiss()
     assert [item.name for item in found if isinstance(item, Domain)] == [

@@ -10,6 +10,7 @@ import pytest
 libvirt = pytest.importorskip("libvirt")
 
 from vnicaudit.platforms.libvirt import connection  # noqa: E402 - where libvirt is
+from vnicaudit.text.targets import parse  # noqa: E402
 
 
 def test_six_threads_start_one_loop(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -25,7 +26,7 @@ def test_six_threads_start_one_loop(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def visit() -> None:
         gate.wait()
-        connection.start_event_loop()
+        connection.prepare(parse("qemu+ssh://host/system"))
 
     threads = [threading.Thread(target=visit) for _ in range(6)]
     for thread in threads:

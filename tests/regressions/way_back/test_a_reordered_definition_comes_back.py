@@ -10,11 +10,11 @@ import pytest
 from tests.remedy.applying.conftest import MakeWorld
 from tests.remedy.applying.fakes import Killed, Machine, World
 from tests.remedy.planning.planned import OFF, URI, step
+from vnicaudit.model.fleet import LiveDefinition
 from vnicaudit.model.plan import Mode
 from vnicaudit.platforms.domain_xml.definitions import equal_but_controllers, rearranged, unlike
 from vnicaudit.platforms.libvirt.domains import (
     Fetched,
-    JudgedDefinition,
     Surroundings,
     definition_from,
 )
@@ -201,7 +201,7 @@ def _planned(text: bytes, again: bytes) -> tuple[str, ...]:
     """The notes of the step on that definition, of which libvirt says what comes of it."""
     fetched = Fetched(text.decode(), OFF, again=again.decode())
     found = definition_from(fetched, Surroundings(parse(URI), {}, {}))
-    assert isinstance(found, JudgedDefinition)
+    assert isinstance(found, LiveDefinition)
     source = Source(URI, found.running, found.domain, found.text, way_back=found.way_back)
     return step(source, PlanOptions(unsafe=True)).notes
 

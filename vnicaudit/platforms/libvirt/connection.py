@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from vnicaudit.base.deadlines import DaemonCall, TimeUpError
+from vnicaudit.base.wording import plain
 from vnicaudit.errors import MissingExtraError, TargetError
 from vnicaudit.model.domain import DomainState
 from vnicaudit.model.host import Host, HostConfig, MachineState, Network, PowerPhase, Version
@@ -95,7 +96,6 @@ def lost_connection(error: libvirt.libvirtError) -> FailureKind | None:
 
 _KEEPALIVE = (5, 3)
 """Seconds between keepalive messages to a silent peer, and how many may stay unanswered."""
-_MESSAGE_MAX = 400
 _starting = threading.Lock()
 
 _ADVICE = (
@@ -130,17 +130,18 @@ def open_read_only(uri: Uri) -> libvirt.virConnect:
 
     Blocks as long as libvirt does. Raises TargetError with what failed and what to do.
     """
-    refuse(uri)
-    be_silent()
-    if uri.remote:
-        start_event_loop()
+    prepare(uri)
     try:
-        connection = libvirt.openReadOnly(uri.dial)
-        if uri.remote:
-            connection.setKeepAlive(*_KEEPALIVE)
+        return with_keepalive(libvirt.openReadOnly(uri.dial), uri)
     except libvirt.libvirtError as error:
         text = f"cannot connect: {explain(error)}"
         raise TargetError(text, file=uri.text, failure=failure_of(error)) from None
+
+
+def with_keepalive(connection: libvirt.virConnect, uri: Uri) -> libvirt.virConnect:
+    """The connection, which notices when a remote peer is gone."""
+    if uri.remote:
+        connection.setKeepAlive(*_KEEPALIVE)
     return connection
 
 
@@ -156,25 +157,17 @@ def explain(error: libvirt.libvirtError) -> str:
     return text
 
 
-def plain(text: str) -> str:
-    """Text from a host on one line: control characters become spaces, long text is cut."""
-    words = "".join(letter if letter.isprintable() else " " for letter in text[:_MESSAGE_MAX])
-    return " ".join(words.split())
-
-
 @cache
 def be_silent() -> None:
     """Keep libvirt from printing every error on standard error."""
-    libvirt.registerErrorHandler(_silent, None)
+    # they are raised as exceptions as well, and the caller reports them
+    libvirt.registerErrorHandler(lambda _context, _error: None, None)
 
 
-def _silent(_context: object, _error: tuple[object, ...]) -> None:
-    """Do not print errors: they are raised as exceptions as well, and the caller reports them."""
-
-
-def refuse(uri: Uri) -> None:
-    """Refuse URIs that libvirt should not try: an embedded driver (it would run inside this program
-    and write), and a missing file (libxml2 would print its own warning). Raises TargetError."""
+def prepare(uri: Uri) -> None:
+    """Prepare for a connection. Refuses URIs that libvirt should not try: an embedded driver (it
+    would run inside this program and write), and a missing file (libxml2 would print its own
+    warning). Raises TargetError."""
     if uri.path == "/embed":
         raise TargetError(
             "an embedded QEMU driver is not a running libvirt; use qemu:///system",
@@ -185,19 +178,18 @@ def refuse(uri: Uri) -> None:
     if own_file and not Path(uri.path).is_file():
         text = f"there is no file {uri.path or '/'}"
         raise TargetError(text, file=uri.text, failure="refused")
-
-
-def start_event_loop() -> None:
-    """Run libvirt's event loop in a separate thread: without it there is no keepalive, and a dead
-    peer would block a thread for ever. Not for local sockets: they show when the daemon is gone,
-    and the loop makes each call a fifth more expensive (libvirt 9.0). All hosts, which are visited
-    in parallel, share one loop."""
-    with _starting:
-        _start_event_loop()
+    be_silent()
+    if uri.remote:
+        with _starting:
+            _start_event_loop()
 
 
 @cache
 def _start_event_loop() -> None:
+    """Run libvirt's event loop in a separate thread: without it there is no keepalive, and a dead
+    peer would block a thread for ever. Not for local sockets: they show when the daemon is gone,
+    and the loop makes each call a fifth more expensive (libvirt 9.0). All hosts, which are visited
+    in parallel, share one loop."""
     libvirt.virEventRegisterDefaultImpl()
     threading.Thread(target=_run_events, name="libvirt events", daemon=True).start()
 
@@ -262,12 +254,19 @@ def read_host(
     versions mean nothing and are left out.
     """
     networks, errors = _networks(connection)
-    config = _config(connection) if connection.getType() == _QEMU else HostConfig()
+    version = None
     try:
-        config = msgspec.structs.replace(config, qemu_version=emulator.result(patience))
+        version = emulator.result(patience)
     except TimeoutError:
         text = f"QEMU's version: libvirt did not report it within {patience:g} s"
         errors += (ReadError(text),)
+    config = HostConfig()
+    if connection.getType() == _QEMU:
+        config = HostConfig(
+            Version.from_libvirt(connection.getLibVersion()),
+            version,
+            arch=str(connection.getInfo()[0]),
+        )
     return Host(connection.getHostname(), config, networks), errors
 
 
@@ -276,13 +275,6 @@ def is_here(uri: Uri, hostname: str) -> bool:
     must agree, because a socket mounted into a container leads out of it."""
     here = socket.gethostname().partition(".")[0]
     return uri.local and hostname.partition(".")[0] == here
-
-
-def _config(connection: libvirt.virConnect) -> HostConfig:
-    return HostConfig(
-        libvirt_version=Version.from_libvirt(connection.getLibVersion()),
-        arch=str(connection.getInfo()[0]),
-    )
 
 
 def _networks(

@@ -18,18 +18,16 @@ from typing import TypeVar
 from lxml import etree
 
 from vnicaudit.base.deadlines import DaemonCall, TimeUpError
-from vnicaudit.base.wording import UUID, word
+from vnicaudit.base.wording import UUID, plain, word
 from vnicaudit.errors import ActionError, GoneError, GuestError, NoResponseError, TargetError
 from vnicaudit.model.host import HostLock, MachineState, Traffic
 from vnicaudit.platforms.libvirt.connection import (
-    be_silent,
     explain,
     is_here,
     libvirt,
-    plain,
-    refuse,
-    start_event_loop,
+    prepare,
     state_of,
+    with_keepalive,
 )
 from vnicaudit.text.targets import Uri, parse
 
@@ -47,16 +45,12 @@ from vnicaudit.text.targets import Uri, parse
 
 T = TypeVar("T")
 
-_KEEPALIVE = (5, 3)
-
 
 class PooledConnection:
     """One connection, and the domains that were looked up with it."""
 
     def __init__(self, uri: Uri) -> None:
-        self.connection = libvirt.open(uri.dial)
-        if uri.remote:
-            self.connection.setKeepAlive(*_KEEPALIVE)
+        self.connection = with_keepalive(libvirt.open(uri.dial), uri)
         self._domains: dict[str, libvirt.virDomain] = {}
 
     def domain(self, uuid: str) -> libvirt.virDomain:
@@ -162,10 +156,7 @@ def connect(uri: str, *, deadline: float) -> LibvirtHypervisor:
         where = parse(uri)
     except ValueError as error:  # a plan may contain any text
         raise TargetError(f"cannot connect: {error}", file=uri) from None
-    refuse(where)
-    be_silent()
-    if where.remote:
-        start_event_loop()
+    prepare(where)
     pool = ConnectionPool(where)
     try:
         pool.connect(deadline)
@@ -185,7 +176,7 @@ class LibvirtHypervisor:
         capabilities = self.ask(
             "report its capabilities", lambda pooled: pooled.connection.getCapabilities()
         )
-        self.key = _host_uuid(capabilities) or self.name
+        self.key = _text_in(capabilities, "host/uuid").strip() or self.name
         self.local = is_here(uri, self.name)
 
     def machine(self, uuid: str) -> LibvirtMachine:
@@ -381,14 +372,13 @@ def _name_and_uuid(pooled: PooledConnection, name: str) -> tuple[str, str]:
     return domain.name(), domain.UUIDString()
 
 
-def _host_uuid(capabilities: str) -> str | None:
-    """``<capabilities><host><uuid>``: the UUID of the machine."""
+def _text_in(xml: str, path: str) -> str:
+    """The text of an element of a document; empty if there is none."""
     parser = etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=False)
     try:
-        found = etree.fromstring(capabilities.encode(), parser).findtext("host/uuid")
+        return etree.fromstring(xml.encode(), parser).findtext(path) or ""
     except etree.XMLSyntaxError:
-        return None
-    return found.strip() if found else None
+        return ""
 
 
 # A lock stored on the host itself, for operators on different machines: a libvirt secret without a
@@ -446,9 +436,7 @@ def drop(connection: libvirt.virConnect, uri: str, owner: str) -> None:
 
 def _define(connection: libvirt.virConnect, lock: HostLock, uuid: str = "") -> HostLock:
     # xml.sax has the same function, but loads an HTTP client with OpenSSL
-    text = html.escape(
-        plain(f"{lock.holder} [{lock.owner}]"), quote=False
-    )  # XML allows no control characters
+    text = html.escape(plain(f"{lock.holder} [{lock.owner}]"), quote=False)
     connection.secretDefineXML(_XML.format(uuid=uuid, text=text, name=_NAME))
     return lock
 
@@ -464,16 +452,8 @@ def _lookup(connection: libvirt.virConnect) -> libvirt.virSecret | None:
 
 
 def _lock_of(secret: libvirt.virSecret, uri: str) -> HostLock:
-    text = _description(secret.XMLDesc())
+    text = _text_in(secret.XMLDesc(), "description")
     match = _DESCRIPTION.fullmatch(text)
     holder, owner = match.groups() if match else (text, "")
     clear = f"virsh -c {word(uri)} secret-undefine {secret.UUIDString()}"
     return HostLock(owner, plain(holder) or "an unknown holder", clear)
-
-
-def _description(xml: str) -> str:
-    parser = etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=False)
-    try:
-        return etree.fromstring(xml.encode(), parser).findtext("description") or ""
-    except etree.XMLSyntaxError:
-        return ""

@@ -16,6 +16,7 @@ from lxml import etree
 from vnicaudit.errors import TargetError
 from vnicaudit.model.domain import Domain, DomainState, LiveFacts, PendingChanges, StagedNic
 from vnicaudit.model.finding import DefinitionForm, Location, Readiness, rewritten_by
+from vnicaudit.model.fleet import LiveDefinition
 from vnicaudit.model.host import Network
 from vnicaudit.model.nic import Nic, NicConfig
 from vnicaudit.model.report import LostRead, ReadError
@@ -68,16 +69,12 @@ def _only(one: Domain, other: Domain) -> list[str]:
     """MACs of NICs that ``one`` has and ``other`` lacks. Empty if that is uncertain (an interface
     without MAC might be any of them) or says nothing about the next start: oVirt, for one, plugs in
     NICs only live (vdsm, ``Vm.hotplugNic``)."""
-    if rewritten_by(one.declared.owner) or any(map(_nameless, other.nics)):
+    # libvirt assigns a MAC to each interface, but not to a <hostdev>
+    uncertain = any(nic.mac is None and nic.declared.origin == "interface" for nic in other.nics)
+    if uncertain or rewritten_by(one.declared.owner):
         return []
     there = {nic.mac for nic in other.nics}
     return [mac for mac in _by_mac(one) if mac not in there]
-
-
-def _nameless(nic: Nic) -> bool:
-    """True for an interface without MAC. libvirt assigns a MAC to each interface, but not to a
-    ``<hostdev>``."""
-    return nic.mac is None and nic.declared.origin == "interface"
 
 
 def _by_mac(domain: Domain) -> dict[str, Nic]:
@@ -88,22 +85,15 @@ def _by_mac(domain: Domain) -> dict[str, Nic]:
 def _differences(now: NicConfig, later: NicConfig) -> tuple[tuple[str, str, str], ...]:
     if now == later:
         return ()
-    pairs = [("type", now.type, later.type)] if _comparable_type(now, later) else []
+    # a running NIC on a network shows the actual type instead (bridge, direct, hostdev)
+    comparable = "network" not in (now.type, later.type)
+    pairs = [("type", now.type, later.type)] if comparable else []
     pairs += [(name, _text(now, name), _text(later, name)) for name in _FIELDS]
     return tuple(
-        (name, old, new) for name, old, new in pairs if old != new and not _learned(name, new)
+        (name, old, new)
+        for name, old, new in pairs
+        if old != new and (name, new) != ("mtu", _UNSET)  # it may come from the bridge
     )
-
-
-def _comparable_type(now: NicConfig, later: NicConfig) -> bool:
-    """True if the types can be compared: a running NIC on a network shows the actual type instead
-    (bridge, direct, hostdev)."""
-    return "network" not in (now.type, later.type) or now.type == later.type
-
-
-def _learned(name: str, later: str) -> bool:
-    """True for an MTU that only the running definition has: it may come from the bridge."""
-    return name == "mtu" and later == _UNSET
 
 
 def _text(config: NicConfig, name: str) -> str:
@@ -246,19 +236,6 @@ class Surroundings(msgspec.Struct, frozen=True):
     guests: Mapping[str, GuestFacts]
 
 
-class JudgedDefinition(msgspec.Struct, frozen=True):
-    """A domain as it is judged, and its persistent definition: ``text`` as libvirt returns it,
-    without passwords, and ``domain``, the record read from it. For a transient domain ``text`` is
-    empty."""
-
-    running: Domain
-    domain: Domain
-    text: bytes
-    way_back: str = ""
-    """How libvirt would alter the definition when it is restored after a change; empty: not at
-    all."""
-
-
 def fetch(
     handle: libvirt.virDomain, listing: DomainListing, *, again: bool = False
 ) -> Fetched | ReadError | None:
@@ -279,13 +256,8 @@ def fetch(
     except libvirt.libvirtError as error:
         if error.get_error_code() == libvirt.VIR_ERR_NO_DOMAIN:
             return None
-        return _unread(handle, error)
-
-
-def _unread(handle: libvirt.virDomain, error: libvirt.libvirtError) -> ReadError:
-    text = f"domain {handle.name()!r}: {explain(error)}"
-    lost = lost_connection(error)
-    return ReadError(text) if lost is None else LostRead(text, failure=lost)
+        text, lost = f"domain {handle.name()!r}: {explain(error)}", lost_connection(error)
+        return ReadError(text) if lost is None else LostRead(text, failure=lost)
 
 
 def _read_anew(handle: libvirt.virDomain) -> str | None:
@@ -341,8 +313,9 @@ def _not_read(error: TargetError) -> ReadError:
     return ReadError(f"a domain's definition: {error.message}")
 
 
-def definition_from(fetched: Fetched, around: Surroundings) -> JudgedDefinition | ReadError:
-    """The domain and its persistent definition, to be changed; made without calling libvirt."""
+def definition_from(fetched: Fetched, around: Surroundings) -> LiveDefinition | ReadError:
+    """The domain and its persistent definition, to be changed, without facts of its host; made
+    without calling libvirt."""
     try:
         root = definition_root(fetched.definition)
         beside = None if fetched.persistent is None else definition_root(fetched.persistent)
@@ -352,7 +325,7 @@ def definition_from(fetched: Fetched, around: Surroundings) -> JudgedDefinition 
         elif not fetched.state.active:
             text, written = fetched.definition, root
         else:
-            return JudgedDefinition(running, running, b"")
+            return LiveDefinition(running, running, b"")
         later = _domain(written, around.uri, fetched.state, form="dump", xpath="/domain")
     except TargetError as error:
         return _not_read(error)
@@ -362,7 +335,7 @@ def definition_from(fetched: Fetched, around: Surroundings) -> JudgedDefinition 
         later, declared=declared, suppressions=running.suppressions
     ).with_state(running.state)
     way_back = on_way_back(text.encode(), fetched.again.encode()) if fetched.again else ""
-    return JudgedDefinition(running, later, text.encode(), way_back)
+    return LiveDefinition(running, later, text.encode(), way_back=way_back)
 
 
 def _domain(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator
-from typing import Generic, NamedTuple, TypeVar
+from typing import Generic, TypeVar
 
 import msgspec
 
@@ -15,23 +15,22 @@ from vnicaudit.base.wording import bare_uuid
 from vnicaudit.errors import TargetError
 from vnicaudit.model.domain import Domain, LiveFacts
 from vnicaudit.model.finding import VIRTIO
-from vnicaudit.model.fleet import DEADLINE, HostTraffic, LiveDefinition, LiveDomain, LiveOptions
+from vnicaudit.model.fleet import HostTraffic, LiveDefinition, LiveDomain, LiveOptions
 from vnicaudit.model.host import Host, HostConfig
 from vnicaudit.model.nic import Nic, RunningNic, RunningQemu
 from vnicaudit.model.report import LostRead, ReadError, failure_kind
 from vnicaudit.platforms.host import Tree, read_host, read_path_mtu, read_paths
 from vnicaudit.platforms.libvirt.domains import (
     Fetched,
-    JudgedDefinition,
     Surroundings,
     definition_from,
     domain_from,
 )
-from vnicaudit.platforms.libvirt.visit import OpenedHost, Visit, VisitFailure, VisitRequest, start
+from vnicaudit.platforms.libvirt.visit import OpenedHost, Visit, VisitFailure, start
 from vnicaudit.platforms.libvirt.workers import HostSilentError
 from vnicaudit.platforms.qemu.proc import anonymous, read_proc
 from vnicaudit.platforms.qemu.read import read_tail, read_text
-from vnicaudit.text.targets import Uri, parse
+from vnicaudit.text.targets import parse
 
 # Combine a definition and the QEMU that runs it into one domain whose NICs show what runs.
 
@@ -60,17 +59,13 @@ def join(domain: Domain, running: RunningQemu) -> Domain:
     line may name a device that was replaced by another one with the same MAC while the guest ran;
     the former does not run.
     """
-    pairs = _match(domain.nics, list(running.nics))
-    pairs = {
-        index: other for index, other in pairs.items() if not _exchanged(domain.nics[index], other)
-    }
-    nics = tuple(
-        nic if index not in pairs else msgspec.structs.replace(nic, running=anonymous(pairs[index]))
-        for index, nic in enumerate(domain.nics)
-    )
+    nics = list(domain.nics)
+    for index, other in _match(domain.nics, list(running.nics)).items():
+        if not _exchanged(nics[index], other):
+            nics[index] = msgspec.structs.replace(nics[index], running=anonymous(other))
     return msgspec.structs.replace(
         domain,
-        nics=nics,
+        nics=tuple(nics),
         live=msgspec.structs.replace(domain.live or LiveFacts(), joined=True),
         qemu_version=running.qemu_version or domain.qemu_version,
         libvirt_version=running.libvirt_version or domain.libvirt_version,
@@ -121,34 +116,21 @@ def read_live(
     On this machine each active domain is combined with its QEMU process and log, and the host's own
     devices are checked.
     """
-
-    live = read(
-        uri,
-        deadline=options.deadline,
-        agent=options.agent,
-        threads=options.calls,
-        traffic=options.traffic,
-    )
+    live = read(uri, options)
     try:
-        yield from _items(live, options)
+        here, host = _with_this_machine(live.host, options, local=live.local)
+        yield host
+        for item in live.domains:
+            if isinstance(item, ReadError):
+                yield item
+            elif here is None:
+                yield LiveDomain(item, host.declared)
+            else:
+                yield LiveDomain(here.joined(item), here.config(host.declared, item))
+        if (traffic := live.visit.take_traffic()) is not None:
+            yield traffic
     finally:
-        live.leave()
-
-
-def _items(
-    live: LiveHost[Domain], options: LiveOptions
-) -> Iterator[Host | LiveDomain | HostTraffic | ReadError]:
-    here, host = _with_this_machine(live.host, options, local=live.local)
-    yield host
-    for item in live.domains:
-        if isinstance(item, ReadError):
-            yield item
-        elif here is None:
-            yield LiveDomain(item, host.declared)
-        else:
-            yield LiveDomain(here.joined(item), here.config(host.declared, item))
-    if (traffic := live.traffic()) is not None:
-        yield traffic
+        live.visit.pulse.end()
 
 
 def read_live_definitions(
@@ -156,21 +138,17 @@ def read_live_definitions(
 ) -> Iterator[Host | LiveDefinition | ReadError]:
     """Read like :func:`read_live`, each domain with its persistent definition. Raises TargetError
     for a host that cannot be read at all."""
-
-    live = read_definitions(uri, deadline=options.deadline, agent=options.agent)
+    live = _read(uri, msgspec.structs.replace(options, traffic=None), definition_from, again=True)
     here, host = _with_this_machine(live.host, options, local=live.local)
     yield host
     for item in live.domains:
         if isinstance(item, ReadError):
             yield item
-            continue
-        running, config = item.running, host.declared
-        if here is not None:
-            running, config = here.joined(running), here.config(config, item.domain)
-        yield LiveDefinition(
-            running, item.domain, item.text, config,
-            local=here is not None, way_back=item.way_back,
-        )  # fmt: skip
+        elif here is None:
+            yield item._replace(host=host.declared)
+        else:
+            config = here.config(host.declared, item.domain)
+            yield item._replace(running=here.joined(item.running), host=config, local=True)
 
 
 def _with_this_machine(
@@ -276,60 +254,42 @@ def _log_of(folder: str, name: str) -> RunningQemu | None:
 # domain that is missing is an error of its own.
 
 
-T = TypeVar("T", Domain, JudgedDefinition)
+T = TypeVar("T", Domain, LiveDefinition)
 
 
 class LiveHost(msgspec.Struct, Generic[T], frozen=True):
     """A host that is being read. ``local``: it is this machine, so its /proc and /dev can be read
-    as well. ``domains`` can be iterated once, in the order of names. ``traffic`` is called
-    afterwards; None: unknown. ``leave`` ends the visit at any point."""
+    as well. ``domains`` can be iterated once, in the order of names, with errors among them; then
+    ``visit`` knows the traffic."""
 
     host: Host
     local: bool
     domains: Iterator[T | ReadError]
-    traffic: Callable[[], HostTraffic | None] = lambda: None
-    leave: Callable[[], None] = lambda: None
+    visit: Visit
 
 
 def read(
     uri: str,
-    *,
-    deadline: float = DEADLINE,
-    agent: bool = False,
-    threads: int | None = None,
-    traffic: float | None = None,
+    options: LiveOptions = LiveOptions(),  # noqa: B008 - it never changes
     clock: Callable[[], float] = time.monotonic,
 ) -> LiveHost[Domain]:
-    """Connect read-only and read everything that affects NICs.
-
-    ``deadline`` is how many seconds the host may be silent, ``threads`` the maximum number of
-    concurrent calls (None: few on a local socket, many over a network). With ``agent`` guests are
-    asked for their operating system (see :mod:`vnicaudit.platforms.libvirt.domains`). ``traffic``:
-    seconds between two readings of the counters of NICs (None: they are not read).
+    """Connect read-only and read everything that affects NICs. ``clock`` is that of the deadline.
 
     Raises TargetError if the host cannot be reached or its domains cannot be listed.
     """
-    request = VisitRequest(deadline, agent, threads, traffic=traffic, clock=clock)
+    return _read(uri, options, domain_from, clock=clock)
+
+
+def _read(
+    uri: str,
+    options: LiveOptions,
+    finish: Callable[[Fetched, Surroundings], T | ReadError],
+    *,
+    again: bool = False,
+    clock: Callable[[], float] = time.monotonic,
+) -> LiveHost[T]:
     where = parse(uri)
-    visit = start(where, request)
-    opened = _opened(visit, uri)
-    domains = stream(opened, visit, _surroundings(where, opened))
-    return LiveHost(opened.host, opened.local, domains, visit.take_traffic, visit.pulse.end)
-
-
-def read_definitions(
-    uri: str, *, deadline: float = DEADLINE, agent: bool = False
-) -> LiveHost[JudgedDefinition]:
-    """Read as :func:`read` does, each domain with its persistent definition."""
-    where = parse(uri)
-    visit = start(where, VisitRequest(deadline, agent, again=True))
-    opened = _opened(visit, uri)
-    around = _surroundings(where, opened)
-    domains = _stream(opened, visit, lambda item: _defined(item, around))
-    return LiveHost(opened.host, opened.local, domains)
-
-
-def _opened(visit: Visit, uri: str) -> OpenedHost:
+    visit = start(where, options, again=again, clock=clock)
     try:
         opened = visit.opened.take()
     except HostSilentError:
@@ -338,92 +298,61 @@ def _opened(visit: Visit, uri: str) -> OpenedHost:
         raise TargetError(text, file=uri, failure="deadline") from None
     if isinstance(opened, VisitFailure):
         raise opened.error
-    return opened
+    networks = {each.name: each for each in opened.host.networks}
+    around = Surroundings(where, networks, opened.guests)
+    domains = stream(opened, visit, lambda item: finish(item, around))
+    return LiveHost(opened.host, opened.local, domains, visit)
 
 
-def _surroundings(uri: Uri, opened: OpenedHost) -> Surroundings:
-    return Surroundings(uri, {each.name: each for each in opened.host.networks}, opened.guests)
-
-
-def stream(opened: OpenedHost, visit: Visit, around: Surroundings) -> Iterator[Domain | ReadError]:
-    """Domains and errors in the order of the list; those missing at the end are errors."""
-    return _stream(opened, visit, lambda item: finished(item, around))
-
-
-def _stream(
-    opened: OpenedHost,
-    visit: Visit,
-    finish: Callable[[Fetched | ReadError | None], Iterator[T | ReadError]],
+def stream(
+    opened: OpenedHost, visit: Visit, finish: Callable[[Fetched], T | ReadError]
 ) -> Iterator[T | ReadError]:
-    """``finish`` is called with the result for each domain; None: it has disappeared since it was
-    listed."""
-    shelf = visit.shelf
-    end: _ReadEnd | None = None
+    """Domains and errors in the order of the list; those missing at the end are errors."""
+    shelf, names = visit.shelf, opened.names
+    end: TargetError | None = None
     position = 0
     yield from opened.errors
     try:
-        while position < len(opened.names) and end is None:
+        while position < len(names) and end is None:
             end = _receive(visit)
             while position in shelf:
-                yield from finish(shelf.pop(position))
+                yield from _finished(shelf.pop(position), finish)
                 position += 1
     finally:
-        if visit.traffic is None or position < len(opened.names):
+        if visit.traffic is None or position < len(names):
             visit.pulse.end()
-    missing = [index for index in range(position, len(opened.names)) if index not in shelf]
-    whole = not _is_of_guests(end, len(missing), len(opened.names), visit.threads)
-    for index in range(position, len(opened.names)):
-        yield from finish(shelf.get(index, _lost_read(opened.names[index], end, whole=whole)))
+    missing = [index for index in range(position, len(names)) if index not in shelf]
+    # if at most one per thread is missing, the threads wait for guests, and the host answers
+    few = len(missing) <= min(visit.threads, len(names) - 1)
+    for index in range(position, len(names)):
+        if index in shelf or end is None:
+            yield from _finished(shelf.get(index), finish)
+        else:
+            text = f"domain {names[index]!r}: not read: {end.message}"
+            whole = not (few and end.failure == "deadline")
+            yield LostRead(text, failure=failure_kind(end.failure) or "broken", whole=whole)
 
 
-class _ReadEnd(NamedTuple):
-    """The reason why no more domains will come, and the kind of that failure (empty: unknown)."""
-
-    reason: str
-    failure: str
-
-
-def _is_of_guests(end: _ReadEnd | None, missing: int, domains: int, threads: int) -> bool:
-    """True if at most one domain per thread is missing while others are there: the threads wait for
-    guests, and the host itself answers."""
-    return end is not None and end.failure == "deadline" and missing <= min(threads, domains - 1)
-
-
-def _lost_read(name: str, end: _ReadEnd | None, *, whole: bool) -> ReadError:
-    reason, failure = end or _ReadEnd("", "")
-    text = f"domain {name!r}: not read: {reason}"
-    return LostRead(text, failure=failure_kind(failure) or "broken", whole=whole)
-
-
-def _receive(visit: Visit) -> _ReadEnd | None:
-    """Wait for the next result; returns the end if there will be none."""
+def _receive(visit: Visit) -> TargetError | None:
+    """Wait for the next result; returns the reason if there will be none."""
     try:
         report = visit.progress.take()
     except HostSilentError:
-        return _ReadEnd(f"no answer within {visit.pulse.deadline:g} s", "deadline")
+        return TargetError(f"no answer within {visit.pulse.deadline:g} s", failure="deadline")
     if report is None:
         return None
     if isinstance(report.error, TargetError):
-        return _ReadEnd(report.error.message, report.error.failure)
+        return report.error
     raise report.error
 
 
-def finished(
-    item: Fetched | ReadError | None, around: Surroundings
-) -> Iterator[Domain | ReadError]:
+def _finished(
+    item: Fetched | ReadError | None, finish: Callable[[Fetched], T | ReadError]
+) -> Iterator[T | ReadError]:
     """The domain, followed by errors for parts that could not be read; nothing if it has
     disappeared since it was listed."""
-    found = domain_from(item, around) if isinstance(item, Fetched) else item
+    found = finish(item) if isinstance(item, Fetched) else item
     if found is not None:
         yield found
     if isinstance(found, Domain):
         yield from found.unread
-
-
-def _defined(
-    item: Fetched | ReadError | None, around: Surroundings
-) -> Iterator[JudgedDefinition | ReadError]:
-    if isinstance(item, ReadError):
-        yield item
-    elif item is not None:
-        yield definition_from(item, around)

@@ -11,12 +11,11 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import suppress
 from functools import partial
-from typing import NamedTuple
 
 import msgspec
 
 from vnicaudit.errors import TargetError
-from vnicaudit.model.fleet import HostTraffic, NicTraffic
+from vnicaudit.model.fleet import HostTraffic, LiveOptions, NicTraffic
 from vnicaudit.model.host import Host
 from vnicaudit.model.report import ReadError
 from vnicaudit.platforms.libvirt.connection import (
@@ -62,34 +61,6 @@ class CounterReading(msgspec.Struct, frozen=True):
     nics: Mapping[tuple[str, str], Counters]
 
 
-class TrafficCount:
-    """Two readings; the first begins immediately."""
-
-    def __init__(
-        self, connection: libvirt.virConnect, worker: WorkerThreads, pulse: Pulse, seconds: float
-    ) -> None:
-        self._worker = worker
-        self._pulse = pulse
-        self._seconds = seconds
-        self._read = partial(read_counters, connection)
-        self._first = worker.call(self._read)
-
-    def result(self) -> HostTraffic | None:
-        """The traffic, ``seconds`` after the first reading; None if the driver does not count."""
-        try:
-            first = self._first.result()
-            if not first.nics:
-                return None
-            self._pulse.pause(first.time + self._seconds - time.monotonic())
-            if self._pulse.has_ended:
-                return None
-            return HostTraffic(
-                tuple(traffic_between(first, self._worker.call(self._read).result()))
-            )
-        except libvirt.libvirtError:
-            return None
-
-
 def read_counters(connection: libvirt.virConnect) -> CounterReading:
     """The counters of all running domains now. Raises libvirtError."""
     flags = (
@@ -128,9 +99,8 @@ def traffic_between(first: CounterReading, last: CounterReading) -> Iterator[Nic
             for name in early.keys() & late.keys()
             if late[name] >= early[name]
         }
-        uuid, device = key
         seconds = last.time - first.time
-        yield NicTraffic(uuid=uuid, device=device, seconds=seconds, **increase)
+        yield NicTraffic(uuid=key[0], device=key[1], seconds=seconds, **increase)
 
 
 _LOCAL_THREADS = 4
@@ -159,14 +129,6 @@ class VisitFailure(msgspec.Struct, frozen=True):
     error: BaseException
 
 
-class PendingTraffic(msgspec.Struct, frozen=True):
-    """Traffic that is being counted: ``seconds`` between two readings, and the mailbox for the
-    result."""
-
-    seconds: float
-    box: Mailbox[HostTraffic | None]
-
-
 class Visit(msgspec.Struct, frozen=True):
     """Where the threads of a visit report: ``shelf`` holds domains by their position in the list
     (None: gone since); ``progress`` reports that there are more (None) or
@@ -180,8 +142,10 @@ class Visit(msgspec.Struct, frozen=True):
     """Also fetch each definition as it would be if it were defined again."""
     threads: int = 1
     """Number of domains that are fetched at once."""
-    traffic: PendingTraffic | None = None
-    """None: the counters of NICs are not read."""
+    seconds: float = 0.0
+    """Time between two readings of the counters of NICs."""
+    traffic: Mailbox[HostTraffic | None] | None = None
+    """None: the counters are not read."""
 
     def take_traffic(self) -> HostTraffic | None:
         """The traffic, once it has been counted; ends the visit. None if it is unknown: not
@@ -189,71 +153,61 @@ class Visit(msgspec.Struct, frozen=True):
         try:
             if self.traffic is None or self.pulse.has_ended:
                 return None
-            return self.traffic.box.take(self.traffic.seconds)
+            return self.traffic.take(self.seconds)
         except HostSilentError:
             return None
         finally:
             self.pulse.end()
 
 
-class VisitRequest(NamedTuple):
-    """How a host is visited, see :func:`vnicaudit.platforms.libvirt.live.read`; ``again``,
-    ``traffic``: see :class:`Visit`. ``clock``: the clock for the deadline."""
-
-    deadline: float
-    agent: bool
-    threads: int | None = None
-    again: bool = False
-    traffic: float | None = None
-    clock: Callable[[], float] = time.monotonic
-
-
-def start(uri: Uri, request: VisitRequest) -> Visit:
-    """Start a thread for the host; returns at once."""
-    pulse, traffic = Pulse(request.deadline, request.clock), request.traffic
-    size = request.threads or (_REMOTE_THREADS if uri.remote else _LOCAL_THREADS)
-    pending = None if traffic is None else PendingTraffic(traffic, Mailbox(pulse))
-    boxes: tuple[Mailbox[OpenedHost | VisitFailure], Mailbox[VisitFailure | None]]
-    boxes = Mailbox(pulse), Mailbox(pulse)
-    visit = Visit(pulse, *boxes, {}, request.again, size, pending)
-    patience = min(_AGENT_SECONDS, request.deadline / 2) if request.agent else 0.0
-    go = partial(_run_visit, uri, size, patience, visit)
+def start(
+    uri: Uri, options: LiveOptions, *, again: bool = False,
+    clock: Callable[[], float] = time.monotonic,
+) -> Visit:  # fmt: skip
+    """Start a thread for the host; returns at once. ``again``: see :class:`Visit`."""
+    pulse = Pulse(options.deadline, clock)
+    size = options.calls or (_REMOTE_THREADS if uri.remote else _LOCAL_THREADS)
+    counts: Mailbox[HostTraffic | None] | None
+    counts = None if options.traffic is None else Mailbox(pulse)
+    visit = Visit(
+        pulse, Mailbox(pulse), Mailbox(pulse), {}, again, size, options.traffic or 0.0, counts
+    )
+    patience = min(_AGENT_SECONDS, options.deadline / 2) if options.agent else 0.0
+    go = partial(_run_visit, uri, patience, visit)
     threading.Thread(target=go, name=f"visit {uri.text}", daemon=True).start()
     return visit
 
 
-def _run_visit(uri: Uri, threads: int, patience: float, visit: Visit) -> None:
+def _run_visit(uri: Uri, patience: float, visit: Visit) -> None:
     """The visit from beginning to end. Any failure is reported to the reader."""
     try:
-        _connected(uri, threads, patience, visit)
-    except libvirt.libvirtError as error:
-        _fail(visit, TargetError(explain(error), file=uri.text, failure=failure_of(error)))
+        _connected(uri, patience, visit)
     except BaseException as error:  # an edge: a host's failure
-        _fail(visit, error)
+        if isinstance(error, libvirt.libvirtError):
+            error = TargetError(explain(error), file=uri.text, failure=failure_of(error))
+        visit.opened.post(VisitFailure(error))
+        visit.progress.post(VisitFailure(error))
+        if visit.traffic is not None:
+            visit.traffic.post(None)
 
 
-def _fail(visit: Visit, error: BaseException) -> None:
-    visit.opened.post(VisitFailure(error))
-    visit.progress.post(VisitFailure(error))
-    if visit.traffic is not None:
-        visit.traffic.box.post(None)
-
-
-def _connected(uri: Uri, threads: int, patience: float, visit: Visit) -> None:
-    connection = open_read_only(uri)
-    visit.pulse.beat()
-    workers, aside = WorkerThreads(threads, visit.pulse.beat), WorkerThreads(1, visit.pulse.beat)
+def _connected(uri: Uri, patience: float, visit: Visit) -> None:
+    connection, beat = open_read_only(uri), visit.pulse.beat
+    beat()
+    workers, aside = WorkerThreads(visit.threads, beat), WorkerThreads(1, beat)
     try:
         emulator = aside.call(partial(emulator_version, connection))
         listing = list_domains(connection, workers)
-        traffic = _begin_traffic(connection, aside, visit)
+        count = partial(aside.call, partial(read_counters, connection))
+        first = None if visit.traffic is None else count()
         fetching = fetch_all(listing, workers, visit)
         host, errors = read_host(connection, emulator, patience=visit.pulse.deadline / 2)
         names = tuple(handle.name() for handle in listing.handles)
-        guests = _ask_guests(uri, listing, patience)
+        active = [handle.UUIDString() for handle in listing.handles if handle.ID() != -1]
+        guests = ask_guests(uri, active, patience=patience) if patience and active else {}
         visit.opened.post(OpenedHost(host, is_here(uri, host.name), names, errors, guests))
-        if visit.traffic is not None and traffic is not None:
-            visit.traffic.box.post(traffic.result())
+        if visit.traffic is not None and first is not None:
+            visit.traffic.post(_traffic_since(first, count, visit))
         for thread in fetching:
             thread.result()
     finally:
@@ -263,12 +217,21 @@ def _connected(uri: Uri, threads: int, patience: float, visit: Visit) -> None:
             connection.close()
 
 
-def _begin_traffic(
-    connection: libvirt.virConnect, worker: WorkerThreads, visit: Visit
-) -> TrafficCount | None:
-    if visit.traffic is None:
+def _traffic_since(
+    reading: Future[CounterReading], count: Callable[[], Future[CounterReading]], visit: Visit
+) -> HostTraffic | None:
+    """The traffic since a reading that is under way; None if the driver does not count, or there is
+    no reader any more."""
+    try:
+        first = reading.result()
+        if not first.nics:
+            return None
+        visit.pulse.pause(first.time + visit.seconds - time.monotonic())
+        if visit.pulse.has_ended:
+            return None
+        return HostTraffic(tuple(traffic_between(first, count().result())))
+    except libvirt.libvirtError:
         return None
-    return TrafficCount(connection, worker, visit.pulse, visit.traffic.seconds)
 
 
 def fetch_all(listing: DomainListing, workers: WorkerThreads, visit: Visit) -> list[Future[None]]:
@@ -294,8 +257,3 @@ def fetch_all(listing: DomainListing, workers: WorkerThreads, visit: Visit) -> l
         visit.progress.post(None)
 
     return [workers.call(work) for _ in range(workers.size)]
-
-
-def _ask_guests(uri: Uri, listing: DomainListing, patience: float) -> dict[str, GuestFacts]:
-    active = [handle.UUIDString() for handle in listing.handles if handle.ID() != -1]
-    return ask_guests(uri, active, patience=patience) if patience and active else {}

@@ -12,7 +12,6 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
-from functools import lru_cache
 from typing import Generic, TypeVar
 
 import msgspec
@@ -20,7 +19,7 @@ import msgspec
 from vnicaudit.base.deadlines import next_of
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.host import Network
-from vnicaudit.model.nic import Nic, NicConfig
+from vnicaudit.model.nic import Nic
 from vnicaudit.platforms.domain_xml.documents import documents
 
 T = TypeVar("T")
@@ -183,9 +182,5 @@ def _resolve(nic: Nic, networks: Mapping[str, Network]) -> Nic:
     network = networks.get(nic.source or "") if _unresolved(nic) else None
     if network is None:
         return nic
-    return msgspec.structs.replace(nic, declared=_resolved(nic.declared, network.actual_type))
-
-
-@lru_cache(maxsize=1024)  # NICs with equal settings share one record
-def _resolved(declared: NicConfig, actual_type: str) -> NicConfig:
-    return msgspec.structs.replace(declared, actual_type=actual_type)
+    declared = msgspec.structs.replace(nic.declared, actual_type=network.actual_type)
+    return msgspec.structs.replace(nic, declared=declared)

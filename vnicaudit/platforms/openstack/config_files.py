@@ -15,6 +15,7 @@ import warnings
 from urllib.parse import urlsplit
 
 from vnicaudit import __version__
+from vnicaudit.base.wording import plain
 from vnicaudit.errors import TargetError, UsageError
 from vnicaudit.platforms.openstack.session import (
     CloudRegion,
@@ -24,7 +25,6 @@ from vnicaudit.platforms.openstack.session import (
     configured,
     keystone_errors,
     loader,
-    plain,
     requests,
     transport,
     yaml,

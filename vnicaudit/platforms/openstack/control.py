@@ -15,7 +15,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from vnicaudit.base.wording import word
+from vnicaudit.base.wording import plain, word
 from vnicaudit.errors import ActionError, GoneError, NotVisibleError, TargetError
 from vnicaudit.model.runs import FlavorState, PortState, ServerState
 from vnicaudit.platforms.openstack import servers as states
@@ -24,7 +24,7 @@ from vnicaudit.platforms.openstack.connect import CloudLogin, Login
 from vnicaudit.platforms.openstack.connect import connect as log_in
 from vnicaudit.platforms.openstack.listing import microversion_text, releases
 from vnicaudit.platforms.openstack.servers import Text, decoded, text_of
-from vnicaudit.platforms.openstack.session import bare_url, plain
+from vnicaudit.platforms.openstack.session import bare_url
 from vnicaudit.text.targets import client
 
 _WITH_SPECS = "2.61"

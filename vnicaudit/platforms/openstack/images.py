@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 import msgspec
 from msgspec.structs import replace
 
-from vnicaudit.base.wording import UUID
+from vnicaudit.base.wording import UUID, plain
 from vnicaudit.knowledge.readiness import emulated_model
 from vnicaudit.model.decoding import json_decoder
 from vnicaudit.model.domain import Server
@@ -53,7 +53,6 @@ from vnicaudit.platforms.openstack.lists import (
 )
 from vnicaudit.platforms.openstack.network import Networks, Port, Ports
 from vnicaudit.platforms.openstack.servers import Flavors, RawImage, RawServer, embedded, text_of
-from vnicaudit.platforms.openstack.session import plain
 
 # ``GET /v2/images``: the images of a cloud with all their properties, and which of those Nova has
 # stored for a server.

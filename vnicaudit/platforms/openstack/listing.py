@@ -14,12 +14,12 @@ from urllib.parse import parse_qs, urlsplit
 import msgspec
 from msgspec.structs import replace
 
+from vnicaudit.base.wording import plain
 from vnicaudit.errors import TargetError
 from vnicaudit.model.decoding import json_as
 from vnicaudit.model.openstack import NovaVersions
 from vnicaudit.model.report import ReadError
 from vnicaudit.platforms.openstack.client import CallError, Client
-from vnicaudit.platforms.openstack.session import plain
 
 if TYPE_CHECKING:
     from typing_extensions import Self

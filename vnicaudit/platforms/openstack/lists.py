@@ -19,6 +19,7 @@ from typing import NamedTuple
 import msgspec
 from msgspec.structs import replace
 
+from vnicaudit.base.wording import plain
 from vnicaudit.errors import TargetError
 from vnicaudit.model.decoding import json_as, json_decoder
 from vnicaudit.model.host import Version
@@ -33,7 +34,6 @@ from vnicaudit.platforms.openstack.listing import (
     Microversions,
     microversions,
 )
-from vnicaudit.platforms.openstack.session import plain
 
 _PAGE = 1000
 _NODES_OF_PAGE = 100

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from vnicaudit.base.deadlines import DaemonCall
-from vnicaudit.base.wording import count
+from vnicaudit.base.wording import count, plain
 from vnicaudit.errors import TargetError
 from vnicaudit.knowledge.nova_releases import IMAGE_PROPERTY
 from vnicaudit.knowledge.readiness import shipped
@@ -45,7 +45,6 @@ from vnicaudit.platforms.openstack.lists import (
 )
 from vnicaudit.platforms.openstack.network import read_network
 from vnicaudit.platforms.openstack.servers import FLAVORS, Flavors, RawServer, VisibleServers
-from vnicaudit.platforms.openstack.session import plain
 from vnicaudit.text.targets import ALL_REGIONS, CLOUD
 
 # Notes on a whole reading: the release of Nova, what is hidden from this user, and which table was

@@ -14,6 +14,7 @@ from typing import TypeVar
 import msgspec
 from msgspec.structs import replace
 
+from vnicaudit.base.wording import plain
 from vnicaudit.errors import ActionError
 from vnicaudit.model.decoding import json_as, json_decoder
 from vnicaudit.model.finding import Location
@@ -27,7 +28,6 @@ from vnicaudit.platforms.openstack.listing import (
     Microversions,
     pages,
 )
-from vnicaudit.platforms.openstack.session import plain
 
 _NETWORK_NAME = 255
 """Maximum number of characters of a network's name (neutron-lib, ``NAME_FIELD_SIZE``)."""

@@ -23,6 +23,7 @@ from urllib.parse import urljoin, urlsplit
 
 import msgspec
 
+from vnicaudit.base.wording import plain
 from vnicaudit.errors import MissingExtraError
 
 # The one place that imports openstacksdk, keystoneauth and requests, and says what to install if
@@ -69,9 +70,6 @@ __all__ = [
 # They contain no password or token: keystoneauth's own messages have none, and user and query are
 # removed from URLs.
 
-
-_LONGEST = 400
-"""Maximum number of characters of a service's message."""
 
 _ADVICE = {
     400: "the request does not suit this release of the service",
@@ -174,12 +172,6 @@ def bare_url(url: str) -> str:
         return ""
     host = parts.netloc.rpartition("@")[2]
     return plain(f"{parts.scheme}://{host}{parts.path}")
-
-
-def plain(text: str) -> str:
-    """Text of a service on one line: control characters become spaces, long text is cut."""
-    words = "".join(letter if letter.isprintable() else " " for letter in text[:_LONGEST])
-    return " ".join(words.split())
 
 
 _MOST_BYTES = 8 << 20
