@@ -1,11 +1,9 @@
-"""Ansible's inventories, read by this program as Ansible itself reads them."""
+"""Ansible's inventories: the output of ``ansible-inventory``, and that program itself."""
 
-import json
 import os
-import random
 import shutil
 import sysconfig
-from collections.abc import Iterator
+from io import BytesIO
 from pathlib import Path
 
 import pytest
@@ -13,177 +11,146 @@ import pytest
 from tests.not_run import not_run
 from tests.rows import rows
 from vnicaudit.errors import UsageError
-from vnicaudit.fleet.ansible import AnsibleGroups, ask_ansible, read_ini
-from vnicaudit.fleet.inventory_sources import Sources, read_inventory, source_hosts
-from vnicaudit.fleet.inventory_tree import read_yaml, yaml_tree
-from vnicaudit.fleet.own_format import SourceHosts
+from vnicaudit.fleet import ansible
+from vnicaudit.fleet.inventory_sources import Sources, read_inventory
+from vnicaudit.fleet.own_format import Inventory
 from vnicaudit.model.fleet import HostOptions
 
-INI = """\
-# ours
-kvm0 ansible_host=192.0.2.1 ansible_user=root   # the old one
-
-[zone_a]
-kvm[01:02] ansible_port=2222
-kvm03 ansible_ssh_private_key_file=/keys/a%20b ansible_password=s3cret
-
-[zone_b]
-kvm7 vnicaudit_uri='qemu+tls://{host}/system' ansible_host=kvm7.example
-here ansible_connection=local
-
-[zones:children]
-zone_a
-zone_b
-
-[zones:vars]
-vnicaudit_site=ber1
-vnicaudit_deadline = 20
-[zone_b:vars]
-vnicaudit_site=muc1
-vnicaudit_agent=true
-"""
+DATA = Path(__file__).parent / "data" / "ansible"
+URIS = {
+    "kvm0": "qemu+ssh://root@192.0.2.1/system",
+    "kvm01": "qemu+ssh://audit@kvm01:2222/system",
+    "kvm02": "qemu+ssh://audit@[2001:db8::2]:2222/system",
+    "kvm03": "qemu+ssh://audit@kvm03/system?keyfile=/keys/a%2520b",
+    "kvm7": "qemu+tls://kvm7.example/system",
+    "here": "qemu:///system",
+}
 
 
-def uris(found: SourceHosts) -> dict[str, str]:
-    """Name -> URI of each host; empty: by the template."""
-    return {host.name: host.uri for host in found.hosts}
+def piped(text: str) -> Inventory:
+    """The inventory of a text on standard input."""
+    return read_inventory(["-"], Sources(stdin=BytesIO(text.encode())))
 
 
-def test_variables_become_uris_and_options() -> None:
-    found = source_hosts(read_ini("hosts", INI))
-    assert uris(found) == {
-        "kvm0": "qemu+ssh://root@192.0.2.1/system",
-        "kvm01": "qemu+ssh://kvm01:2222/system",
-        "kvm02": "qemu+ssh://kvm02:2222/system",
-        "kvm03": "qemu+ssh://kvm03/system?keyfile=/keys/a%2520b",
-        "kvm7": "qemu+tls://kvm7.example/system",
-        "here": "qemu:///system",
-    }
+def check(found: Inventory, source: str) -> None:
+    """Check all hosts of the recorded inventory."""
+    assert {host.name: host.uri for host in found.hosts} == URIS
     by_name = {host.name: host for host in found.hosts}
     assert by_name["kvm7"].groups == ("zones", "zone_b")
     assert by_name["kvm7"].options == HostOptions(20.0, True)
     assert [by_name[name].site for name in ("kvm0", "kvm01", "kvm7")] == ["", "ber1", "muc1"]
-    assert by_name["kvm01"].source == "hosts:5"
+    assert by_name["kvm01"].source == source
+    assert sorted(found.groups) == ["empty", "zone_a", "zone_b", "zones"]
+    assert found.uri_sources["kvm7"] == "vnicaudit_uri"
+    assert found.uri_sources["kvm0"] == "ansible_host, ansible_user"
     assert "s3cret" not in repr(found)
 
 
+@pytest.mark.parametrize("version", ["2.16.19", "2.19.14"])
+def test_the_output_of_ansible_inventory_is_an_inventory(version: str) -> None:
+    path = DATA / f"{version}.json"
+    check(piped(path.read_text()), "-")
+    check(read_inventory([str(path)], Sources()), str(path))
+
+
 @rows
-def test_a_mistake_is_told_with_its_line(text: str, message: str) -> None:
+def test_a_mistake_is_told_with_its_host(text: str, message: str) -> None:
     with pytest.raises(UsageError) as caught:
-        source_hosts(read_ini("hosts", text))
+        piped(text)
     assert str(caught.value).startswith(message)
 
 
-@pytest.fixture(scope="module")
-def _ansible() -> Iterator[None]:
-    """Ansible of the tests' environment comes first."""
-    folder = sysconfig.get_path("scripts")
-    if shutil.which("ansible-inventory", path=folder) is None:
-        not_run("tests", "ansible-core is not installed")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
-        yield
-
-
-class Drawn:
-    """A random inventory, to be written as INI and as YAML."""
-
-    def __init__(self, seed: int) -> None:
-        draw = random.Random(seed)
-        self.groups = [f"g{number}" for number in range(draw.randint(2, 6))]
-        self.children = [
-            (parent, child)
-            for at, parent in enumerate(self.groups)
-            for child in self.groups[at + 1 :]
-            if draw.random() < 0.3
-        ]
-        self.hosts: dict[str, dict[str, dict[str, object]]] = {one: {} for one in self.groups}
-        for number in range(draw.randint(1, 6)):
-            name = draw.choice((f"kvm{number}", f"n{number}-[08:1{number}]", f"r[a:c]{number}"))
-            for group in draw.sample(self.groups, draw.randint(1, 2)):
-                self.hosts[group][name] = self._variables(draw)
-        self.variables = {one: self._variables(draw) for one in self.groups}
-        for group in draw.sample(self.groups, 1):
-            self.variables[group]["ansible_group_priority"] = draw.randint(1, 9)
-
-    @staticmethod
-    def _variables(draw: random.Random) -> dict[str, object]:
-        every: dict[str, object] = {
-            "ansible_host": f"192.0.2.{draw.randint(1, 99)}",
-            "ansible_user": draw.choice(("root", "admin")),
-            "ansible_port": draw.choice((22, 2222)),
-            "vnicaudit_site": draw.choice(("ber1", "muc1")),
-            "vnicaudit_deadline": draw.randint(1, 60),
-        }
-        return {name: value for name, value in every.items() if draw.random() < 0.3}
-
-    def ini(self) -> str:
-        lines = []
-        for group in self.groups:
-            lines.append(f"[{group}]")
-            for host, variables in self.hosts[group].items():
-                lines.append(" ".join((host, *(f"{k}={v}" for k, v in variables.items()))))
-            lines.append(f"[{group}:vars]")
-            lines += [f"{name} = {value}" for name, value in self.variables[group].items()]
-        for parent, child in self.children:
-            lines += [f"[{parent}:children]", child]
-        return "\n".join(lines) + "\n"
-
-    def yaml(self) -> str:
-        table: dict[str, object] = {}
-        for group in self.groups:
-            below = {child: None for parent, child in self.children if parent == group}
-            table[group] = {
-                "hosts": self.hosts[group], "vars": self.variables[group], "children": below,
-            }  # fmt: skip
-        return json.dumps(table)
-
-
-def facts(groups: AnsibleGroups) -> dict[str, object]:
-    """What both have to agree on, host by host, in order."""
-    return {
-        host.name: (host.uri, host.address, host.site, sorted(host.groups), host.options)
-        for host in source_hosts(groups).hosts
-    }
-
-
-@pytest.mark.usefixtures("_ansible")
-@pytest.mark.parametrize("form", ["ini", "yaml"])
-def test_random_inventories_are_read_as_ansible_reads_them(tmp_path: Path, form: str) -> None:
-    seed = random.randrange(2**32)
-    print(f"seed {seed}")
-    drawn = Drawn(seed)
-    path = tmp_path / ("hosts" if form == "ini" else "hosts.yaml")
-    text = drawn.ini() if form == "ini" else drawn.yaml()
-    path.write_text(text)
-    ours = read_ini(str(path), text) if form == "ini" else read_yaml(yaml_tree("x", text))
-    theirs = ask_ansible(str(path))
-    assert facts(ours) == facts(theirs), text
-    assert ours.hosts() == theirs.hosts(), text
-
-
-@pytest.mark.usefixtures("_ansible")
-def test_a_program_is_run_by_ansible(tmp_path: Path) -> None:
-    program = tmp_path / "inventory"
-    program.write_text(
-        '#!/bin/sh\necho \'{"rack": {"hosts": ["kvm1"]}, "_meta": {"hostvars": {}}}\'\n'
-    )
-    program.chmod(0o755)
-    found = read_inventory([str(program)], Sources())
+def test_output_without_parents_of_its_groups_is_an_inventory() -> None:
+    found = piped('{"rack": {"hosts": ["kvm1"]}, "_meta": {"hostvars": {}}}')
     assert [(host.name, host.uri, host.groups) for host in found.hosts] == [
         ("kvm1", "qemu+ssh://kvm1/system", ("rack",))
     ]
 
 
-def test_without_ansible_what_it_alone_reads_is_told(
+@pytest.fixture
+def _ansible(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ansible of the tests' environment comes first."""
+    folder = sysconfig.get_path("scripts")
+    if shutil.which("ansible-inventory", path=folder) is None:
+        not_run("tests", "ansible-core is not installed")
+    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+
+
+@pytest.mark.usefixtures("_ansible")
+def test_ansible_reads_its_ini_with_the_variables_next_to_it() -> None:
+    check(read_inventory([f"{DATA}/hosts"], Sources()), f"{DATA}/hosts (by ansible-inventory)")
+
+
+@pytest.mark.usefixtures("_ansible")
+def test_ansible_reads_its_yaml_and_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text("all: {hosts: {kvm1: {ansible_host: 192.0.2.1}}}\n")
+    (tmp_path / "b").write_text("[rack]\nkvm2\n")
+    found = read_inventory([f"{tmp_path}/a.yaml", str(tmp_path)], Sources())
+    assert [(host.name, host.uri, host.groups) for host in found.hosts] == [
+        ("kvm1", "qemu+ssh://192.0.2.1/system", ()),
+        ("kvm2", "qemu+ssh://kvm2/system", ("rack",)),
+    ]
+
+
+@pytest.mark.usefixtures("_ansible")
+def test_nothing_that_an_inventory_names_is_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mark = tmp_path / "mark"
+    script = tmp_path / "inventory"
+    script.write_text(f"#!/bin/sh\ntouch {mark}\necho '{{}}'\n")
+    script.chmod(0o755)
+    with pytest.raises(UsageError, match="inventory scripts are not run"):
+        read_inventory([str(script)], Sources())
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "a").write_text("kvm1\n")
+    script.rename(tmp_path / "folder" / "b")
+    with pytest.raises(UsageError, match=r"scripts and plug-ins are not run: .* into `-i -`"):
+        read_inventory([f"{tmp_path}/folder"], Sources())
+    (tmp_path / "plugin.yml").write_text("plugin: ansible.builtin.generator\nhosts: {name: x}\n")
+    with pytest.raises(UsageError, match="scripts and plug-ins are not run"):
+        read_inventory([f"{tmp_path}/plugin.yml"], Sources())
+    (tmp_path / "ansible.cfg").write_text("[defaults]\ninventory_plugins = ./plugins\n")
+    (tmp_path / "plugins").mkdir()
+    (tmp_path / "plugins" / "ini.py").write_text(f"open({str(mark)!r}, 'w')\n")
+    template = f"{{{{ lookup('pipe', 'touch {mark}') }}}}"
+    (tmp_path / "hosts").write_text(f'[rack]\nkvm1 x="{template}" ansible_host="{template}"\n')
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UsageError, match="kvm1: ansible_host: a template, which only Ansible"):
+        read_inventory(["hosts"], Sources())
+    assert not mark.exists()
+
+
+def test_without_ansible_the_command_for_elsewhere_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    (tmp_path / "group_vars").mkdir()
-    (tmp_path / "hosts").write_text("kvm1\n")
-    found = read_inventory([f"{tmp_path}/hosts"], Sources())
-    assert found.notes == (
-        f"{tmp_path}/hosts: group_vars next to it are not read: Ansible is not installed",
+    with pytest.raises(UsageError) as caught:
+        read_inventory([f"{DATA}/hosts"], Sources())
+    assert str(caught.value) == (
+        f"{DATA}/hosts: read as an Ansible inventory, but ansible-inventory is not installed: "
+        "install ansible-core, or where it is installed, run `ansible-inventory -i "
+        f"{DATA}/hosts --list`, and pipe its output into `-i -`"
     )
-    with pytest.raises(UsageError, match="reading a folder needs Ansible, which is not installed"):
-        read_inventory([str(tmp_path)], Sources())
+
+
+@pytest.mark.parametrize(
+    ("program", "message"),
+    [
+        ("echo no", "ansible-inventory did not print an inventory"),
+        ("echo password=s3cret >&2; exit 1", r"ansible-inventory: password=.*scripts and plug-ins"),
+        ("echo '{\"_meta\": {}}'; echo why >&2", "ansible-inventory found no host in it: why"),
+        ("exec /bin/cat /dev/zero", "its answer is longer than"),
+    ],
+)
+def test_a_program_that_does_not_work_is_told(
+    program: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "ansible-inventory"
+    path.write_text(f"#!/bin/sh\n{program}\n")
+    path.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(ansible, "LISTING_MAX", 1 << 20)
+    with pytest.raises(UsageError, match=message) as caught:
+        read_inventory([f"{DATA}/hosts"], Sources())
+    assert "s3cret" not in str(caught.value)

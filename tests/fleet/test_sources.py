@@ -1,5 +1,6 @@
 """Sources of inventories, and several of them together."""
 
+import json
 from io import BytesIO
 from pathlib import Path
 
@@ -7,9 +8,9 @@ import pytest
 
 from tests.rows import rows
 from vnicaudit.errors import UsageError
-from vnicaudit.fleet import ansible
+from vnicaudit.fleet import ansible, host_names
+from vnicaudit.fleet.host_names import fault_of_address
 from vnicaudit.fleet.inventory_sources import Sources, read_inventory
-from vnicaudit.fleet.inventory_tree import fault_of_address
 from vnicaudit.fleet.own_format import SourceHost, SourceHosts
 from vnicaudit.model.fleet import InventoryHost
 
@@ -63,7 +64,8 @@ def test_names_and_uris_on_the_command_line() -> None:
 
 def test_a_template_makes_the_uris_of_those_without_one(tmp_path: Path) -> None:
     (tmp_path / "hosts").write_text(
-        "a\nb ansible_user=root ansible_host=192.0.2.1\nc vnicaudit_uri=qemu+tls://c/system\n"
+        '{"_meta": {"hostvars": {"b": {"ansible_user": "root", "ansible_host": "192.0.2.1"}, '
+        '"c": {"vnicaudit_uri": "qemu+tls://c/system"}}}, "all": {"hosts": ["a", "b", "c"]}}'
     )
     assert uris(tmp_path / "hosts", sources=Sources(template="qemu+tls://{host}/system")) == {
         "a": "qemu+tls://a/system",
@@ -74,7 +76,7 @@ def test_a_template_makes_the_uris_of_those_without_one(tmp_path: Path) -> None:
 
 def test_several_sources_make_one_inventory(tmp_path: Path) -> None:
     (tmp_path / "a.toml").write_text('[groups.rack]\nsite = "ber1"\nhosts = ["kvm1"]\n')
-    (tmp_path / "b").write_text("[prod]\nkvm1\nkvm2\n")
+    (tmp_path / "b").write_text('{"prod": {"hosts": ["kvm1", "kvm2"]}, "_meta": {}}')
     cloud = SourceHosts((SourceHost("kvm3", "openstack:x", address="192.0.2.3", site="az1"),))
     found = read_inventory(
         [f"{tmp_path}/a.toml", f"{tmp_path}/b", "openstack:x"], Sources(cloud=lambda _name: cloud)
@@ -82,11 +84,11 @@ def test_several_sources_make_one_inventory(tmp_path: Path) -> None:
     assert found.hosts == (
         InventoryHost("kvm1", "qemu+ssh://kvm1/system", "ber1", ("rack", "prod"),
                       source=f"{tmp_path}/a.toml:3"),
-        InventoryHost("kvm2", "qemu+ssh://kvm2/system", "", ("prod",), source=f"{tmp_path}/b:3"),
+        InventoryHost("kvm2", "qemu+ssh://kvm2/system", "", ("prod",), source=f"{tmp_path}/b"),
         InventoryHost("kvm3", "qemu+ssh://192.0.2.3/system", "az1", source="openstack:x"),
     )  # fmt: skip
     assert found.notes == (
-        f"kvm1 ({tmp_path}/b:2) is already named in {tmp_path}/a.toml:3: read once",
+        f"kvm1 ({tmp_path}/b) is already named in {tmp_path}/a.toml:3: read once",
     )
 
 
@@ -112,7 +114,8 @@ def test_an_inventory_starts_no_program(uri: str, tmp_path: Path) -> None:
     """Not even one that is only to be checked; unless the user names the same URI."""
     (tmp_path / "uris").write_text(f"{uri}\n")
     (tmp_path / "f.toml").write_text(f'[defaults]\nuri = "{uri}"\n[[hosts]]\nname = "h"\n')
-    (tmp_path / "hosts").write_text(f"h vnicaudit_uri='{uri}'\n")
+    variables = {"hostvars": {"h": {"vnicaudit_uri": uri}}}
+    (tmp_path / "hosts").write_text(json.dumps({"_meta": variables, "x": {"hosts": ["h"]}}))
     for name in ("uris", "f.toml", "hosts"):
         with pytest.raises(UsageError, match=r"may start a program here; .* --trust-uri"):
             uris(tmp_path / name)
@@ -144,30 +147,38 @@ def test_hosts_are_counted_before_they_are_made(
     name: str, text: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Some KB took 8 GB, or more than a minute."""
-    monkeypatch.setattr(ansible, "MOST_HOSTS", 200)
-    monkeypatch.setattr(ansible, "MOST_NAMED", 1000)
+    monkeypatch.setattr(host_names, "MOST_HOSTS", 200)
+    monkeypatch.setattr(host_names, "MOST_NAMED", 1000)
     monkeypatch.setattr(ansible, "MOST_GROUPS", 5000)
     (tmp_path / name).write_text(
         text.format(
             long="a" * 50_000,
-            ones="1" * 4000,
-            groups="".join(f"[g{number}]\nh[1:200]\n" for number in range(6)),
-            chain="".join(f"[g{number + 1}:children]\ng{number}\n" for number in range(50)),
+            groups="".join(f"[groups.g{number}]\nhosts = ['h[1:200]']\n" for number in range(6)),
+            hosts=json.dumps([f"h{number}" for number in range(200)]),
+            chain=", ".join(
+                f'"g{number + 1}": {{"children": ["g{number}"]}}' for number in range(50)
+            ),
         )
     )
     with pytest.raises(UsageError, match=message):
         uris(tmp_path / name)
 
 
-@pytest.mark.parametrize("name", ["fleet.toml", "hosts.yaml", "hosts.ini"])
-def test_data_is_not_run(name: str, tmp_path: Path) -> None:
-    path = tmp_path / name
-    path.write_text("#!/bin/sh\n[defaults]\n")
-    path.chmod(0o755)
-    with pytest.raises(UsageError, match=r"Ansible would run it"):
-        uris(path)
-    path.write_text("hosts: [kvm1]\n" if name.endswith("yaml") else "[[hosts]]\nname = 'kvm1'\n")
-    assert list(uris(path)) == ["kvm1"]
+def test_a_list_holds_names_and_uris(tmp_path: Path) -> None:
+    (tmp_path / "hosts").write_text("# ours\nkvm[1:2]\nqemu+tls://kvm3/system  # by TLS\n")
+    found = read_inventory([f"{tmp_path}/hosts"], Sources())
+    assert [(host.name, host.uri, host.source) for host in found.hosts] == [
+        ("kvm1", "qemu+ssh://kvm1/system", f"{tmp_path}/hosts:2"),
+        ("kvm2", "qemu+ssh://kvm2/system", f"{tmp_path}/hosts:2"),
+        ("kvm3", "qemu+tls://kvm3/system", f"{tmp_path}/hosts:3"),
+    ]
+
+
+def test_a_list_with_variables_next_to_it_is_ansibles(tmp_path: Path) -> None:
+    (tmp_path / "hosts").write_text("kvm1\n")
+    (tmp_path / "group_vars").mkdir()
+    with pytest.raises(UsageError, match="read as an Ansible inventory, but"):
+        uris(tmp_path / "hosts")
 
 
 @pytest.mark.parametrize(

@@ -1,17 +1,17 @@
 """Sources of an inventory: each ``--inventory`` -> its hosts.
 
 A file is recognised by its suffix, otherwise by its content: ``.toml`` and ``.yaml`` files are ours
-or (YAML) Ansible's; a file whose first line is a URI is a list of URIs; others are Ansible's INI.
-Folders and programs can only be Ansible's.
+or (YAML) Ansible's; JSON may be the output of ``ansible-inventory --list``; a file with nothing but
+a URI or a name in each line is a list of hosts; others, and folders, are Ansible's.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator
 from typing import BinaryIO
-from urllib.parse import quote, urlsplit
+from urllib.parse import urlsplit
 
 import msgspec
 from msgspec.structs import replace
@@ -19,26 +19,15 @@ from msgspec.structs import replace
 from vnicaudit.audit.reading.files import shown_path
 from vnicaudit.base.opening import as_usage_error, read_regular
 from vnicaudit.errors import UsageError
-from vnicaudit.fleet.ansible import (
+from vnicaudit.fleet.ansible import LISTING_MAX, PROGRAM, ask_ansible, listed_hosts
+from vnicaudit.fleet.host_names import (
     MOST_HOSTS,
-    AnsibleGroups,
+    NamedHosts,
     RangeError,
-    ask_ansible,
-    expanded,
-    is_installed,
-    read_ini,
-)
-from vnicaudit.fleet.inventory_tree import (
-    MAX_BYTES,
-    InventoryTree,
-    fault_of_address,
     fault_of_name,
     fault_of_uri,
-    fault_of_user,
-    read_yaml,
-    toml_tree,
-    yaml_tree,
 )
+from vnicaudit.fleet.inventory_tree import MAX_BYTES, toml_tree, yaml_tree
 from vnicaudit.fleet.own_format import (
     Inventory,
     SourceHost,
@@ -49,161 +38,49 @@ from vnicaudit.fleet.own_format import (
 from vnicaudit.model.fleet import DEFAULT_URI, HostOptions, InventoryHost
 from vnicaudit.text.targets import CLOUD, starting_parts
 
-# Ansible variables of a host -> its URI and options for vnicaudit.
-#
-# ``vnicaudit_uri`` takes precedence. Otherwise the host is reached by ssh, as Ansible would: at
-# ``ansible_host``, as ``ansible_user``, on ``ansible_port``, with the key
-# ``ansible_ssh_private_key_file``; ``ansible_connection: local`` means this machine. All other
-# variables, including secrets, are neither used nor stored.
-
-
-_OWN_URI = "vnicaudit_uri"
-_LOCAL = "qemu:///system"
-_LOCAL_SOURCE = "ansible_connection: local"
-_TRUE = frozenset({"true", "yes", "on", "1"})
-_PORT = re.compile(r"[0-9]{1,5}")
-_FALSE = frozenset({"false", "no", "off", "0"})
-
-
-def source_hosts(groups: AnsibleGroups, notes: tuple[str, ...] = ()) -> SourceHosts:
-    """The hosts of an inventory. Raises UsageError for an invalid variable."""
-    hosts = tuple(
-        _HostVariables(name, variables, groups.places[name]).host(own)
-        for name, own, variables in groups.settled()
-    )
-    named = tuple(name for name in groups.groups if name not in ("all", "ungrouped"))
-    return SourceHosts(hosts, named, notes)
-
-
-class _HostVariables:
-    """The variables of one host."""
-
-    def __init__(self, name: str, variables: Mapping[str, object], place: str) -> None:
-        self._name = name
-        self._variables = variables
-        self._place = place
-
-    def host(self, groups: tuple[str, ...]) -> SourceHost:
-        """The host described by the variables."""
-        if fault := fault_of_name(self._name):
-            raise self._error(fault)
-        uri, uri_source = self._uri()
-        return SourceHost(
-            name=self._name,
-            source=self._place,
-            uri=uri,
-            address=self._text("ansible_host", "ansible_ssh_host"),
-            site=self._text("vnicaudit_site"),
-            groups=groups,
-            options=HostOptions(self._seconds("vnicaudit_deadline"), self._switch()),
-            uri_source=uri_source,
-            derived=bool(uri) and uri_source not in (_OWN_URI, _LOCAL_SOURCE),
-        )
-
-    def _uri(self) -> tuple[str, str]:
-        """The URI of the host and where it comes from; both empty if no variable sets it, so that
-        the template applies."""
-        own = self._text(_OWN_URI)
-        if own:
-            uri = own.replace("{name}", self._name).replace("{host}", self._address())
-            self._check(_OWN_URI, fault_of_uri(uri))
-            return uri, _OWN_URI
-        if self._text("ansible_connection") == "local":
-            return _LOCAL, _LOCAL_SOURCE
-        user, port = self._text("ansible_user", "ansible_ssh_user"), self._port()
-        key = self._text("ansible_ssh_private_key_file")
-        address = self._address()
-        if not (user or port or key) and address == self._name:
-            return "", ""
-        login = f"{quote(user)}@" if user else ""
-        query = f"?keyfile={quote(key)}" if key else ""
-        return f"qemu+ssh://{login}{address}{port}/system{query}", self._names_used()
-
-    def _names_used(self) -> str:
-        names = ("ansible_host", "ansible_ssh_host", "ansible_user", "ansible_ssh_user",
-                 "ansible_port", "ansible_ssh_port", "ansible_ssh_private_key_file")  # fmt: skip
-        return ", ".join(name for name in names if self._variables.get(name) is not None)
-
-    def _address(self) -> str:
-        address = self._text("ansible_host", "ansible_ssh_host") or self._name
-        self._check("ansible_host", fault_of_address(address))
-        user = self._text("ansible_user", "ansible_ssh_user")
-        if user:
-            self._check("ansible_user", fault_of_user(user))
-        return f"[{address}]" if ":" in address and not address.startswith("[") else address
-
-    def _port(self) -> str:
-        port = self._text("ansible_port", "ansible_ssh_port")
-        if port and not (_PORT.fullmatch(port) and 0 < int(port) < 65536):
-            raise self._error(f"ansible_port: {port[:40]!r} is not a port")
-        return f":{port}" if port and port != "22" else ""
-
-    def _seconds(self, name: str) -> float | None:
-        text = self._text(name)
-        if not text:
-            return None
-        try:
-            seconds = float(text)
-        except ValueError:
-            seconds = 0
-        if not 0.1 <= seconds <= 86_400:
-            raise self._error(f"{name}: must be from 0.1 to 86400 seconds, not {text[:40]!r}")
-        return seconds
-
-    def _switch(self) -> bool | None:
-        text = self._text("vnicaudit_agent").lower()
-        if not text:
-            return None
-        if text not in _TRUE | _FALSE:
-            raise self._error(f"vnicaudit_agent: must be true or false, not {text[:40]!r}")
-        return text in _TRUE
-
-    def _text(self, *names: str) -> str:
-        """The first of these variables that is set, as text; empty: none is set."""
-        for name in names:
-            value = self._variables.get(name)
-            if value is None:
-                continue
-            try:
-                text = str(value)
-            except ValueError:  # a number of thousands of digits
-                raise self._error(f"{name}: too long a number") from None
-            if "{{" in text or "{%" in text:
-                raise self._error(
-                    f"{name} is a template, which only Ansible can evaluate; set vnicaudit_uri"
-                )
-            return text
-        return ""
-
-    def _check(self, name: str, fault: str) -> None:
-        if fault:
-            raise self._error(f"{name}: {fault}")
-
-    def _error(self, message: str) -> UsageError:
-        return UsageError(f"{self._place}: {self._name}: {message}")
-
-
-# A file of libvirt URIs, one per line, with blank lines and ``#`` comments.
+# A list of hosts, one in a line: a libvirt URI or a name, with blank lines and ``#`` comments.
 
 
 URI = re.compile(r"[A-Za-z][A-Za-z0-9]*(?:\+[A-Za-z0-9]+)?://")
 _COMMENT = re.compile(r"(?:^|\s)#.*")
+_NAME = re.compile(r"[\w.-](?:[\w.-]|\[\w+:[\w:]+\])*")
 
 
-def is_uri_list(text: str) -> bool:
-    """True if the first line with content is a URI."""
-    return any(URI.match(line) for line in _first_line(text))
+def _bare_lines(text: str) -> Iterator[tuple[int, str]]:
+    """The lines of a list with their numbers, without comments."""
+    for number, line in enumerate(text.split("\n"), 1):
+        if bare := _COMMENT.sub("", line).strip():
+            yield number, bare
 
 
-def read_uris(file: str, text: str) -> SourceHosts:
-    """The hosts of such a file, each named after its server, or after its URI if several URIs have
-    the same server. Raises UsageError for a line that is not a URI."""
-    hosts = tuple(_hosts(file, text))
+def _is_list(file: str, text: str) -> bool:
+    """True if the first line is a URI, or every line a URI or nothing but a name. With variables in
+    a folder next to it, a file of names is Ansible's."""
+    lines = [line for _number, line in _bare_lines(text)]
+    if any(URI.match(line) for line in lines[:1]):
+        return True
+    folder = os.path.dirname(os.path.abspath(file))
+    beside = file != STDIN and any(os.path.isdir(f"{folder}/{name}") for name in _BESIDE)
+    return not beside and all(_NAME.fullmatch(line) or URI.match(line) for line in lines)
+
+
+def _list(file: str, text: str) -> SourceHosts:
+    """The hosts of a list. One with a URI is named after its server, or after its URI if several
+    URIs have the same server. Raises UsageError for a line that is neither."""
+    hosts: list[SourceHost] = []
+    names = NamedHosts()
+    for number, line in _bare_lines(text):
+        source = f"{file}:{number}"
+        if _NAME.fullmatch(line):
+            hosts += _named_hosts(line, source, names, hosts)
+        else:
+            hosts.append(host_of(line, source))
     uris: dict[str, set[str]] = {}
     for host in hosts:
         uris.setdefault(host.name, set()).add(host.uri)
     return SourceHosts(tuple(
-        replace(host, name=host.uri) if len(uris[host.name]) > 1 else host for host in hosts
+        replace(host, name=host.uri) if host.uri and len(uris[host.name]) > 1 else host
+        for host in hosts
     ))  # fmt: skip
 
 
@@ -215,17 +92,18 @@ def host_of(uri: str, source: str) -> SourceHost:
     return SourceHost(urlsplit(uri).hostname or uri, source, uri, uri_source="the URI itself")
 
 
-def _hosts(file: str, text: str) -> Iterator[SourceHost]:
-    for number, line in enumerate(text.split("\n"), 1):
-        if uri := _COMMENT.sub("", line).strip():
-            yield host_of(uri, f"{file}:{number}")
-
-
-def _first_line(text: str) -> Iterator[str]:
-    for line in text.split("\n"):
-        if bare := _COMMENT.sub("", line).strip():
-            yield bare
-            return
+def _named_hosts(
+    text: str, source: str, names: NamedHosts, known: list[SourceHost]
+) -> Iterator[SourceHost]:
+    """The hosts of a name or a range of names."""
+    try:
+        found = names.expanded(text, known)
+    except RangeError as error:
+        raise UsageError(f"{source}: {error}") from None
+    for name in found:
+        if fault := fault_of_name(name):
+            raise UsageError(f"{source}: {fault}")
+        yield SourceHost(name, source)
 
 
 # Merges hosts of several sources into one inventory, each host once.
@@ -340,10 +218,6 @@ def _finished(host: SourceHost) -> InventoryHost:
 STDIN = "-"
 _OWN_TOML = re.compile(r"^[ \t]{0,9}(?:\[\[hosts\]\]|\[groups\.|\[defaults\])", re.MULTILINE)
 _YAML = re.compile(r"\s*(?:#[^\n]*\n\s*)*(?:---|\{|[\w.\"'-]{1,200}[\"']?:(?:\s|$))")
-
-_DATA = (".toml", ".yaml", ".yml", ".json", ".ini")
-"""Suffixes of files that are read and not run, whatever permissions they have: some file systems
-give all files all of them."""
 _BESIDE = ("group_vars", "host_vars")
 
 CloudHosts = Callable[[str], SourceHosts]
@@ -375,7 +249,7 @@ def _read(name: str, sources: Sources) -> SourceHosts:
     if name == STDIN:
         if sources.stdin is None:
             raise UsageError("standard input is closed")
-        return _parsed("-", _decoded("-", sources.stdin.read(MAX_BYTES + 1)))
+        return _parsed(STDIN, sources.stdin.read(LISTING_MAX + 1))
     if name.startswith(CLOUD):
         if sources.cloud is None:
             raise UsageError(f"{name}: clouds are not supported here")
@@ -383,42 +257,41 @@ def _read(name: str, sources: Sources) -> SourceHosts:
     if URI.match(name) and not os.path.exists(name):
         return SourceHosts((host_of(name, "--inventory"),))
     if "," in name and not os.path.exists(name):
-        return SourceHosts(tuple(_listed(name)))
-    return _file(name)
+        names, hosts = NamedHosts(), list[SourceHost]()
+        for part in filter(None, map(str.strip, name.split(","))):
+            hosts += _named_hosts(part, "--inventory", names, hosts)
+        return SourceHosts(tuple(hosts))
+    if os.path.isdir(name):
+        return ask_ansible(name)
+    with as_usage_error(name):
+        data = read_regular(name, LISTING_MAX + 1)
+    return _parsed(name, data)
 
 
-def _listed(names: str) -> Iterator[SourceHost]:
-    """The hosts in ``kvm1,kvm2,`` or ``kvm[01:20],``, as in Ansible."""
-    for part in filter(None, (one.strip() for one in names.split(","))):
-        try:
-            found = expanded(part)
-        except RangeError as error:
-            raise UsageError(f"--inventory: {error}") from None
-        for name in found:
-            if fault := fault_of_name(name):
-                raise UsageError(f"--inventory: {fault}")
-            yield SourceHost(name, "--inventory")
-
-
-def _file(path: str) -> SourceHosts:
-    with as_usage_error(path):
-        status = os.stat(path)
-    program = os.path.isfile(path) and bool(status.st_mode & 0o111) and os.access(path, os.X_OK)
-    is_data = program and path.lower().endswith(_DATA)
-    program = program and not is_data
-    if os.path.isdir(path) or program:
-        if not is_installed():
-            what = "a folder" if os.path.isdir(path) else "a program"
-            raise UsageError(f"{path}: reading {what} needs Ansible, which is not installed")
-        return source_hosts(ask_ansible(path))
-    with as_usage_error(path):
-        data = read_regular(path, MAX_BYTES + 1)
-    if is_data and data.startswith(b"#!"):
+def _parsed(file: str, data: bytes) -> SourceHosts:
+    if data.startswith(b"#!"):
         raise UsageError(
-            f"{path}: begins with #! and may be executed, so Ansible would run it as an inventory "
-            "script; to have it read, remove the permission (chmod -x)"
+            f"{file}: begins with #!: inventory scripts are not run; run `{PROGRAM} -i SCRIPT "
+            "--list`, and pipe its output into `-i -`"
         )
-    return _parsed(path, _decoded(path, data))
+    if len(data) <= LISTING_MAX and (found := listed_hosts(file, data, file)) is not None:
+        return found
+    text = _decoded(file, data)
+    suffix = os.path.splitext(file)[1].lower()
+    if suffix == ".toml" or (suffix not in (".yaml", ".yml") and _OWN_TOML.search(text)):
+        return read_own(toml_tree(file, text))
+    if suffix in (".yaml", ".yml", ".json") or _YAML.match(text):
+        tree = yaml_tree(file, text)
+        if is_own(tree.value):
+            return read_own(tree)
+    elif _is_list(file, text):
+        return _list(file, text)
+    if file == STDIN:
+        raise UsageError(
+            "-: neither hosts, one in a line, nor vnicaudit's own format, nor the output of "
+            f"`{PROGRAM} -i FILE --list`, which reads Ansible's INI and YAML"
+        )
+    return ask_ansible(file)
 
 
 def _decoded(file: str, data: bytes) -> str:
@@ -429,33 +302,3 @@ def _decoded(file: str, data: bytes) -> str:
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise UsageError(f"{file}:{line}: not UTF-8") from None
-
-
-def _parsed(file: str, text: str) -> SourceHosts:
-    suffix = os.path.splitext(file)[1].lower()
-    if is_uri_list(text):
-        return read_uris(file, text)
-    if suffix == ".toml" or (suffix not in (".yaml", ".yml") and _OWN_TOML.search(text)):
-        return read_own(toml_tree(file, text))
-    if suffix in (".yaml", ".yml", ".json") or _YAML.match(text):
-        return _yaml(yaml_tree(file, text))
-    if file != STDIN and is_installed():
-        return source_hosts(ask_ansible(file))
-    return source_hosts(read_ini(file, text), _without_ansible(file))
-
-
-def _yaml(tree: InventoryTree) -> SourceHosts:
-    if is_own(tree.value):
-        return read_own(tree)
-    if tree.file != STDIN and is_installed():
-        return source_hosts(ask_ansible(tree.file))
-    return source_hosts(read_yaml(tree), _without_ansible(tree.file))
-
-
-def _without_ansible(file: str) -> tuple[str, ...]:
-    """Notes on files next to an inventory that only Ansible would have read."""
-    folder = os.path.dirname(os.path.abspath(file))
-    beside = [name for name in _BESIDE if file != STDIN and os.path.isdir(f"{folder}/{name}")]
-    if not beside:
-        return ()
-    return (f"{file}: {' and '.join(beside)} next to it are not read: Ansible is not installed",)

@@ -6,13 +6,12 @@ import re
 from collections.abc import Iterator
 from collections.abc import Mapping as KeyedValues
 from typing import TypeVar
-from urllib.parse import parse_qsl, unquote, urlsplit
 
 import msgspec
 
 from vnicaudit.base.wording import close_to, shortened
 from vnicaudit.errors import TargetError, UsageError
-from vnicaudit.fleet.ansible import AnsibleGroups, RangeError
+from vnicaudit.fleet.host_names import INSTEAD
 from vnicaudit.model.decoding import converted
 from vnicaudit.text.beginning import toml_values
 from vnicaudit.text.secrets import is_harmless, is_secret_name
@@ -143,120 +142,7 @@ def _toml_lines(text: str) -> dict[TreePath, int]:
     return lines
 
 
-# Reads Ansible's YAML inventories without Ansible.
-
-
-_PARTS = frozenset({"hosts", "children", "vars"})
-
-
-def read_yaml(tree: InventoryTree) -> AnsibleGroups:
-    """The inventory in such a file: groups by name, each with ``hosts``, ``children`` and ``vars``.
-    Raises UsageError if it is invalid."""
-    groups = AnsibleGroups(tree.file)
-    for name, value in _table(tree, tree.value, ()).items():
-        _add_group(tree, groups, name, value, (name,))
-    groups.finish()
-    return groups
-
-
-def _add_group(
-    tree: InventoryTree, groups: AnsibleGroups, name: str, value: object, path: TreePath
-) -> None:
-    groups.add_group(name)
-    parts = _table(tree, value, path)
-    for part in parts:
-        if part not in _PARTS:
-            raise tree.error((*path, part), f"{part}: a group has hosts, children and vars")
-    groups.set_variables(name, _table(tree, parts.get("vars"), (*path, "vars")))
-    for host, variables in _table(tree, parts.get("hosts"), (*path, "hosts")).items():
-        _add_hosts(tree, groups, name, host, variables, (*path, "hosts", host))
-    for child, below in _table(tree, parts.get("children"), (*path, "children")).items():
-        groups.add_child(name, child)
-        _add_group(tree, groups, child, below, (*path, "children", child))
-
-
-def _add_hosts(
-    tree: InventoryTree,
-    groups: AnsibleGroups,
-    group: str,
-    host: str,
-    value: object,
-    path: TreePath,
-) -> None:
-    variables = _table(tree, value, path)
-    try:
-        groups.add_hosts(host, group, tree.place(path), variables)
-    except RangeError as error:
-        raise tree.error(path, str(error)) from None
-
-
-def _table(tree: InventoryTree, value: object, path: TreePath) -> dict[str, object]:
-    """A mapping. An empty value or a single name is accepted too."""
-    if value is None:
-        return {}
-    if isinstance(value, str) and path and path[-1] in ("hosts", "children"):
-        return {value: None}
-    if not isinstance(value, dict):
-        what = ".".join(map(str, path)) or "the file"
-        raise tree.error(path, f"{what}: expected names with a colon, not a list or a value")
-    return {str(key): inner for key, inner in value.items()}
-
-
-# Checks of an inventory: valid names, addresses, users and URIs, and no secrets.
-
-
-_NAME = re.compile(r"[^\s\x00-\x1f\x7f,!&~*?\[\]\"'`;|<>\\{}]{1,253}")
-_ADDRESS = re.compile(r"(?!-)[A-Za-z0-9._:%\[\]-]{1,253}")
-_USER = re.compile(r"(?!-)[A-Za-z0-9._@+$-]{1,64}")
-_PASSWORD = re.compile(r"(?i):|%3a")
-"""Before the last ``@``, wherever the slashes are: a password may contain one that should have been
-encoded."""
-_PLACEHOLDER = re.compile(r"\{(?!name\}|host\})[^{}]*\}?|\}(?<!name\})(?<!host\})")
-INSTEAD = (
-    "an inventory holds no secrets; use an ssh key or agent (~/.ssh/config), libvirt's auth.conf "
-    "for SASL, or client certificates for TLS, and remove it here"
-)
-
-
-def fault_of_name(name: str) -> str:
-    """Why this is not a host name; empty: it is one."""
-    if _NAME.fullmatch(name) and not name.startswith("-"):
-        return ""
-    return f"{shortened(name)!r} is not a host name"
-
-
-def fault_of_address(address: str) -> str:
-    """Why this is not a host address; empty: it is one."""
-    return "" if _ADDRESS.fullmatch(address) else f"{shortened(address)!r} is not a host address"
-
-
-def fault_of_user(user: str) -> str:
-    """Why this is not a user name; empty: it is one."""
-    return "" if _USER.fullmatch(user) else f"{shortened(user)!r} is not a user name"
-
-
-def fault_of_uri(uri: str) -> str:
-    """Why this URI is not allowed in an inventory; empty: it is allowed. It may contain ``{name}``
-    and ``{host}``."""
-    if len(uri) > 2000 or any(not letter.isprintable() or letter.isspace() for letter in uri):
-        return "a URI with blanks or control characters"
-    if _PLACEHOLDER.search(uri):
-        return "a URI with a placeholder that is neither {name} nor {host}"
-    login = uri.partition("?")[0].rpartition("@")[0].partition(":")[2]  # behind the scheme
-    if _PASSWORD.search(login):
-        return f"a URI with a password; {INSTEAD}"
-    try:
-        parts = urlsplit(uri)
-        _port = parts.port
-        hidden = [key for key, value in parse_qsl(parts.query) if value and is_secret_name(key)]
-        host = parts.hostname or ""
-    except ValueError:  # whose text may quote a password
-        return "not a URI: write it as qemu+ssh://USER@HOST:PORT/system"
-    if hidden:
-        return f"a URI with a password; {INSTEAD}"
-    if unquote(host).startswith("-") or unquote(parts.username or "").startswith("-"):
-        return "a URI whose host or user begins with a dash"
-    return ""
+# No secrets in an inventory.
 
 
 def refuse_secrets(tree: InventoryTree) -> None:

@@ -19,12 +19,17 @@ from vnicaudit.audit.reading.machines import read_ahead
 from vnicaudit.base.opening import as_usage_error, read_regular
 from vnicaudit.base.wording import close_to, shortened
 from vnicaudit.errors import TargetError, UsageError
-from vnicaudit.fleet.ansible import MOST_GROUPS, TOO_MANY_GROUPS, NamedHosts, RangeError
+from vnicaudit.fleet.host_names import (
+    MOST_GROUPS,
+    TOO_MANY_GROUPS,
+    NamedHosts,
+    RangeError,
+    fault_of_name,
+    fault_of_uri,
+)
 from vnicaudit.fleet.inventory_tree import (
     InventoryTree,
     TreePath,
-    fault_of_name,
-    fault_of_uri,
     refuse_secrets,
 )
 from vnicaudit.model.fleet import HostOptions, InventoryHost, LiveOptions

@@ -44,9 +44,9 @@ inventory_option = click.option(
     envvar="VNICAUDIT_INVENTORY",
     multiple=True,
     metavar="SOURCE",
-    help="Read the hosts of SOURCE: a file (vnicaudit TOML or YAML, Ansible INI or YAML, or one "
-    "libvirt URI per line), an Ansible folder or inventory script, openstack:CLOUD, a libvirt "
-    "URI, HOST,HOST, or - for standard input. Repeatable.",
+    help="Read the hosts of SOURCE: a file (vnicaudit TOML or YAML, Ansible INI or YAML, output of "
+    "ansible-inventory --list, or one libvirt URI or name per line), a folder of Ansible's, "
+    "openstack:CLOUD, a libvirt URI, HOST,HOST, or - for standard input. Repeatable.",
 )
 
 limit_option = click.option(

@@ -87,10 +87,18 @@ _SOON_SECONDS = 0.001
 _GRACE_SECONDS = 0.5
 
 
-def run_here(argv: Sequence[str], seconds: float, most: int = ANSWER_MAX) -> TransportOutput:
+def run_here(
+    argv: Sequence[str],
+    seconds: float,
+    most: int = ANSWER_MAX,
+    *,
+    folder: str | None = None,
+    variables: Mapping[str, str] | None = None,
+) -> TransportOutput:
     """Run a program to its end, with empty input and no terminal: ssh and sudo cannot ask, and
-    Ctrl-C does not reach it. Raises EndpointError if it is missing, prints more than ``most``
-    bytes, or has not ended in time.
+    Ctrl-C does not reach it. ``folder``: where it starts. ``variables``: added to its environment.
+    Raises EndpointError if it is missing, prints more than ``most`` bytes, or has not ended in
+    time.
 
     The output goes to files: a pipe would stay open as long as any process that the program left in
     the background.
@@ -99,7 +107,7 @@ def run_here(argv: Sequence[str], seconds: float, most: int = ANSWER_MAX) -> Tra
         process = None
         try:
             with signals_held():
-                process = _started(argv, out, err)
+                process = _started(argv, out, err, folder, variables)
             code = _end_of(process, seconds, (out, err), most)
         except BaseException:
             if process is not None:
@@ -110,7 +118,13 @@ def run_here(argv: Sequence[str], seconds: float, most: int = ANSWER_MAX) -> Tra
         return TransportOutput(code, _output(out, most), _output(err, most))
 
 
-def _started(argv: Sequence[str], out: IO[bytes], err: IO[bytes]) -> subprocess.Popen[bytes]:
+def _started(
+    argv: Sequence[str],
+    out: IO[bytes],
+    err: IO[bytes],
+    folder: str | None,
+    variables: Mapping[str, str] | None,
+) -> subprocess.Popen[bytes]:
     try:
         return subprocess.Popen(
             [os.fsencode(word) for word in argv],
@@ -118,6 +132,8 @@ def _started(argv: Sequence[str], out: IO[bytes], err: IO[bytes]) -> subprocess.
             stdout=out,
             stderr=err,
             start_new_session=True,
+            cwd=folder,
+            env=None if variables is None else {**os.environ, **variables},
         )
     except FileNotFoundError:
         raise EndpointError(f"{argv[0]} is not installed on this machine") from None
