@@ -2,10 +2,13 @@
 
 import os
 
+from vnicaudit.fleet.dask import answer_of, encoded
+from vnicaudit.model.host import Host
+
 
 def process_id(_data: bytes) -> bytes:
-    """Of the worker."""
-    return str(os.getpid()).encode()
+    """An answer with a host that is named after the worker's process."""
+    return encoded(answer_of("worker", [Host(str(os.getpid()))]))
 
 
 def nonsense(_data: bytes) -> bytes:

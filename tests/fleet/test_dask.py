@@ -9,8 +9,9 @@ import pytest
 from tests.fleet import tasks
 from tests.fleet.dask_cluster import DaskCluster, dask_cluster
 from vnicaudit.errors import UsageError
-from vnicaudit.fleet.dask import Cluster, Dask, TlsFiles
+from vnicaudit.fleet.dask import Dask, TlsFiles
 from vnicaudit.model.fleet import InventoryHost, LiveOptions
+from vnicaudit.model.host import Host
 from vnicaudit.model.report import LostRead
 
 SITES = ("site-a", "site-b")
@@ -23,6 +24,13 @@ def running() -> Iterator[DaskCluster]:
         yield cluster
 
 
+def engine_of(
+    address: str, task: Callable[[bytes], bytes], deadline: float = 60, patience: float = 120
+) -> Dask:
+    """The engine whose workers run that task."""
+    return Dask(address, TlsFiles(), task, LiveOptions(), deadline, patience)
+
+
 def lost(
     running: DaskCluster,
     task: Callable[[bytes], bytes],
@@ -31,22 +39,19 @@ def lost(
     deadline: float = 60,
 ) -> LostRead:
     """The failure that a host ends in where workers run that task."""
-    cluster = Cluster(running.address, TlsFiles(), patience=3)
-    with closing(Dask(cluster, task, LiveOptions(), deadline)) as engine:
+    with closing(engine_of(running.address, task, deadline, patience=3)) as engine:
         (item,) = engine.attempt(InventoryHost("h", "test:///default", site=site))
     assert isinstance(item, LostRead)
     return item
 
 
 def test_a_host_is_read_by_a_worker_of_its_site(running: DaskCluster) -> None:
-    with closing(Cluster(running.address, TlsFiles())) as cluster:
-        readers = {
-            site: {cluster.result(cluster.submit(tasks.process_id, b"", site), site, 60)
-                   for _each in range(3)}
-            for site in SITES
-        }  # fmt: skip
-        assert readers == {site: {str(running.workers[site].pid).encode()} for site in SITES}
-        assert [cluster.slots(site) for site in (*SITES, "", "site-c")] == [4, 4, 8, 1]
+    with closing(engine_of(running.address, tasks.process_id)) as engine:
+        for site in SITES:
+            for _each in range(3):
+                (item,) = engine.attempt(InventoryHost("h", "test:///default", site=site))
+                assert item == Host(str(running.workers[site].pid))
+        assert [engine.slots(site) for site in (*SITES, "", "site-c")] == [4, 4, 8, 1]
 
 
 def test_a_site_without_a_worker_costs_its_hosts(running: DaskCluster) -> None:
@@ -74,4 +79,4 @@ def test_answers_that_make_no_sense_cost_their_host(
 
 def test_nobody_at_the_address() -> None:
     with pytest.raises(UsageError, match="VNICAUDIT_SCHEDULER=nonsense:"):
-        Cluster("nonsense://127.0.0.1:1", TlsFiles())
+        engine_of("nonsense://127.0.0.1:1", tasks.nonsense)

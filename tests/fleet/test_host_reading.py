@@ -112,7 +112,9 @@ def test_a_host_that_hangs_costs_itself() -> None:
     over.set()
     assert found.pop("hung").items == [
         HOST,
-        LostRead("not completely read within 10 s (--host-deadline)", "hung", failure="deadline"),
+        LostRead(
+            "not completely read within 10 s (VNICAUDIT_HOST_DEADLINE)", "hung", failure="deadline"
+        ),
     ]
     assert all(items.items == [HOST] for items in found.values())
     assert len(found) == 8

@@ -19,7 +19,6 @@ from vnicaudit.fleet.dask import (
     HostOrder,
     OtherVersionError,
     answer_of,
-    check_version,
     decoded,
     encoded,
 )
@@ -39,7 +38,7 @@ def test_what_a_worker_reads_is_what_is_read_here(tmp_path: Path) -> None:
     host = InventoryHost("h", f"test://{tmp_path}/h.xml", "s", ("g",), HostOptions(3.0), "f:1")
     here = one_try(every_platform().read_live, host, PLAIN, 60)
     answer = decoded(dask_worker.read_host(encoded(HostOrder(host, PLAIN, 60))), HostAnswer)
-    assert answer.met() == here
+    assert answer.decoded_items() == here
     assert len(here) > 5
 
 
@@ -50,7 +49,7 @@ def test_every_kind_of_item_comes_as_it_was() -> None:
         LostRead("lost", "f", failure="deadline", whole=False),
         HostTraffic((NicTraffic(uuid="u", device="vnet0", seconds=1.0, rx_bytes=5),)),
     ]
-    told = decoded(encoded(answer_of("w", items)), HostAnswer).met()
+    told = decoded(encoded(answer_of("w", items)), HostAnswer).decoded_items()
     assert told == items
     assert list(map(type, told)) == list(map(type, items))
 
@@ -63,7 +62,7 @@ def of_version(version: str, record: object) -> bytes:
 def test_messages_of_another_version_are_refused() -> None:
     with pytest.raises(OtherVersionError, match=r"^0\.0\.1$"):
         decoded(of_version("0.0.1", {"new": "fields"}), HostAnswer)
-    check_version(dask_worker.version())
+    decoded(dask_worker.version(), type(None))
 
 
 def test_a_worker_says_that_its_controller_is_another() -> None:

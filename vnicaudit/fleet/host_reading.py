@@ -55,7 +55,7 @@ def one_try(
         DaemonCall(f"host {host.name}", read_all).result(deadline)
     except TimeUpError:
         ended.set()
-        text = f"not completely read within {deadline:g} s (--host-deadline)"
+        text = f"not completely read within {deadline:g} s (VNICAUDIT_HOST_DEADLINE)"
         return [*items, LostRead(text, host.uri, failure="deadline")]
     return items
 

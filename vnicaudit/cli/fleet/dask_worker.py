@@ -3,15 +3,20 @@
 
 from __future__ import annotations
 
-from functools import cache
-from typing import TYPE_CHECKING
+import socket
 
+from vnicaudit import __version__
 from vnicaudit.cli.wiring.platforms import every_platform
-from vnicaudit.fleet.dask import encoded, read_for_controller
-
-if TYPE_CHECKING:
-    from vnicaudit.audit.reading.targets import HostItem
-    from vnicaudit.fleet.host_reading import ReadHost
+from vnicaudit.errors import VnicauditError
+from vnicaudit.fleet.dask import (
+    HostAnswer,
+    HostOrder,
+    OtherVersionError,
+    answer_of,
+    decoded,
+    encoded,
+)
+from vnicaudit.fleet.host_reading import one_try
 
 
 def version() -> bytes:
@@ -20,10 +25,15 @@ def version() -> bytes:
 
 
 def read_host(order: bytes) -> bytes:
-    """Read a host as requested by the controller."""
-    return read_for_controller(order, _reader())
-
-
-@cache
-def _reader() -> ReadHost[HostItem]:
-    return every_platform().read_live
+    """Read the host of an order; returns the answer. A controller of another version gets an answer
+    from which it can see that."""
+    worker = socket.gethostname()
+    try:
+        asked = decoded(order, HostOrder)
+        items = one_try(every_platform().read_live, asked.host, asked.plain, asked.deadline)
+    except OtherVersionError as error:
+        text = f"it has vnicaudit {__version__}, but the controller has {error}"
+        return encoded(HostAnswer(worker, text))
+    except VnicauditError as error:
+        return encoded(HostAnswer(worker, str(error)))
+    return encoded(answer_of(worker, items))

@@ -176,10 +176,10 @@ def engine_of(
         return Threads(read, plain, settings.host_deadline)
     # imported here: few fleets have a cluster
     from vnicaudit.cli.fleet.dask_worker import read_host, version
-    from vnicaudit.fleet.dask import Cluster, Dask, TlsFiles
+    from vnicaudit.fleet.dask import Dask, TlsFiles
 
     tls = TlsFiles(settings.scheduler_ca, settings.scheduler_cert, settings.scheduler_key)
-    engine = Dask(Cluster(settings.scheduler, tls), read_host, plain, settings.host_deadline)
+    engine = Dask(settings.scheduler, tls, read_host, plain, settings.host_deadline)
     try:
         engine.check_workers(version)
     except UsageError:
