@@ -16,6 +16,7 @@ from vnicaudit.fleet.host_reading import (
     ReadHost,
     ReadingLimits,
     Threads,
+    read_in_order,
 )
 from vnicaudit.model.fleet import HostOptions, InventoryHost, LiveOptions
 from vnicaudit.model.host import Host
@@ -152,3 +153,29 @@ def test_when_nobody_takes_results_any_more_threads_end() -> None:
     for thread in left:
         thread.join(120)
     assert not any(thread.is_alive() for thread in left)
+
+
+def test_hosts_are_read_side_by_side_within_the_limits_and_given_in_order() -> None:
+    reading: dict[str, int] = {"a": 0, "b": 0}
+    most = dict(reading)
+    lock = threading.Lock()
+    pair = threading.Barrier(2, timeout=60)
+
+    def reader(uri: str, _live: LiveOptions) -> Iterator[HostItem]:
+        site = uri[0]
+        with lock:
+            reading[site] += 1
+            most[site] = max(most[site], reading[site])
+        if site == "a":  # two of this site are read at once
+            pair.wait()
+        with lock:
+            reading[site] -= 1
+        yield Host(uri)
+
+    hosts = [InventoryHost(f"{s}{n}", f"{s}{n}", site=s) for n in range(20) for s in ("a", "b")]
+    limits = ReadingLimits(parallel=3, per_site=2)
+    found: Iterator[HostItems[HostItem]]
+    found = read_in_order(hosts, threads(reader, limits), limits)
+    assert [done.items for done in found] == [[Host(host.name)] for host in hosts]
+    assert most["a"] == 2
+    assert most["b"] <= 2

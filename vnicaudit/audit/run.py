@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -85,12 +85,15 @@ class AuditRun:
         options: RunOptions,
         progress: RunProgress | None = None,
         stdin: BinaryIO | None = None,
+        read_host: Callable[[Target], Iterator[HostItem]] | None = None,
     ) -> None:
-        """``stdin``: what to read as standard input, where that was read already."""
+        """``stdin``: what to read as standard input, where that was read already. ``read_host``:
+        reads live hosts, in the order of the targets."""
         self._work = work
         self._options = options
         self._progress = progress or RunProgress()
         self._stdin = stdin
+        self._read_host = read_host
         self._tallies: dict[str, TargetCounts] = {}
         self._totals = Totals()
         self._compared = ComparedWork(work)
@@ -174,10 +177,12 @@ class AuditRun:
 
     def _read_hosts(self, hosts: list[Target], waited: list[Target]) -> Iterator[Product]:
         """Live hosts. ``waited``: all targets for which the run waits."""
-        machines = Machines(hosts, self._work.platforms, self._options.live)
+        read = self._read_host
+        if read is None:
+            read = Machines(hosts, self._work.platforms, self._options.live).items
         for target in hosts:
             self._note_waiting(target, waited)
-            for product in self._live(machines.items(target), target.name):
+            for product in self._live(read(target), target.name):
                 yield product
                 self._show_progress(target)
 

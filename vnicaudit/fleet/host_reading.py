@@ -206,6 +206,8 @@ class HostQueue:
 _PAUSES = (1.0, 5.0, 20.0)
 """Seconds before each retry; the last value is used for all further ones."""
 _ENDLESS = 1 << 30
+_AT_ONCE = 4
+"""Hosts whose results may be waiting for those before them, for each that is read at once."""
 
 
 class ReadingLimits(msgspec.Struct, frozen=True):
@@ -320,6 +322,18 @@ def _with_tries(items: list[M | ReadError], attempts: int) -> list[M | ReadError
     text = f"{lost.message} ({count(attempts, 'try').replace('trys', 'tries')})"
     told = msgspec.structs.replace(lost, message=text)
     return [*items[:found], told, *items[found + 1 :]]
+
+
+def read_in_order(
+    hosts: Sequence[InventoryHost], engine: ReadingEngine[M], limits: ReadingLimits
+) -> Iterator[HostItems[M]]:
+    """The result of each host, in the order of the hosts. They are read a number of hosts at a
+    time, so that one that is waited for does not fill the memory with all others."""
+    some = _AT_ONCE * max(1, limits.parallel)
+    for first in range(0, len(hosts), some):
+        queued = HostQueue(enumerate(hosts[first : first + some]), limits.per_site, engine.slots)
+        results = {done.place: done for done in HostReaders(queued, engine, limits).results()}
+        yield from (results.pop(place) for place in sorted(results))
 
 
 # Reads definitions on the hosts of a fleet, in parallel, for a plan.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Literal, get_args
 
 import click
@@ -42,6 +42,7 @@ from vnicaudit.reports.wording import calls_sentence, not_judged_of, notes_of
 from vnicaudit.reports.writers import Options
 
 if TYPE_CHECKING:
+    from vnicaudit.audit.reading.targets import HostItem, Target
     from vnicaudit.reports.nics.text import Verdict
 
 NicsFormat = Literal["text", "json", "csv"]
@@ -113,9 +114,14 @@ def command(options: NicsOptions, wiring: Wiring) -> int:
     redactor = redactor_of(options.redaction)
     verbose = options.output.verbose and redactor is None
     reading = reading_of(options.reading, options.targets, verbose=verbose)
-    targets = _targets(options, reading.options.live, wiring)
+    targets, read_host = options.targets, None
+    if options.inventory.are_used(targets):
+        targets, read_host = _inventory(options, reading.options.live, wiring)
+    elif not targets:
+        raise click.UsageError("Missing argument 'TARGET...', or -i INVENTORY.")
     progress = Progress(enabled=not options.output.quiet)
-    run = AuditRun(NicsWork(reading.assumptions, wiring.platforms()), reading.options, progress)
+    work = NicsWork(reading.assumptions, wiring.platforms())
+    run = AuditRun(work, reading.options, progress, read_host=read_host)
     style = screen_options(options.output)
     unknown: list[str] = []
     items: Iterator[object] = run.items(targets)
@@ -215,19 +221,18 @@ def complain_about(results: tuple[TargetResult, ...]) -> int:
     return code
 
 
-def _targets(options: NicsOptions, live: LiveOptions, wiring: Wiring) -> tuple[str, ...]:
-    """The targets, or the URIs of the hosts of an inventory."""
-    if options.inventory.are_used(options.targets):
-        # imported here: most commands read no inventory
-        from vnicaudit.cli.fleet.hosts import chosen_hosts, tell_inventory
+def _inventory(
+    options: NicsOptions, live: LiveOptions, wiring: Wiring
+) -> tuple[tuple[str, ...], Callable[[Target], Iterator[HostItem]]]:
+    """The URIs of the hosts of an inventory, and what reads them."""
+    # imported here: most commands read no inventory
+    from vnicaudit.cli.fleet.hosts import chosen_hosts, reader_in_order, tell_inventory
 
-        chosen = chosen_hosts(options.inventory, live, wiring, quiet=options.output.quiet)
-        if not options.output.quiet:
-            tell_inventory(chosen)
-        return tuple(dict.fromkeys(host.uri for host in chosen.hosts))
-    if not options.targets:
-        raise click.UsageError("Missing argument 'TARGET...', or -i INVENTORY.")
-    return options.targets
+    chosen = chosen_hosts(options.inventory, live, wiring, quiet=options.output.quiet)
+    if not options.output.quiet:
+        tell_inventory(chosen)
+    uris = tuple(host.uri for host in chosen.hosts)
+    return uris, reader_in_order(chosen.hosts, wiring.platforms(), live)
 
 
 def _rendered(

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
-from contextlib import nullcontext
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -13,13 +13,13 @@ import msgspec
 
 from vnicaudit.audit.reading.targets import expanded_targets, unique_targets
 from vnicaudit.base.deadlines import standard_input
-from vnicaudit.cli.options.environment import Environment
+from vnicaudit.cli.options.environment import Environment, environment
 from vnicaudit.cli.options.inventory import InventoryOptions
 from vnicaudit.cli.output.progress import tell
 from vnicaudit.cli.output.reading_progress import awaited_input
 from vnicaudit.cli.wiring import Wiring
 from vnicaudit.errors import MissingExtraError, UsageError
-from vnicaudit.fleet.host_reading import ReadingLimits, Threads
+from vnicaudit.fleet.host_reading import HostItems, ReadingLimits, Threads, read_in_order
 from vnicaudit.fleet.inventory_sources import STDIN, Sources, read_inventory
 from vnicaudit.fleet.own_format import (
     Inventory,
@@ -31,7 +31,7 @@ from vnicaudit.model.fleet import InventoryHost, LiveOptions
 from vnicaudit.reports.safe import safe
 
 if TYPE_CHECKING:
-    from vnicaudit.audit.reading.targets import HostItem
+    from vnicaudit.audit.reading.targets import HostItem, Target
     from vnicaudit.cli.wiring.platforms import PlatformRegistry
     from vnicaudit.fleet.host_reading import ReadHost, ReadingEngine
     from vnicaudit.model.runs import ComputeNode
@@ -186,6 +186,28 @@ def engine_of(
         engine.close()
         raise
     return engine
+
+
+def reader_in_order(
+    hosts: Sequence[InventoryHost], platforms: PlatformRegistry, live: LiveOptions
+) -> Callable[[Target], Iterator[HostItem]]:
+    """Reads the hosts of an inventory for somebody who asks for them in their order. Raises
+    as :func:`engine_of`."""
+    settings = environment()
+    check_scheduler(settings)
+    engine = engine_of(settings, platforms.read_live, live)
+
+    def read_all() -> Iterator[HostItems[HostItem]]:
+        with closing(engine):
+            yield from read_in_order(hosts, engine, reading_limits(settings))
+
+    results = read_all()
+
+    def read(target: Target) -> Iterator[HostItem]:
+        done = next(done for done in results if done.host.uri == target.name)
+        return iter(done.items)
+
+    return read
 
 
 def reading_limits(settings: Environment) -> ReadingLimits:
