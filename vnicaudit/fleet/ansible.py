@@ -72,11 +72,11 @@ _SSH = [name for name in _Variables.__struct_fields__ if name.startswith("ansibl
 _SSH.remove("ansible_connection")
 
 
-class _Meta(msgspec.Struct):
+class _AnsibleMeta(msgspec.Struct):
     hostvars: dict[str, _Variables] = {}
 
 
-class _Group(msgspec.Struct):
+class _AnsibleGroup(msgspec.Struct):
     hosts: list[str] = []
     children: list[str] = []
 
@@ -121,8 +121,8 @@ def listed_hosts(file: str, data: bytes, place: str) -> SourceHosts | None:
     if "_meta" not in parts:
         return None
     try:
-        variables = json_as(bytes(parts.pop("_meta")), _Meta).hostvars
-        groups = {name: json_as(bytes(raw), _Group) for name, raw in parts.items()}
+        variables = json_as(bytes(parts.pop("_meta")), _AnsibleMeta).hostvars
+        groups = {name: json_as(bytes(raw), _AnsibleGroup) for name, raw in parts.items()}
     except (ValueError, RecursionError) as error:
         raise UsageError(f"{file}: not what {PROGRAM} --list prints: {error}") from None
     hosts = tuple(
@@ -133,7 +133,7 @@ def listed_hosts(file: str, data: bytes, place: str) -> SourceHosts | None:
     return SourceHosts(hosts, tuple(name for name in named if name not in _GENERAL))
 
 
-def _hosts(file: str, groups: dict[str, _Group]) -> Iterator[tuple[str, tuple[str, ...]]]:
+def _hosts(file: str, groups: dict[str, _AnsibleGroup]) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Each host with its groups and their parents, but not ``all`` and ``ungrouped``: parents
     before their children. Hosts are in the order of their groups. Raises UsageError if they are in
     too many, and for a cycle of groups."""
@@ -141,7 +141,7 @@ def _hosts(file: str, groups: dict[str, _Group]) -> Iterator[tuple[str, tuple[st
     parents: dict[str, list[str]] = {}
     direct: dict[str, list[str]] = {}
     for name in order:
-        group = groups.get(name, _Group())
+        group = groups.get(name, _AnsibleGroup())
         for child in group.children:
             parents.setdefault(child, []).append(name)
         for host in dict.fromkeys(group.hosts):
@@ -165,7 +165,7 @@ def _hosts(file: str, groups: dict[str, _Group]) -> Iterator[tuple[str, tuple[st
         yield host, own
 
 
-def _by_depth(file: str, groups: dict[str, _Group]) -> list[str]:
+def _by_depth(file: str, groups: dict[str, _AnsibleGroup]) -> list[str]:
     """The groups by their longest path from one without parents, then by name."""
     sorter: TopologicalSorter[str] = TopologicalSorter(dict.fromkeys(groups, ()))
     for name, group in groups.items():
