@@ -160,13 +160,13 @@ class _GivenUpError(Exception):
         self.failure: FailureKind = failure
 
 
-class _Worker(msgspec.Struct, frozen=True):
+class _DaskWorker(msgspec.Struct, frozen=True):
     nthreads: int = 0
     resources: dict[str, float] = {}
 
 
-class _Scheduler(msgspec.Struct, frozen=True):
-    workers: dict[str, _Worker] = {}
+class _DaskScheduler(msgspec.Struct, frozen=True):
+    workers: dict[str, _DaskWorker] = {}
 
 
 class Dask:
@@ -280,7 +280,7 @@ class Dask:
                     self._slots[site] += min(worker.nthreads, int(number))
             self._seen.update((site, self._looked) for site in +self._slots)
 
-    def _workers(self) -> Iterable[_Worker] | None:
+    def _workers(self) -> Iterable[_DaskWorker] | None:
         """The workers; None: the scheduler does not answer."""
         from distributed import TimeoutError as LateError  # an extra
 
@@ -296,7 +296,7 @@ class Dask:
             )
         except (OSError, LateError, RuntimeError):  # RuntimeError: closed at this moment
             return None
-        return converted(told, _Scheduler).workers.values()
+        return converted(told, _DaskScheduler).workers.values()
 
     def slots(self, site: str) -> int:
         """Number of hosts of a site that its workers can read at once, as of the last check. At
