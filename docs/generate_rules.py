@@ -13,7 +13,7 @@ from pathlib import Path
 from vnicaudit.audit.judging.catalogue import shipped_catalogue
 from vnicaudit.audit.judging.rule_files import index_text
 from vnicaudit.model.names import RuleInfo
-from vnicaudit.reports.findings.rules import settings_section
+from vnicaudit.reports.rules import settings_section
 
 FOLDER = Path(__file__).parent / "rules"
 INDEX = Path(__file__).parents[1] / "vnicaudit/rules/index.json"

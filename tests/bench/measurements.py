@@ -16,7 +16,7 @@ from vnicaudit.model.measurement import (
     Sample,
     Setup,
 )
-from vnicaudit.reports.bench.formats.json import stream
+from vnicaudit.reports.bench.reading import pieces
 
 
 def path(name: str, target: str = "agent://web01") -> Path:
@@ -46,7 +46,7 @@ def result(
 
 def written(one: BenchResult, file: File) -> File:
     """As `bench run -o` writes it."""
-    file.write_text("".join(stream(one, one.samples)))
+    file.write_text("".join(pieces(one, one.samples)))
     return file
 
 

@@ -5,7 +5,7 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-from vnicaudit.reports.coverage import TextSpool
+from vnicaudit.reports.json_parts import TextSpool
 
 
 def test_what_went_in_comes_out_in_order_however_characters_fall_on_the_pieces() -> None:

@@ -9,7 +9,7 @@ from tests.audit.accepting.test_baseline import CREATED, finding
 from vnicaudit.audit.accepting.baseline import BaselineFile, load_baseline
 from vnicaudit.model.finding import Finding
 from vnicaudit.model.report import Audited, RunEnd, RunInfo, Summary, TargetResult, Tool
-from vnicaudit.reports.coverage import BaselineWriter
+from vnicaudit.reports.json_parts import BaselineWriter
 
 READ = RunEnd(CREATED, (), Summary())
 

@@ -5,12 +5,12 @@ import re
 import msgspec
 import pytest
 
-from tests.reports.nics.samples import LEGACY, REFUSED, WEB
+from tests.reports.nic_samples import LEGACY, REFUSED, WEB
 from tests.reports.samples import VHOST_NEEDS, finding
 from vnicaudit.audit.judging.domains import nic_row
 from vnicaudit.model.finding import Skipped
 from vnicaudit.model.report import Explanation, Layer, LayerFact, ServerName
-from vnicaudit.reports.nics.explain import explanation_json, explanation_text
+from vnicaudit.reports.explain import explanation_json, explanation_text
 from vnicaudit.reports.safe import width_of
 from vnicaudit.reports.writers import Options
 

@@ -4,7 +4,7 @@ import re
 from base64 import b64decode
 from hashlib import sha256
 
-from vnicaudit.reports.coverage import head, policy, stylesheet
+from vnicaudit.reports.as_html import head, policy, stylesheet
 from vnicaudit.reports.page.summary import page_script
 
 STYLES = ("page/page.css", "page/table.css", "bench/report.css")

@@ -7,7 +7,7 @@ import pytest
 
 from tests.reports.samples import RULES
 from vnicaudit.model.names import RulesReport
-from vnicaudit.reports.findings.rules import catalogue_json, catalogue_text, manual_text
+from vnicaudit.reports.rules import catalogue_json, catalogue_text, manual_text
 from vnicaudit.reports.safe import width_of
 from vnicaudit.reports.writers import Options
 

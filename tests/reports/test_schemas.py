@@ -10,9 +10,10 @@ import jsonschema
 import msgspec
 import pytest
 
+from tests.reports.bench.golden import written as written_bench
 from tests.reports.bench.samples import two_arms
 from tests.reports.history.samples import DETAILS, DRIFT, STATUS, TREND
-from tests.reports.nics.samples import ODD, WEB
+from tests.reports.nic_samples import ODD, WEB
 from tests.reports.notices.samples import new
 from tests.reports.plan.samples import PLAN
 from tests.reports.ranking.samples import ranked_sample
@@ -29,19 +30,18 @@ from vnicaudit.fleet.own_format import HostCheck
 from vnicaudit.model.fleet import HostOptions
 from vnicaudit.model.report import NotFixed
 from vnicaudit.model.runs import Preview
+from vnicaudit.reports import history as history_json
 from vnicaudit.reports import inventory as inventory_json
 from vnicaudit.reports.bench import profiles as profiles_json
-from vnicaudit.reports.bench.formats import json as bench_json
-from vnicaudit.reports.findings.rules import catalogue_json
-from vnicaudit.reports.history import text as history_json
-from vnicaudit.reports.nics.explain import explanation_json
-from vnicaudit.reports.nics.json import render
+from vnicaudit.reports.differences import Differences, as_json
+from vnicaudit.reports.explain import explanation_json
+from vnicaudit.reports.nics import as_json as nics_json
 from vnicaudit.reports.notices import messages_of
 from vnicaudit.reports.plan import json as plan_json
-from vnicaudit.reports.ranking.text import ranking_json
+from vnicaudit.reports.ranking import ranking_json
+from vnicaudit.reports.rules import catalogue_json
 from vnicaudit.reports.runs import json as runs_json
 from vnicaudit.reports.runs import text as dry_run
-from vnicaudit.reports.table.differences import Differences, as_json
 from vnicaudit.reports.writers import Options
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -68,7 +68,7 @@ DOCTOR = DoctorReport(
 )
 WRITTEN: dict[str, Callable[[], str | bytes]] = {
     "vnicaudit.report-1.json": lambda: written("json"),
-    "vnicaudit.nics-1.json": lambda: "".join(render([WEB, ODD], Options())),
+    "vnicaudit.nics-1.json": lambda: "".join(nics_json([WEB, ODD])),
     "vnicaudit.explain-1.json": lambda: explanation_json(IT),
     "vnicaudit.rules-1.json": lambda: catalogue_json(RULES),
     "vnicaudit.plan-1.json": lambda: plan_json.to_json(PLAN),
@@ -83,7 +83,7 @@ WRITTEN: dict[str, Callable[[], str | bytes]] = {
         ],
         [Preview("db", "refused", "unsafe: no driver", ("unsafe",), ("4",))],
     ),
-    "vnicaudit.bench-1.json": lambda: "".join(bench_json.render(two_arms(), Options())),
+    "vnicaudit.bench-1.json": lambda: written_bench("json", two_arms()),
     "vnicaudit.profiles-1.json": lambda: profiles_json.to_json(
         [load_profile(name) for name in shipped_profiles()]
     ),

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vnicaudit.reports.safe import Piece, fold, width_of, wrap
+from vnicaudit.reports.safe import fold, width_of, wrap
 
 
 def test_words_go_to_the_next_line_indented() -> None:
@@ -17,7 +17,7 @@ def test_a_word_wider_than_the_line_stands_alone_and_whole() -> None:
 
 
 def test_colour_takes_no_room() -> None:
-    red = Piece("high", "\x1b[31mhigh\x1b[0m")
+    red = "\x1b[31mhigh\x1b[0m"
     assert fold([red, red], 10, "", "  ", "  ") == "\x1b[31mhigh\x1b[0m  \x1b[31mhigh\x1b[0m\n"
     assert fold([red, red], 9, "", "  ", "  ") == "\x1b[31mhigh\x1b[0m\n  \x1b[31mhigh\x1b[0m\n"
 

@@ -24,8 +24,8 @@ from vnicaudit.errors import TargetError, UsageError
 from vnicaudit.history.opening import history_to_read
 from vnicaudit.model.finding import CONFIDENCES, SEVERITIES, Finding, Severity
 from vnicaudit.model.history import FindingRecord
-from vnicaudit.reports.history.text import drift_differences
-from vnicaudit.reports.table.differences import FORMATS, Differences
+from vnicaudit.reports.differences import FORMATS, Differences
+from vnicaudit.reports.history import drift_differences
 
 _EPILOG = """\b
 Examples:

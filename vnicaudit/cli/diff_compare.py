@@ -23,8 +23,8 @@ from vnicaudit.errors import UsageError
 from vnicaudit.model.decoding import json_as
 from vnicaudit.model.finding import SEVERITIES, Crashed, Finding, Ref, Severity, Skipped
 from vnicaudit.model.report import REPORT_SCHEMA, Report, ReportRequest, TargetResult
-from vnicaudit.reports.table.differences import Differences, DifferenceSection, Value
-from vnicaudit.reports.table.model import Part
+from vnicaudit.reports.differences import Differences, table_of
+from vnicaudit.reports.model import Cell, Part, Table
 
 State = Literal["new", "worse", "unknown", "gone", "accepted", "still"]
 STATES: tuple[State, ...] = ("new", "worse", "unknown", "gone", "accepted", "still")
@@ -311,19 +311,20 @@ def differences(
 
 def report_differences(one: ReportDifferences) -> Differences:
     """Findings by state. Those that are still there are listed only if that is asked for."""
-    sections = []
+    tables: list[Table] = []
+    still: list[Table] = []
     for state in STATES:
-        rows: list[tuple[Value, ...]] = []
+        rows: list[tuple[Cell, ...]] = []
         for each in one.findings:
             if each.state == state:
                 severity, *others = _row(each)
                 rows.append((Part(severity, style=each.finding.severity), *others))
         if rows:
-            title = _TITLES[state].capitalize()
-            sections.append(DifferenceSection(title, _HEADS, rows, verbose=state == "still"))
+            found = table_of(_TITLES[state].capitalize(), _HEADS, rows)
+            (still if state == "still" else tables).append(found)
     lines = [(each.state, *_row(each), each.finding.fingerprint) for each in one.findings]
     head = ("state", *_HEADS, "fingerprint")
-    return Differences(one, _summary(one), one.notes, sections, [head, *lines])
+    return Differences(one, _summary(one), one.notes, tables, [head, *lines], still)
 
 
 _HEADS = ("severity", "rule", "about", "NIC", "where", "problem")

@@ -10,7 +10,8 @@ import msgspec
 from vnicaudit.base.wording import count
 from vnicaudit.fleet.own_format import HostCheck
 from vnicaudit.model.fleet import HostOptions
-from vnicaudit.reports.safe import Paint, encode, encode_items, safe, wrap
+from vnicaudit.reports.as_text import Pen
+from vnicaudit.reports.safe import encode, encode_items, safe
 from vnicaudit.reports.writers import Options
 
 # ``vnicaudit.inventory/1``: one host per line, in the order of the inventory.
@@ -52,21 +53,20 @@ def to_json(rows: Sequence[InventoryRow], notes: Iterable[str]) -> str:
 
 def to_text(rows: Iterable[InventoryRow], options: Options) -> Iterator[str]:
     """Each host as it arrives, then the totals."""
-    paint = Paint(color=options.color)
+    pen = Pen(options)
     hosts = failed = 0
     sites: dict[str, None] = {}
     for row in rows:
         hosts += 1
         sites[row.site] = None
-        yield f"{paint('name', safe(row.name))}  {safe(row.uri)}\n"
-        for line in _about(row):
-            yield wrap(safe(line), options.width, "  ", "    ")
+        yield f"{pen.paint('name', safe(row.name))}  {safe(row.uri)}\n"
+        yield from (pen.say(line, 2) for line in _about(row))
         if row.check is not None:
             failed += bool(row.check.error)
             style = "bad" if row.check.error else "good"
             text = f"failed: {_error(row)}" if row.check.error else f"answers: {row.check.answer}"
-            first, *rest = wrap(safe(text), options.width, "  ", "    ").splitlines()
-            yield "\n".join((paint(style, first), *rest)) + "\n"
+            first, *rest = pen.say(text, 2).splitlines()
+            yield "\n".join((pen.paint(style, first), *rest)) + "\n"
     if not options.quiet:
         yield f"\n{_totals(hosts, failed, sites)}\n"
 

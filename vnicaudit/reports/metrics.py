@@ -20,6 +20,7 @@ from vnicaudit.model.fleet import FindingCount, FleetCounts, SiteCounts
 from vnicaudit.model.names import RuleInfo
 from vnicaudit.model.report import Audited, RunEnd, RunInfo
 from vnicaudit.reports.safe import safe
+from vnicaudit.reports.writers import Options, ReportWriter
 
 if TYPE_CHECKING:
     from prometheus_client.core import GaugeMetricFamily
@@ -125,10 +126,11 @@ _NAMES = ("rule", "severity", "owner")
 Key = tuple[str, Severity, str]
 
 
-class AuditMetrics:
-    """A report writer for metrics."""
+class AuditMetrics(ReportWriter):
+    """Writes all metrics at the end. Options have no effect."""
 
-    def __init__(self) -> None:
+    def __init__(self, options: Options) -> None:
+        super().__init__(options)
         self._rules: tuple[RuleInfo, ...] = ()
         self._findings: Counter[Key] = Counter()
         self._owners: Counter[str] = Counter()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import re
 from collections.abc import Collection, Iterable, Sequence
 from functools import cache
@@ -90,6 +92,22 @@ def csv_cell(text: str) -> str:
     return f"'{text}" if text.startswith(_FORMULA) else text
 
 
+def csv_lines(rows: Iterable[Iterable[str | int | float | None]]) -> str:
+    """Rows as CSV, for spreadsheets, R and pandas: lines that end with a line feed. Text is made
+    safe; None becomes an empty cell."""
+    text = io.StringIO()
+    # quote all: some spreadsheets also split cells at semicolons
+    writer = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_ALL)
+    writer.writerows(map(_csv_value, row) for row in rows)
+    return text.getvalue()
+
+
+def _csv_value(value: str | int | float | None) -> str:
+    if value is None:
+        return ""
+    return csv_cell(value) if isinstance(value, str) else repr(value)
+
+
 def annotation(*lines: str) -> str:
     """The message of a GitHub workflow command; line breaks only between ``lines``."""
     return "%0A".join(safe(line).replace("%", "%25") for line in lines)
@@ -166,16 +184,10 @@ def _fits(text: str) -> bool:
 # own, so that paths and ids can be copied.
 
 
-class Piece(msgspec.Struct, frozen=True):
-    """Text without (``plain``) and with colour codes (``painted``); its width is that of
-    ``plain``."""
-
-    plain: str
-    painted: str
-
-
 def width_of(text: str) -> int:
-    """Width in terminal columns (two for most East Asian characters)."""
+    """Width in terminal columns (two for most East Asian characters, none for colour)."""
+    if "\x1b" in text:  # safe text has no escape sequences but those of Paint
+        text = re.sub(_PAINTED, "", text)
     if text.isascii():
         return len(text)
     from rich.cells import cell_len  # loaded only for non-ASCII text
@@ -188,52 +200,37 @@ def wrap(text: str, width: int, first: str, rest: str) -> str:
     with a line break."""
     if len(first) + width_of(text) <= width:
         return f"{first}{text}\n"
-    return fold([Piece(word, word) for word in text.split(" ")], width, first, rest, " ")
+    return fold(text.split(" "), width, first, rest, " ")
 
 
-def with_lead(lead: Piece, text: str, width: int, first: str, rest: str) -> str:
-    """``first``, words that may be coloured, and the text, wrapped as one. If the words themselves
-    must be broken, they are not coloured."""
-    lines, head = wrap(f"{lead.plain}{text}", width, first, rest), f"{first}{lead.plain}"
-    return f"{first}{lead.painted}{lines[len(head) :]}" if lines.startswith(head) else lines
-
-
-def title_line(title: Piece, text: str, width: int) -> str:
-    """A title and its text: side by side, or the text wrapped below."""
-    if width_of(title.plain) + 2 + width_of(text) <= width:
-        return f"{title.painted}  {text}\n"
-    return f"{title.painted}\n{wrap(text, width, '  ', '    ')}"
-
-
-def fold(pieces: Iterable[Piece], width: int, first: str, rest: str, gap: str) -> str:
-    """Pieces joined by ``gap`` and never broken inside; further lines are indented by ``rest``."""
+def fold(words: Iterable[str], width: int, first: str, rest: str, gap: str) -> str:
+    """Words joined by ``gap`` and never broken inside; further lines are indented by ``rest``."""
     lines: list[str] = []
     line, used, filled = first, len(first), False
-    for piece in pieces:
-        size = width_of(piece.plain)
+    for word in words:
+        size = width_of(word)
         if filled and used + len(gap) + size > width:
             lines.append(line.rstrip())
             line, used, filled = rest, len(rest), False
-        line += f"{gap}{piece.painted}" if filled else piece.painted
+        line += f"{gap}{word}" if filled else word
         used += size + len(gap) * filled
         filled = True
     return "\n".join([*lines, line.rstrip(), ""])
 
 
-def padded(cell: Piece, width: int, *, right: bool = False) -> Piece:
+def padded(cell: str, width: int, *, right: bool = False) -> str:
     """A cell with blanks behind it, or before it (``right``), up to the width of its column."""
-    pad = " " * (width - width_of(cell.plain))
-    if right:
-        return Piece(pad + cell.plain, pad + cell.painted)
-    return Piece(cell.plain + pad, cell.painted + pad)
+    pad = " " * (width - width_of(cell))
+    return pad + cell if right else cell + pad
 
 
 def aligned(
-    rows: Sequence[Sequence[Piece]], *, least: Sequence[int] = (), numbers: Collection[int] = ()
-) -> list[list[Piece]]:
+    rows: Iterable[Sequence[str]], *, least: Sequence[int] = (), numbers: Collection[int] = ()
+) -> list[list[str]]:
     """The cells of all rows, padded to the width of their column, which is at least ``least``.
     ``numbers``: right-aligned columns."""
-    longest = [max(width_of(cell.plain) for cell in column) for column in zip(*rows, strict=True)]
+    rows = list(rows)
+    longest = [max(map(width_of, column)) for column in zip(*rows, strict=True)]
     widths = [max(pair) for pair in zip_longest(longest, least, fillvalue=0)]
     return [
         [padded(cell, widths[at], right=at in numbers) for at, cell in enumerate(row)]
@@ -250,6 +247,8 @@ def hidden(number: int, what: str = "") -> str:
 
 
 _PLAIN = r"https?://[!-~]+"
+_PAINTED = r"\x1b(?:\[[\d;]*m|\]8;;[^\x1b]*\x1b\\)"
+"""What :class:`Paint` adds: colours, and the ends of hyperlinks."""
 
 _STYLES = {
     "error": "bold white on red",

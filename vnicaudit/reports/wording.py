@@ -21,7 +21,7 @@ from vnicaudit.model.finding import (
     Severity,
     name_of,
 )
-from vnicaudit.model.report import Audited, RunEnd, Summary, TargetResult
+from vnicaudit.model.report import Audited, Coverage, RunEnd, Summary, TargetResult
 from vnicaudit.reports.safe import Paint, safe
 from vnicaudit.text.edits import (
     NO_NEWLINE,
@@ -188,17 +188,30 @@ def closing(tally: Tally, end: RunEnd) -> str:
     """The last line: ``Found 3 problems (1 high, 2 low) in 2 of 12 domains, 24 NICs``. It never
     says that all is well if something could not be read or judged."""
     broken = "; ".join(_broken(tally, end))
-    part = _coverage(end)
+    part = coverage_sentence(end.coverage)
     unjudged = filter(None, (part, not_judged_sentence(end.targets), *_without_rules(tally)))
     return "; ".join((_closing(tally, end, broken), *unjudged))
 
 
-def _coverage(end: RunEnd) -> str:
-    if end.coverage is None:
+def coverage_sentence(coverage: Coverage | None) -> str:
+    """``a sample of 5% of the hosts (seed 7), 50 of 1,000 hosts``, and the limit; empty if the
+    whole fleet was audited, or the audit is not of a fleet."""
+    if coverage is None or coverage.is_whole:
         return ""
-    from vnicaudit.reports.coverage import coverage_sentence  # fleets have one
+    parts = []
+    if coverage.is_sample:
+        drawn = "NICs" if coverage.nic_share < 1 else "hosts"
+        share = coverage.host_share * coverage.nic_share
+        parts.append(f"a sample of {percent(share)} of the {drawn} (seed {coverage.seed})")
+    if coverage.limit:
+        parts.append(f"limit {coverage.limit!r}")
+    hosts = f"{coverage.hosts:,} of {count(coverage.inventory, 'host')}"
+    return ", ".join((*parts, hosts))
 
-    return coverage_sentence(end.coverage)
+
+def percent(share: float) -> str:
+    """``5%``, ``0.1%``."""
+    return f"{share * 100:.4g}%"
 
 
 def _without_rules(tally: Tally) -> Iterator[str]:

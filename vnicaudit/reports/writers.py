@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Literal, Protocol, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 import msgspec
 
@@ -33,7 +33,7 @@ Replacements = Callable[[Finding], "Sequence[Replacement]"]
 class Options(msgspec.Struct, frozen=True):
     """How to write a report. ``width``: in columns. ``color`` False: no escape sequences at all.
     ``fail_confidence``: findings of lower confidence do not fail the run. ``group_by``: property by
-    which equal findings are grouped (:mod:`vnicaudit.reports.findings.grouped`); empty: not
+    which equal findings are grouped (:mod:`vnicaudit.reports.grouped`); empty: not
     grouped. ``wordings``: wordings of fixes for each owner, required by ``group_by`` and ``view``,
     where one fix is worded for several subjects. ``view``: each finding (``full``), equal ones once
     (``short``), or the shorter of both (``auto``). ``sort``: order of groups. ``most``: maximum
@@ -72,18 +72,25 @@ def rule_page(docs_url: str, rule: str) -> str:
     return f"{docs_url.rstrip('/')}/rules/{rule}.html"
 
 
-class ReportWriter(Protocol):
+class ReportWriter:
     """Turns the events of one audit into text, piece by piece, in bounded memory.
 
     All text can be encoded as UTF-8, whatever bytes file names contain.
     """
 
+    def __init__(self, options: Options) -> None:
+        self._options = options
+
     def start(self, run: RunInfo) -> str:
         """Return the start; nothing has been audited yet."""
+        del run
+        return ""
 
     def add(self, audited: Audited) -> str:
         """Return the text for one domain or host; may be empty."""
+        raise NotImplementedError
 
     def finish(self, end: RunEnd) -> Iterator[str]:
         """Yield the end, in pieces: totals, the result of each target, and everything that had to
         wait for its place in the document. Called once."""
+        raise NotImplementedError

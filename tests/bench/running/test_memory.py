@@ -18,7 +18,7 @@ from vnicaudit.bench.judging.terms import Terms
 from vnicaudit.bench.running.measuring import MeasurementTerms, Measuring
 from vnicaudit.cli.bench.show import named_measurement
 from vnicaudit.model.measurement import BenchResult, Ran
-from vnicaudit.reports.bench.formats.json import stream
+from vnicaudit.reports.bench.reading import pieces
 
 SAMPLE = 100_000
 """Bytes that the tools said of a sample."""
@@ -79,5 +79,5 @@ def show(state: Path, name: str, document: Path, samples: int) -> None:
         found = named_measurement(name, state)
         result: BenchResult = found.result()
         with document.open("w") as output:
-            output.writelines(stream(replace(result, samples=()), found.samples()))
+            output.writelines(pieces(replace(result, samples=()), found.samples()))
     assert len(result.samples) == samples

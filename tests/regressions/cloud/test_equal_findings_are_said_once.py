@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from tests.audit.clouds import TARGET, FakeCloud, config, image, port, server
 from tests.cli.inside import inside as anywhere
 from vnicaudit.model.domain import Server
-from vnicaudit.reports.findings import grouped
+from vnicaudit.reports import grouped
 from vnicaudit.reports.plan.steps import PLAN_GROUP_BY
 from vnicaudit.reports.writers import GROUP_BY
 

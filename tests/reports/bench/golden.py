@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from vnicaudit.model.measurement import BenchResult
-from vnicaudit.reports.bench.formats import load
+from vnicaudit.reports.bench.formats import RENDERERS
 from vnicaudit.reports.writers import Options
 
 DATA = Path(__file__).parent / "data"
@@ -16,4 +16,4 @@ def expected(name: str) -> str:
 
 def written(name: str, result: BenchResult, options: Options | None = None) -> str:
     """A whole report."""
-    return "".join(load(name).render(result, options or Options()))
+    return "".join(RENDERERS[name](result, options or Options()))

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from tests.reports.bench.golden import expected, written
 from tests.reports.bench.samples import ALL, NASTY, big, one_arm, two_arms
 from vnicaudit.model.measurement import BenchResult, Effect
-from vnicaudit.reports.bench.formats.json import from_json, stream
+from vnicaudit.reports.bench.reading import from_json, pieces
 
 SCHEMAS = Path(__file__).parents[3] / "docs" / "schemas"
 FITS = jsonschema.Draft202012Validator(
@@ -80,7 +80,7 @@ def test_two_hundred_megabytes_of_samples_take_the_memory_of_some() -> None:
     head = replace(one_arm(), samples=())
     tracemalloc.start()
     try:
-        written_ = sum(len(piece) for piece in stream(head, big(200, MIB)))
+        written_ = sum(len(piece) for piece in pieces(head, big(200, MIB)))
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
@@ -89,4 +89,4 @@ def test_two_hundred_megabytes_of_samples_take_the_memory_of_some() -> None:
 
 
 def test_samples_of_the_head_are_not_looked_at_when_others_are_given() -> None:
-    assert "".join(stream(one_arm(), iter(()))).count('"order"') == 0
+    assert "".join(pieces(one_arm(), iter(()))).count('"order"') == 0

@@ -15,8 +15,7 @@ from tests.reports.bench.golden import written
 from tests.reports.bench.samples import big, one_arm, two_arms
 from vnicaudit.errors import UsageError
 from vnicaudit.reports.bench import reading
-from vnicaudit.reports.bench.formats.json import stream
-from vnicaudit.reports.bench.reading import from_file, from_json
+from vnicaudit.reports.bench.reading import from_file, from_json, pieces
 
 WHOLE = written("json", one_arm()).encode()
 MIB = 1 << 20
@@ -37,7 +36,7 @@ def test_what_tools_said_is_passed_over_unless_it_is_asked_for() -> None:
 
 
 def test_reading_costs_little_more_than_the_file() -> None:
-    data = "".join(stream(replace(one_arm(), samples=()), big(50, MIB))).encode()
+    data = "".join(pieces(replace(one_arm(), samples=()), big(50, MIB))).encode()
     tracemalloc.start()
     try:
         result = from_json(data, "f.json")

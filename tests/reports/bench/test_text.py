@@ -17,7 +17,7 @@ from tests.reports.bench.samples import (
     two_arms,
 )
 from vnicaudit.model.measurement import BenchResult, Decision
-from vnicaudit.reports.bench.formats.text import tables
+from vnicaudit.reports.bench.formats import tables
 from vnicaudit.reports.safe import width_of
 from vnicaudit.reports.writers import Options
 
@@ -61,7 +61,7 @@ def test_paths_that_are_alike_have_no_drop() -> None:
 
 
 def test_two_measurements_make_one_table_by_vcpus_options_and_generators() -> None:
-    text = "".join(tables([switch_dns("1"), switch_dns("2")], Options(width=80)))
+    text = "".join(tables([switch_dns("1"), switch_dns("2")], Options(width=80), markdown=False))
     assert text == (
         "  dnsperf max: DNS queries answered, q/s, 1 / 2 generators\n"
         "                           as found         querylog     querylog+dsc\n"

@@ -15,19 +15,25 @@ from tests.reports.bench.samples import (
 )
 from vnicaudit.model.measurement import BenchResult, Covariates, Decision, GuardRail, Verdict
 from vnicaudit.reports.bench.rows import rows
-from vnicaudit.reports.bench.verdict import ShownVerdict, verdicts
-from vnicaudit.reports.table.model import cell_text
+from vnicaudit.reports.bench.verdict import verdicts
+from vnicaudit.reports.model import ReportSection, cell_text
 
 Done = Literal["kept", "rolled-back", "not-rolled-back"] | None
 
 
-def blocks(result: BenchResult) -> list[ShownVerdict]:
+def blocks(result: BenchResult) -> list[ReportSection]:
     return list(verdicts(result, list(rows(result))))
 
 
-def only(result: BenchResult) -> ShownVerdict:
+def only(result: BenchResult) -> ReportSection:
     (block,) = blocks(result)
     return block
+
+
+def reasons(result: BenchResult) -> tuple[str, ...]:
+    """What is said without causes of noise."""
+    (block,) = verdicts(result, list(rows(result)), quiet=True)
+    return block.items
 
 
 def decided(verdict: Verdict, done: Done = None, *reasons: str) -> BenchResult:
@@ -62,13 +68,13 @@ def decided(verdict: Verdict, done: Done = None, *reasons: str) -> BenchResult:
 )
 def test_the_word(verdict: Verdict, done: Done, word: str, style: str) -> None:
     block = only(decided(verdict, done))
-    assert (block.word, block.style) == (word, style)
+    assert (block.title, block.style) == (word, style)
 
 
 def test_an_arm_without_values_was_not_measured() -> None:
     result = decided("invalid", "rolled-back")
     nothing = tuple(replace(one, after=None, effect=None) for one in result.results)
-    assert only(replace(result, results=nothing)).word == "NOT MEASURED"
+    assert only(replace(result, results=nothing)).title == "NOT MEASURED"
 
 
 def test_harm_that_no_value_shows_is_not_called_a_difference() -> None:
@@ -77,14 +83,14 @@ def test_harm_that_no_value_shows_is_not_called_a_difference() -> None:
     nothing = tuple(
         replace(one, after=None, effect=None, verdict="invalid") for one in result.results
     )
-    block = only(replace(result, results=nothing))
-    assert block.meaning == "harm that needs no statistics; the change was rolled back"
-    assert block.reasons == ("guard rail path_mtu failed (after)",)
+    harmed = replace(result, results=nothing)
+    assert only(harmed).lead == "harm that needs no statistics; the change was rolled back"
+    assert reasons(harmed) == ("guard rail path_mtu failed (after)",)
 
 
 def test_what_was_done_with_an_open_one_is_said() -> None:
-    assert only(decided("inconclusive", "kept")).meaning.endswith("; the change was kept")
-    assert only(decided("invalid", "rolled-back")).meaning.endswith("; the change was rolled back")
+    assert only(decided("inconclusive", "kept")).lead.endswith("; the change was kept")
+    assert only(decided("invalid", "rolled-back")).lead.endswith("; the change was rolled back")
 
 
 def test_the_guest_the_change_and_the_effort() -> None:
@@ -107,7 +113,7 @@ def test_a_measurement_that_did_not_end_tells_no_duration() -> None:
     assert only(unfinished).about[1] == "28 runs, none repeated"
 
 
-def lines(block: ShownVerdict) -> list[list[str]]:
+def lines(block: ReportSection) -> list[list[str]]:
     (table,) = block.tables
     return [[cell_text(cell) for cell in row.cells] for row in table.rows]
 
@@ -134,8 +140,8 @@ def test_small_changes_and_what_is_better_lower_are_per_cent() -> None:
 
 def test_several_arms_are_compared_one_by_one() -> None:
     vm, pod = blocks(replace(side_by_side(), decision=None))
-    assert (vm.word, vm.about[0]) == ("NO DIFFERENCE", "vm against node")
-    assert (pod.word, pod.about[0]) == ("WORSE", "pod against node")
+    assert (vm.title, vm.about[0]) == ("NO DIFFERENCE", "vm against node")
+    assert (pod.title, pod.about[0]) == ("WORSE", "pod against node")
     assert len(vm.about) == 2
     assert len(pod.about) == 1
     assert [line[0] for line in lines(pod)] == [
@@ -145,10 +151,10 @@ def test_several_arms_are_compared_one_by_one() -> None:
 
 def test_where_nothing_is_compared() -> None:
     block = only(one_arm())
-    assert (block.word, block.about[0]) == ("MEASURED", "web-01, profile smoke")
+    assert (block.title, block.about[0]) == ("MEASURED", "web-01, profile smoke")
     assert lines(block) == [["TCP from the guest", "7.84 Gb/s (7.72 to 7.93)"]]
     dead = tuple(replace(one, valid=False, values={}) for one in one_arm().samples)
-    assert only(replace(one_arm(), samples=dead)).word == "NOT MEASURED"
+    assert only(replace(one_arm(), samples=dead)).title == "NOT MEASURED"
 
 
 def test_what_does_not_fit_is_counted() -> None:
@@ -160,10 +166,10 @@ def test_what_does_not_fit_is_counted() -> None:
 def test_reasons_that_no_line_shows_are_said() -> None:
     broken = "guard rail ping failed (after): lost"
     row = "iperf3.tcp.rx.c1.64k, goodput: before 132 Mb/s (7 runs), after 7.8 Gb/s"
-    assert only(decided("regressed", "rolled-back", broken, row)).reasons == (broken,)
-    assert only(decided("improved", "kept", row)).reasons == ()
+    assert reasons(decided("regressed", "rolled-back", broken, row)) == (broken,)
+    assert reasons(decided("improved", "kept", row)) == ()
     missing = "iperf3.tcp.rx.c1.64k: not measured: iperf3 does not listen after 10 s"
-    assert only(decided("invalid", "rolled-back", missing)).reasons == (missing,)
+    assert reasons(decided("invalid", "rolled-back", missing)) == (missing,)
 
 
 def test_what_made_it_noisy() -> None:
@@ -178,11 +184,11 @@ def test_what_made_it_noisy() -> None:
         samples=(*busy, spoiled),
         guard_rails=(GuardRail("ping", "after", "unknown", "no ping"),),
     )
-    assert only(noisy).remarks == (
+    assert only(noisy).items == (
         "the guest's vCPUs waited for a CPU 53.0 % of the time, 67.0 % in the worst run",
         "1 of 29 runs does not count, 1 of them: steal",
     )
-    assert only(result).remarks == ("all guard rails hold (2)",)
+    assert only(result).items == ("all guard rails hold (2)",)
 
 
 def test_a_spread_above_the_margin_is_named() -> None:
@@ -190,6 +196,6 @@ def test_a_spread_above_the_margin_is_named() -> None:
     first, *rest = result.results
     assert first.after is not None
     wild = replace(first, after=replace(first.after, cv=0.123))
-    assert only(replace(result, results=(wild, *rest))).remarks[0] == (
+    assert only(replace(result, results=(wild, *rest))).items[0] == (
         "runs of iperf3.tcp.rx.c1.64k in after differ by 12.3 % from one another"
     )

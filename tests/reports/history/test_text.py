@@ -6,14 +6,14 @@ import pytest
 from msgspec.structs import replace
 
 from tests.reports.history.samples import DETAILS, DRIFT, STATUS, TREND
-from vnicaudit.reports.history.text import (
+from vnicaudit.reports.differences import as_csv, as_markdown, as_text
+from vnicaudit.reports.history import (
     details_text,
     drift_differences,
     status_text,
     trend_csv,
     trend_text,
 )
-from vnicaudit.reports.table.differences import as_csv, as_markdown, as_text
 from vnicaudit.reports.writers import Options
 
 WIDE = Options(width=200)

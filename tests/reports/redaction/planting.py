@@ -11,7 +11,7 @@ import msgspec
 from vnicaudit.model.fix import Advice
 from vnicaudit.model.names import FixNames
 from vnicaudit.model.nic import Resolved
-from vnicaudit.reports.redaction.records import KINDS
+from vnicaudit.reports.redaction import KINDS
 
 NAME = "acme"
 """In every text, in whatever spelling."""

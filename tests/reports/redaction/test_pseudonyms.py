@@ -5,7 +5,7 @@ import pytest
 
 from tests.rows import rows
 from vnicaudit.base.wording import MAC, UUID
-from vnicaudit.reports.redaction.pseudonyms import Prefix, Pseudonyms
+from vnicaudit.reports.pseudonyms import Prefix, Pseudonyms
 
 A, B = Pseudonyms(b"a" * 32), Pseudonyms(b"b" * 32)
 

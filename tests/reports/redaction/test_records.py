@@ -11,9 +11,9 @@ from vnicaudit.knowledge.fixes.owners import Wordings
 from vnicaudit.model.domain import Domain, Server
 from vnicaudit.model.fleet import FleetAudit, HostReading
 from vnicaudit.model.report import Audited, Explanation, RunEnd, RunInfo, TargetResult, Tool
+from vnicaudit.reports.explain import explanation_json, explanation_text
 from vnicaudit.reports.formats import formats, writer
-from vnicaudit.reports.nics.explain import explanation_json, explanation_text
-from vnicaudit.reports.redaction.records import Redactor
+from vnicaudit.reports.redaction import Redactor
 from vnicaudit.reports.writers import GROUP_BY, Options
 
 KEY, OTHER_KEY = b"k" * 32, b"o" * 32

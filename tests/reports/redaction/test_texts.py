@@ -1,7 +1,7 @@
 import pytest
 
 from tests.rows import rows
-from vnicaudit.reports.redaction.pseudonyms import Pseudonyms, TextRedactor, public_words
+from vnicaudit.reports.pseudonyms import Pseudonyms, TextRedactor, public_words
 
 MADE = Pseudonyms(b"k" * 32)
 

@@ -1,9 +1,9 @@
 """Baselines: findings that are already known, identified by fingerprint, and not reported again.
 
 Two kinds of files are read: a report (``vnicaudit.report/1``, of which the findings count) and the
-smaller ``vnicaudit.baseline/1``, the only one that is written (:mod:`vnicaudit.reports.coverage`).
-Findings about suppressions are never part of a baseline, so that an expired suppression is not
-hidden.
+smaller ``vnicaudit.baseline/1``, the only one that is written
+(:mod:`vnicaudit.reports.json_parts`). Findings about suppressions are never part of a baseline, so
+that an expired suppression is not hidden.
 """
 
 from __future__ import annotations

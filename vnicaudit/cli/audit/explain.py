@@ -30,7 +30,7 @@ from vnicaudit.cli.output.files import emit, flush
 from vnicaudit.cli.output.reading_progress import Progress
 from vnicaudit.cli.wiring import Wiring, pass_wiring
 from vnicaudit.errors import TargetError, UsageError
-from vnicaudit.reports.nics.explain import explanation_json, explanation_text
+from vnicaudit.reports.explain import explanation_json, explanation_text
 
 _EPILOG = """\b
 Examples:

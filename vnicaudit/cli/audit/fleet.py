@@ -50,8 +50,8 @@ from vnicaudit.fleet.plan_history import AuditSample
 from vnicaudit.fleet.spool import AuditSpool, SpoolFolder
 from vnicaudit.model.fleet import Coverage, FleetAudit, InventoryHost, LiveOptions
 from vnicaudit.model.report import RunEnd
-from vnicaudit.reports.coverage import coverage_sentence
 from vnicaudit.reports.safe import safe
+from vnicaudit.reports.wording import coverage_sentence
 
 if TYPE_CHECKING:
     from vnicaudit.audit.reading.targets import HostItem

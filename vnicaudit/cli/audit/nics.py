@@ -35,15 +35,14 @@ from vnicaudit.errors import TargetError, UsageError
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.fleet import LiveOptions
 from vnicaudit.model.report import TargetResult
-from vnicaudit.reports.nics import csv, json, text
-from vnicaudit.reports.nics.text import VERDICTS, verdict_of
+from vnicaudit.reports.nics import VERDICTS, as_csv, as_json, as_text, verdict_of
 from vnicaudit.reports.safe import safe
 from vnicaudit.reports.wording import calls_sentence, not_judged_of, notes_of
 from vnicaudit.reports.writers import Options
 
 if TYPE_CHECKING:
     from vnicaudit.audit.reading.targets import HostItem, Target
-    from vnicaudit.reports.nics.text import Verdict
+    from vnicaudit.reports.nics import Verdict
 
 NicsFormat = Literal["text", "json", "csv"]
 NicsOrder = Literal["read", "name", "worst"]
@@ -239,7 +238,7 @@ def _rendered(
     options: NicsOptions, domains: Iterator[Domain], style: Options, *, places: bool
 ) -> Iterator[str]:
     if options.format == "json":
-        return json.render(domains, style)
+        return as_json(domains)
     if options.format == "csv":
-        return csv.render(domains)
-    return text.render(domains, style, places=places)
+        return as_csv(domains)
+    return as_text(domains, style, places=places)

@@ -32,8 +32,8 @@ from vnicaudit.model.report import (
     TargetResult,
     Tool,
 )
-from vnicaudit.reports.coverage import BaselineWriter
 from vnicaudit.reports.formats import FORMATS, writer
+from vnicaudit.reports.json_parts import BaselineWriter
 from vnicaudit.reports.writers import Options, Replacements, ReportWriter
 
 if TYPE_CHECKING:

@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from vnicaudit.audit.accepting.baseline import Baseline
     from vnicaudit.audit.settings.keys import Settings
     from vnicaudit.cli.wiring.platforms import PlatformRegistry
-    from vnicaudit.reports.redaction.records import Redactor
+    from vnicaudit.reports.redaction import Redactor
 
 
 TRAFFIC_SECONDS = 10.0

@@ -18,7 +18,7 @@ from vnicaudit.cli.output.files import emit
 from vnicaudit.cli.wiring import Wiring, pass_wiring
 from vnicaudit.errors import UsageError
 from vnicaudit.model.names import RuleInfo
-from vnicaudit.reports.findings.rules import (
+from vnicaudit.reports.rules import (
     catalogue_json,
     catalogue_text,
     groups_text,

@@ -74,7 +74,7 @@ def command(options: BenchLineRateOptions) -> int:
     A result above 97 % of this maximum cannot show a difference between two NICs, because the link
     is the limit.
     """
-    from vnicaudit.reports.bench.line_rate import render
+    from vnicaudit.reports.bench.profiles import line_rate_text
     from vnicaudit.reports.safe import encode
 
     framing = Framing(
@@ -85,6 +85,6 @@ def command(options: BenchLineRateOptions) -> int:
     if options.format == "json":
         emit(f"{encode(found)}\n")
         return 0
-    for text in render(found, screen_options(options.output)):
+    for text in line_rate_text(found, screen_options(options.output)):
         emit(text)
     return 0

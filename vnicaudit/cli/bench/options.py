@@ -20,7 +20,7 @@ from vnicaudit.cli.output.files import (
     which_format,
 )
 from vnicaudit.errors import UsageError
-from vnicaudit.reports.bench.formats import formats
+from vnicaudit.reports.bench import FORMATS
 
 if TYPE_CHECKING:
     from vnicaudit.bench.facts.validity import ValidityLimits
@@ -54,7 +54,7 @@ report_options = group(
         "--format",
         "formats",
         multiple=True,
-        type=click.Choice(formats()),
+        type=click.Choice(FORMATS),
         help="Output format; prometheus is for node_exporter. "
         "Repeatable, one for each --output.  [default: text]",
     ),
@@ -117,9 +117,9 @@ def _format_by_suffix(place: str) -> str:
     """The format shown by a place's name. Raises UsageError if the name shows none."""
     if place == STDOUT:
         return "text"
-    by_suffix = format_of(place, formats())
+    by_suffix = format_of(place, FORMATS)
     if not by_suffix:
-        raise which_format(place, formats())
+        raise which_format(place, FORMATS)
     return by_suffix
 
 

@@ -225,13 +225,13 @@ def _rendered(
     samples: Callable[[], Iterable[Sample]],
     output: OutputOptions,
 ) -> Iterator[str]:
-    from vnicaudit.reports.bench.formats import load
+    from vnicaudit.reports.bench.formats import RENDERERS
     from vnicaudit.reports.writers import Options
 
     if name == _WITH_TOOLS:
-        from vnicaudit.reports.bench.formats import json
+        from vnicaudit.reports.bench.reading import pieces
 
-        return json.stream(replace(result, samples=()), samples())
+        return pieces(replace(result, samples=()), samples())
     to_terminal = place == STDOUT and stream().isatty()
     options = Options(
         terminal_width() if place == STDOUT else _FILE_WIDTH,
@@ -239,4 +239,4 @@ def _rendered(
         verbose=output.verbose,
         quiet=output.quiet,
     )
-    return load(name).render(result, options)
+    return RENDERERS[name](result, options)

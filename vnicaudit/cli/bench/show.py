@@ -111,20 +111,16 @@ def _finished_runs(state: Path) -> list[str]:
 
 def _tables(found: list[NamedMeasurement], options: BenchShowOptions) -> int:
     """Write the table of medians to every requested place."""
-    from vnicaudit.reports.bench.formats import markdown, text
+    from vnicaudit.reports.bench.formats import tables
 
     places = report_places(options.report)
     if {name for name, _place in places} - {"text", "markdown"}:
         raise UsageError("tables of measurements can only be text or Markdown (--format markdown)")
     results = [each.result() for each in found]
     for name, place in places:
-        pieces = (
-            markdown.tables(results)
-            if name == "markdown"
-            else text.tables(results, screen_options(options.output))
-        )
+        style = screen_options(options.output)
         with ReportOutput(place) as output:
-            output.finish(pieces)
+            output.finish(tables(results, style, markdown=name == "markdown"))
     return 0
 
 
@@ -148,7 +144,7 @@ def named_measurement(name: str, state: Path) -> NamedMeasurement:
         return NamedMeasurement(name, lambda: judged_so_far(kept.result()), kept.samples)
     if not (os.path.exists(name) or os.sep in name or name.endswith(".json")):
         history.stored_measurement(state, name)  # raises the error
-    from vnicaudit.reports.bench.formats.json import from_file, samples_in
+    from vnicaudit.reports.bench.reading import from_file, samples_in
 
     file = Path(name)
     return NamedMeasurement(name, lambda: judged_so_far(from_file(file)), lambda: samples_in(file))

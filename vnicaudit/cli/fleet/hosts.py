@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from vnicaudit.cli.wiring.platforms import PlatformRegistry
     from vnicaudit.fleet.host_reading import ReadHost, ReadingEngine
     from vnicaudit.model.runs import ComputeNode
-    from vnicaudit.reports.redaction.records import Redactor
+    from vnicaudit.reports.redaction import Redactor
 
 
 class ChosenHosts(msgspec.Struct, frozen=True):

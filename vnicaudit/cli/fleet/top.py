@@ -25,8 +25,8 @@ from vnicaudit.errors import JournalError
 from vnicaudit.fleet.ranking import rank
 from vnicaudit.fleet.spool import finished_spool
 from vnicaudit.history.opening import history_to_read
-from vnicaudit.reports.coverage import coverage_sentence
-from vnicaudit.reports.ranking.text import ranking_json, ranking_text
+from vnicaudit.reports.ranking import ranking_json, ranking_text
+from vnicaudit.reports.wording import coverage_sentence
 
 if TYPE_CHECKING:
     from vnicaudit.fleet.spool import AuditSpool

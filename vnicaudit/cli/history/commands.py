@@ -32,8 +32,8 @@ from vnicaudit.history.opening import history_to_read, history_to_write
 from vnicaudit.history.place import check_extras, history_place
 from vnicaudit.model.history import TrendRequest
 from vnicaudit.model.measurement import BenchResult
-from vnicaudit.reports.bench.formats.json import from_file
-from vnicaudit.reports.history.text import (
+from vnicaudit.reports.bench.reading import from_file
+from vnicaudit.reports.history import (
     details_text,
     status_text,
     to_json,

@@ -26,7 +26,7 @@ from vnicaudit.text.targets import default_state
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-    from vnicaudit.reports.redaction.records import Redactor
+    from vnicaudit.reports.redaction import Redactor
 
 # ``--quiet``, ``--verbose``, ``--color`` and ``--format``: how results are printed.
 
@@ -155,7 +155,7 @@ def redactor_of(options: RedactionOptions) -> Redactor | None:
     if not options.redact:
         return None
 
-    from vnicaudit.reports.redaction.records import Redactor
+    from vnicaudit.reports.redaction import Redactor
 
     return Redactor(_own_key(Path(os.environ.get("VNICAUDIT_STATE") or default_state())))
 

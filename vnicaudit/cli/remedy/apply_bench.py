@@ -24,7 +24,7 @@ from vnicaudit.cli.options.output import screen_options
 from vnicaudit.cli.output.progress import RunTelling, tell
 from vnicaudit.cli.remedy.run_output import ROLLED_BACK, print_result, print_run
 from vnicaudit.errors import RefusedError, UsageError
-from vnicaudit.reports.bench.formats.text import render
+from vnicaudit.reports.bench.formats import to_text
 from vnicaudit.reports.bench.labels import duration
 from vnicaudit.reports.safe import safe
 from vnicaudit.text.targets import command
@@ -137,7 +137,7 @@ class Measurement:
 
     def _show(self, result: BenchResult) -> None:
         def pieces() -> Iterator[str]:
-            yield from render(result, screen_options(self._options.output))
+            yield from to_text(result, screen_options(self._options.output))
             shown = command(f"bench show {result.run.id}", self._options.folder)
             yield f"Stored as {safe(result.run.id)}: {safe(shown)}\n\n"
 

@@ -1,2 +1,4 @@
-"""Measurement in, text out. ``sections.py`` is the one model of a report for people; each module in
-``formats/`` is a format."""
+"""Measurement in, text out."""
+
+FORMATS = ("csv", "html", "json", "markdown", "prometheus", "text")
+"""Those of :mod:`vnicaudit.reports.bench.formats`, which loads what measures."""

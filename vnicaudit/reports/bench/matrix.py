@@ -26,7 +26,7 @@ from vnicaudit.reports.bench.labels import (
     size,
 )
 from vnicaudit.reports.bench.rows import values_that_count
-from vnicaudit.reports.table.model import Row, Table
+from vnicaudit.reports.model import Row, Table
 
 VCPUS = "vcpus"
 """Label of a run with the number of vCPUs of the target."""

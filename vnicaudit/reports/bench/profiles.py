@@ -1,4 +1,4 @@
-"""Profiles for people: two lines each, or one profile with all its workloads."""
+"""Profiles (two lines each, or one with all its workloads), and the throughput of a link."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ from typing import Literal
 import msgspec
 
 from vnicaudit.base.wording import count
+from vnicaudit.bench.line_rate import LineRate
 from vnicaudit.bench.profiles.profile import Profile, estimate, sample_seconds
 from vnicaudit.model.measurement import Workload
-from vnicaudit.reports.bench.labels import DESIGNS, describe
-from vnicaudit.reports.safe import Paint, encode_items, safe, width_of, wrap
-from vnicaudit.reports.table.model import GAP, Part, columns, padded_cell, row_with_text
+from vnicaudit.reports.as_text import GAP, Pen
+from vnicaudit.reports.bench.labels import DESIGNS, describe, scale_of
+from vnicaudit.reports.model import Part
+from vnicaudit.reports.safe import encode_items, safe, width_of, wrap
 from vnicaudit.reports.writers import Options
 
 _LABEL = 11
@@ -21,29 +23,26 @@ _LABEL = 11
 
 def render(profiles: Sequence[Profile], options: Options) -> Iterator[str]:
     """One piece per profile: its name and title, then its size and duration."""
-    names = ((Part(profile.name, style="name"),) for profile in profiles)
-    rows = columns(names, Paint(color=options.color))
+    pen = Pen(options)
+    rows = pen.columns((Part(profile.name, style="name"),) for profile in profiles)
     for profile, row in zip(profiles, rows, strict=True):
+        yield pen.beside(row, safe(profile.title))
         summary = f"{count(len(profile.workloads), 'workload')}; {takes(profile)}"
-        indent = " " * width_of(f"{row[0].plain}{GAP}")
-        yield row_with_text(row, safe(profile.title), options.width, "", "    ")
-        yield wrap(summary, options.width, indent, indent)
+        yield pen.say(summary, width_of(f"{row[0]}{GAP}"), 0)
 
 
 def render_one(profile: Profile, options: Options) -> Iterator[str]:
     """One profile in pieces: its purpose, how it is judged, its workloads. ``quiet`` leaves out the
     purpose."""
-    name, paint = safe(profile.name), Paint(color=options.color)
-    title = wrap(safe(profile.title), options.width, f"{name}  ", "  ")
-    yield paint("name", name) + title[len(name) :]
+    pen = Pen(options)
+    name = pen.paint("name", safe(profile.name))
+    yield wrap(safe(profile.title), pen.width, f"{name}{GAP}", "  ")
     for paragraph in () if options.quiet else profile.description.split("\n\n"):
         if paragraph:
-            yield wrap(safe(" ".join(paragraph.split())), options.width, "  ", "  ")
+            yield pen.say(" ".join(paragraph.split()), 2, 0)
     for label, text in _facts(profile):
-        yield row_with_text(
-            [padded_cell(Part(label), _LABEL, paint)], text, options.width, "  ", "    "
-        )
-    yield from _workloads(profile.workloads, options, paint)
+        yield pen.beside([f"{label:{_LABEL}}"], text, "  ")
+    yield from _workloads(profile.workloads, options)
 
 
 def takes(profile: Profile) -> str:
@@ -87,23 +86,66 @@ def _judging_words(profile: Profile) -> str:
     return f"{runs}, at an error probability of {alphas}"
 
 
-def _workloads(workloads: Sequence[Workload], options: Options, paint: Paint) -> Iterator[str]:
+def _workloads(workloads: Sequence[Workload], options: Options) -> Iterator[str]:
     """One line for each workload; ``verbose`` also describes it in words."""
-    cells = [
-        (Part(each.id, style="name"), Part(f"{sample_seconds(each):>6.4g} s")) for each in workloads
-    ]
+    pen = Pen(options)
+    rows = pen.columns(
+        (Part(each.id, style="name"), f"{sample_seconds(each):>6.4g} s") for each in workloads
+    )
     yield "\nWorkloads (*: the verdict rests on it)\n"
-    for workload, row in zip(workloads, columns(cells, paint), strict=True):
-        first = "* " if workload.primary else "  "
-        yield row_with_text(row, ", ".join(workload.decides), options.width, first, "    ")
+    for workload, row in zip(workloads, rows, strict=True):
+        yield pen.beside(row, ", ".join(workload.decides), "* " if workload.primary else "  ")
         if options.verbose:
-            yield wrap(safe(describe(workload)), options.width, "    ", "    ")
+            yield pen.say(describe(workload), 4, 0)
 
 
 def _and(words: Iterable[object]) -> str:
     """``1, 2 and 3``."""
     *first, last = [str(word) for word in words] or [""]
     return f"{', '.join(first)} and {last}" if first else last
+
+
+# The throughput of a link.
+
+
+_WIDTHS = (22, 13, 0)
+"""Minimum widths of columns, the same in both tables."""
+
+
+def line_rate_text(line: LineRate, options: Options) -> Iterator[str]:
+    """The link, goodput, packet rates, and what share of it a measured goodput is."""
+    pen = Pen(options)
+    how = line.framing
+    inside = "" if how.encapsulation == "none" else f" in {how.encapsulation}"
+    link = f"{_rate(line.speed)}, MTU {how.mtu}, IPv{how.ip}{inside}"
+    yield pen.title(link)
+    beside = f"{line.overhead} B of overhead on the line per packet"
+    yield f"  {beside}, {line.tcp_payload} B of data per TCP packet\n\n"
+    goodputs = (
+        (name, _rate(rate), f"{100 * rate / line.speed:.2f} %")
+        for name, rate in (("TCP", line.tcp), ("UDP", line.udp))
+    )
+    yield from _table([("goodput", "at most", "of the line"), *goodputs], pen)
+    yield "\n"
+    packets = ((f"{one.frame} B", _rate(one.rate, "packet_rate")) for one in line.packet_rates)
+    yield from _table([("frames", "at most"), *packets], pen)
+    if line.goodput is not None:
+        of_tcp, of_udp = 100 * line.goodput / line.tcp, 100 * line.goodput / line.udp
+        beyond = ": more than one such line can carry" if of_udp > 100 else ""
+        yield (
+            f"\n{_rate(line.goodput)} is {of_tcp:.2f} % of what TCP can carry here, "
+            f"{of_udp:.2f} % of what UDP can{beyond}\n"
+        )
+
+
+def _table(rows: Sequence[tuple[str, ...]], pen: Pen) -> Iterator[str]:
+    for cells in pen.columns(rows, least=_WIDTHS[: len(rows[0])], numbers={1}):
+        yield f"  {GAP.join(cells).rstrip()}\n"
+
+
+def _rate(rate: float, metric: str = "goodput") -> str:
+    factor, unit = scale_of(rate, metric)
+    return f"{rate / factor:.5g}{unit}"
 
 
 # ``vnicaudit.profiles/1``: one profile per line.

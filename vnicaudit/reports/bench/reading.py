@@ -26,7 +26,7 @@ from vnicaudit.model.measurement import (
     Effect,
     Sample,
 )
-from vnicaudit.reports.coverage import Separator
+from vnicaudit.reports.json_parts import Separator
 from vnicaudit.reports.safe import encode, encode_items
 
 WHAT = "not a measurement"

@@ -24,8 +24,10 @@ from vnicaudit.model.measurement import (
     Sample,
     Workload,
 )
-from vnicaudit.reports.bench.labels import DESIGNS, change, metric_words, quantity
+from vnicaudit.reports.bench.labels import DESIGNS, change, metric_words, quantity, scale_of
+from vnicaudit.reports.model import Part
 
+NOT_MEASURED = "-"
 Values = dict[tuple[str, str, str], tuple[float, ...]]
 """(workload, metric, arm) -> values that count, in the order of the runs; never empty."""
 
@@ -157,6 +159,26 @@ def _steps(row: MetricRow, arms: tuple[str, ...]) -> Iterator[Drop]:
             yield Drop(row, upper, lower, other - one)
         elif one > 0:
             yield Drop(row, upper, lower, 100 * (other / one - 1))
+
+
+def median_parts(row: MetricRow, arm: str) -> tuple[Part, ...]:
+    """``248 Mb/s``, ``[241, 251]``: the median and its interval; without one, ``(230 to 260)``, the
+    range of all values."""
+    summary = row.arms.get(arm)
+    if summary is None:
+        return (Part(NOT_MEASURED),)
+    scale, sure = scale_of(summary.median, row.metric, row.unit), ""
+    low, high = row.spread.get(arm, (0.0, 0.0))
+    if summary.low is not None and summary.high is not None:
+        sure = f"[{scale.number(summary.low)}, {scale.number(summary.high)}]"
+    elif low != high:
+        sure = f"({scale.number(low)} to {scale.number(high)})"
+    return Part(scale.text(summary.median)), Part(sure, "aside")
+
+
+def unit_of(comparison: Comparison) -> str:
+    """The unit of an effect: a metric that is itself a share (loss) changes by points."""
+    return "points" if comparison.unit == "%" else "%"
 
 
 # Sentences about a whole measurement, shared by reports for people; not escaped yet.

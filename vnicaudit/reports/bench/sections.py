@@ -1,15 +1,22 @@
-"""The one model of a report for people: sections, in order. Text, Markdown and HTML render them."""
+"""The report of a measurement for people, as sections. Text, Markdown and HTML render them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-import msgspec
-
-from vnicaudit.model.measurement import BenchResult, Setup
-from vnicaudit.reports.bench.labels import with_guest_names
+from vnicaudit.model.measurement import BenchResult, Comparison, Setup
+from vnicaudit.reports.bench.labels import (
+    STYLES,
+    change,
+    describe,
+    metric_words,
+    percent,
+    verdict_words,
+    with_guest_names,
+)
 from vnicaudit.reports.bench.matrix import matrices, matrix_table
 from vnicaudit.reports.bench.rows import (
+    NOT_MEASURED,
     MetricRow,
     discard_sentences,
     discarded_total,
@@ -17,32 +24,22 @@ from vnicaudit.reports.bench.rows import (
     drops,
     facts,
     guard_total,
+    median_parts,
     rail_words,
     rows,
+    unit_of,
 )
-from vnicaudit.reports.bench.tables import measured_table
 from vnicaudit.reports.bench.verdict import verdicts
+from vnicaudit.reports.model import Cell, Group, Part, ReportSection, Row, Table
 from vnicaudit.reports.safe import hidden
-from vnicaudit.reports.table.model import Table
 from vnicaudit.reports.writers import Options
 
 _MOST_REASONS = 20
-
-
-class ReportSection(msgspec.Struct, frozen=True, kw_only=True):
-    """``title`` in a ``style`` of :mod:`vnicaudit.reports.safe`, words ``about`` it, and a sentence
-    below (``lead``); then tables, sentences (``items``) and facts (``pairs``). ``verdict``: it
-    comes first, and is seen first; ``aside``: few readers need it."""
-
-    title: str
-    style: str = "name"
-    about: tuple[str, ...] = ()
-    lead: str = ""
-    tables: tuple[Table, ...] = ()
-    items: tuple[str, ...] = ()
-    pairs: tuple[tuple[str, str], ...] = ()
-    verdict: bool = False
-    aside: bool = False
+_CAPTION = (
+    "Medians; [a, b]: 95 % interval; (a to b): all runs, too few for an interval; of line: of what "
+    "the line rate allows; effects: estimated from all runs, plus is better; (verdict): nothing is "
+    "decided on it"
+)
 
 
 def sections(result: BenchResult, options: Options) -> Iterator[ReportSection]:
@@ -50,12 +47,7 @@ def sections(result: BenchResult, options: Options) -> Iterator[ReportSection]:
     ``verbose``: also each guard rail, every reason, and facts about the endpoints."""
     result = with_guest_names(result)
     table = list(rows(result))
-    for found in verdicts(result, table):
-        items = (*found.reasons, *found.next, *(() if options.quiet else found.remarks))
-        yield ReportSection(
-            title=found.word, style=found.style, about=found.about, lead=found.meaning,
-            tables=found.tables, items=items, verdict=True,
-        )  # fmt: skip
+    yield from verdicts(result, table, quiet=options.quiet)
     yield from _measured(result, table)
     yield from _guard_rails(result, options)
     if not options.quiet:
@@ -100,3 +92,58 @@ def _environment(setup: Setup) -> ReportSection:
     unknown = ((name, f"unknown: {why}") for name, why in setup.unknown.items())
     pairs = (*setup.facts.items(), *unknown)
     return ReportSection(title=f"Found at {setup.endpoint}", pairs=pairs, aside=True)
+
+
+# The table of everything measured.
+
+
+def measured_table(rows: Sequence[MetricRow], arms: Sequence[str]) -> Table:
+    """Workload by workload, a row for each metric: the median of each arm with its interval; with
+    two arms the effect and the verdict, with more those of each beside its median."""
+    pair = len(arms) == 2 and any(row.compared for row in rows)
+    found = tuple(
+        Row(tuple(_cells(row, arms, pair=pair)), _group(rows, at)) for at, row in enumerate(rows)
+    )
+    heads = ("metric", *arms, *(("effect", "verdict") if pair else ()))
+    return Table(_CAPTION, heads, found, grouped_by="Workload")
+
+
+def _cells(row: MetricRow, arms: Sequence[str], *, pair: bool) -> Iterator[Cell]:
+    yield metric_words(row.metric)
+    for arm in arms:
+        compared = () if pair or arm not in row.compared else _compared(row.compared[arm])
+        yield (
+            *median_parts(row, arm),
+            *_line_rate(row, arm),
+            *(p for cell in compared for p in cell),
+        )
+    if pair:
+        yield from _compared(row.compared[arms[1]]) if arms[1] in row.compared else ("", "")
+
+
+def _group(rows: Sequence[MetricRow], at: int) -> Group | None:
+    """A heading for the workload, if it differs from that of the row before."""
+    workload = rows[at].workload
+    if at and rows[at - 1].workload.id == workload.id:
+        return None
+    return Group(workload.id, describe(workload))
+
+
+def _line_rate(row: MetricRow, arm: str) -> Iterator[Part]:
+    summary = row.arms.get(arm)
+    if summary is not None and summary.line_rate_percent is not None:
+        yield Part(f"{percent(summary.line_rate_percent)} of line", "aside")
+
+
+def _compared(comparison: Comparison) -> tuple[tuple[Part, ...], tuple[Part, ...]]:
+    """The effect with its interval; the verdict, in parentheses if it did not count for the
+    decision, with its notes."""
+    effect, word = comparison.effect, verdict_words(comparison)
+    shown: tuple[Part, ...] = (Part(NOT_MEASURED),)
+    if effect is not None:
+        interval = f"[{change(effect.low95)}, {change(effect.high95)}]"
+        shown = (Part(f"{change(effect.percent)} {unit_of(comparison)}"), Part(interval, "aside"))
+    verdict = Part(word, style=STYLES[comparison.verdict], strong=True)
+    if not comparison.primary:
+        verdict = Part(f"({word})", style="quiet")
+    return shown, (verdict, *(Part(note, "note") for note in comparison.notes))

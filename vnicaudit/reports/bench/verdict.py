@@ -6,7 +6,6 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
 
 from vnicaudit.base.deadlines import seconds_between
 from vnicaudit.base.wording import count
@@ -41,9 +40,15 @@ from vnicaudit.reports.bench.labels import (
     word_of,
 )
 from vnicaudit.reports.bench.matrix import vcpus_of
-from vnicaudit.reports.bench.rows import MetricRow, discarded_total, values_that_count
-from vnicaudit.reports.bench.tables import NOT_MEASURED, median_parts, unit_of
-from vnicaudit.reports.table.model import Cell, Part, Row, Table
+from vnicaudit.reports.bench.rows import (
+    NOT_MEASURED,
+    MetricRow,
+    discarded_total,
+    median_parts,
+    unit_of,
+    values_that_count,
+)
+from vnicaudit.reports.model import Cell, Part, ReportSection, Row, Table
 
 _DONE_WORDS = {
     "kept": "KEPT",
@@ -61,66 +66,63 @@ _STYLES = {
 _REASONS = 3
 
 
-class ShownVerdict(NamedTuple):
-    """``word``: the verdict in capitals, with its ``style``. ``about``: the guest and the change;
-    duration and number of runs. ``meaning``: explanation of the word, and what was done.
-    ``tables``: each deciding value, before and after. ``reasons``: those that no line shows.
-    ``remarks``: causes of noise. ``next``: how to decide it."""
+def verdicts(
+    result: BenchResult, table: Sequence[MetricRow], *, quiet: bool = False
+) -> Iterator[ReportSection]:
+    """The verdict on each arm compared with the first; a single one if nothing is compared.
 
-    word: str
-    style: str
-    about: tuple[str, ...]
-    meaning: str
-    tables: tuple[Table, ...]
-    reasons: tuple[str, ...]
-    remarks: tuple[str, ...]
-    next: tuple[str, ...] = ()
-
-
-def verdicts(result: BenchResult, table: Sequence[MetricRow]) -> Iterator[ShownVerdict]:
-    """One for each arm compared with the first; a single one if nothing is compared."""
+    The title is the verdict in capitals, beside it the guest and the change, the duration and the
+    number of runs; below it the meaning of the word, and what was done; then each deciding value,
+    before and after, the reasons that no line shows, how to decide it, and (unless ``quiet``)
+    causes of noise."""
     others = [arm for arm in result.arms[1:] if any(arm in row.compared for row in table)]
     if not others:
-        yield _measured(result, table)
+        yield _measured(result, table, quiet=quiet)
     for at, arm in enumerate(others):
-        yield _compared(result, table, arm, () if at else (_effort(result),))
+        yield _compared(result, table, arm, () if at else (_effort(result),), quiet=quiet)
 
 
-def _measured(result: BenchResult, table: Sequence[MetricRow]) -> ShownVerdict:
+def _measured(result: BenchResult, table: Sequence[MetricRow], *, quiet: bool) -> ReportSection:
     decision = result.decision
     word = "MEASURED" if any(sample.valid for sample in result.samples) else "NOT MEASURED"
     if decision is not None and decision.verdict == "invalid":
         word = "NOT MEASURED"
-    return ShownVerdict(
-        word=word,
+    reasons = () if decision is None else decision.reasons[:_REASONS]
+    return ReportSection(
+        title=word,
         style=_STYLES[word],
         about=(", ".join((*_guests(result), f"profile {result.run.profile}")), _effort(result)),
-        meaning="" if decision is None else _meaning(decision, ()),
+        lead="" if decision is None else _meaning(decision, ()),
         tables=_lines_table(result, table, None),
-        reasons=() if decision is None else decision.reasons[:_REASONS],
-        remarks=tuple(noise(result, table, result.arms)),
+        items=(*reasons, *(() if quiet else noise(result, table, result.arms))),
+        verdict=True,
     )
 
 
 def _compared(
-    result: BenchResult, table: Sequence[MetricRow], arm: str, effort: tuple[str, ...]
-) -> ShownVerdict:
+    result: BenchResult,
+    table: Sequence[MetricRow],
+    arm: str,
+    effort: tuple[str, ...],
+    *,
+    quiet: bool,
+) -> ReportSection:
     compared = [row.compared[arm] for row in table if arm in row.compared]
     decision = _decision(result, compared)
     deciding = [each for each in compared if each.primary]
     word = _word(decision, deciding)
-    who = ", ".join(_guests(result))
-    subject = f"{who}: {change_words(result, arm)}" if who else change_words(result, arm)
+    subject = ": ".join((*_guests(result), change_words(result, arm)))
     undecided = decision.verdict in ("inconclusive", "not-worse")
-    return ShownVerdict(
-        word=word,
+    reasons = list(_other_reasons(result, decision))[:_REASONS]
+    causes = () if quiet else noise(result, table, (result.arms[0], arm))
+    return ReportSection(
+        title=word,
         style=_STYLES[word],
         about=(subject, *effort),
-        meaning=_meaning(decision, deciding),
+        lead=_meaning(decision, deciding),
         tables=_lines_table(result, table, arm),
-        reasons=tuple(_other_reasons(result, decision))[:_REASONS],
-        remarks=tuple(noise(result, table, (result.arms[0], arm))),
-        next=tuple(outlook(result, table, arm)) if undecided else (),
+        items=(*reasons, *(outlook(result, table, arm) if undecided else ()), *causes),
+        verdict=True,
     )
 
 

@@ -30,10 +30,11 @@ if TYPE_CHECKING:
 
 
 class FormatModule(Protocol):
-    """A module of this folder."""
+    """A module of this folder, with the writer of one report."""
 
-    def writer(self, options: Options) -> ReportWriter:
-        """A new writer for one report."""
+    @property
+    def WRITER(self) -> type[ReportWriter]:
+        """The class of the writer."""
 
 
 class Format(NamedTuple):
@@ -66,4 +67,4 @@ formats = _MODULES.names
 
 def writer(name: str, options: Options) -> ReportWriter:
     """A new writer for that format. Raises UsageError if the format does not exist."""
-    return _MODULES.load(name).writer(options)
+    return _MODULES.load(name).WRITER(options)

@@ -6,28 +6,21 @@ from collections.abc import Iterator
 
 from vnicaudit.base.wording import count
 from vnicaudit.model.finding import Crashed, Finding, Ref
-from vnicaudit.model.report import Audited, RunEnd, RunInfo
-from vnicaudit.reports.findings.ending import WorstFindings
+from vnicaudit.model.report import Audited, RunEnd
+from vnicaudit.reports.grouped import WorstFindings
 from vnicaudit.reports.safe import Paint, safe
 from vnicaudit.reports.wording import Tally, accepted_sentence, closing, message_of, unread_of
 from vnicaudit.reports.writers import Options, ReportWriter
 
 
-def writer(options: Options) -> ReportWriter:
-    """A writer of lines that are never wrapped."""
-    return _Concise(options)
+class ConciseWriter(ReportWriter):
+    """Writes lines that are never wrapped."""
 
-
-class _Concise:
     def __init__(self, options: Options) -> None:
-        self._options = options
+        super().__init__(options)
         self._paint = Paint(color=options.color)
         self._tally = Tally()
         self._worst = None if options.most is None else WorstFindings(options.most)
-
-    def start(self, run: RunInfo) -> str:
-        del run
-        return ""
 
     def add(self, audited: Audited) -> str:
         self._tally.add(audited)
@@ -77,3 +70,6 @@ def _fix(finding: Finding) -> str:
     if finding.change is None:
         return "by hand"
     return "safe fix" if finding.change.safe else "unsafe fix"
+
+
+WRITER = ConciseWriter

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from vnicaudit.model.finding import Finding, name_of
 from vnicaudit.model.report import Audited, RunEnd, RunInfo
-from vnicaudit.reports.table.csv import lines
-from vnicaudit.reports.writers import Options, ReportWriter
+from vnicaudit.reports.safe import csv_lines
+from vnicaudit.reports.writers import ReportWriter
 
 COLUMNS = (
     "rule", "name", "severity", "confidence", "domain", "uuid", "nic", "mac", "target_dev",
@@ -16,19 +16,15 @@ COLUMNS = (
 )  # fmt: skip
 
 
-def writer(options: Options) -> ReportWriter:
-    """A CSV writer. Options have no effect."""
-    del options
-    return _Csv()
+class CsvWriter(ReportWriter):
+    """Writes CSV. Options have no effect."""
 
-
-class _Csv:
     def start(self, run: RunInfo) -> str:
         del run
-        return lines([COLUMNS])
+        return csv_lines([COLUMNS])
 
     def add(self, audited: Audited) -> str:
-        return lines(map(_row, audited.findings)) if audited.findings else ""
+        return csv_lines(map(_row, audited.findings)) if audited.findings else ""
 
     def finish(self, end: RunEnd) -> Iterator[str]:
         del end
@@ -44,3 +40,6 @@ def _row(finding: Finding) -> tuple[str | int | None, ...]:
         name_of(finding.owner), place.target, place.file, place.line,
         finding.message, finding.fix, safe, finding.fingerprint,
     )  # fmt: skip
+
+
+WRITER = CsvWriter

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vnicaudit.model.finding import Confidence, Crashed, Finding
-from vnicaudit.model.report import Audited, RunEnd, RunInfo
+from vnicaudit.model.report import Audited, RunEnd
 from vnicaudit.reports.safe import annotation, annotation_property
 from vnicaudit.reports.wording import (
     Tally,
@@ -27,23 +27,17 @@ _LEVELS = {
 }  # fmt: skip
 
 
-def writer(options: Options) -> ReportWriter:
-    """A writer of annotations, one per line. Option used: the confidence that fails."""
-    return _Github(options.fail_confidence)
+class GithubWriter(ReportWriter):
+    """Writes annotations, one per line. Option used: the confidence that fails."""
 
-
-class _Github:
-    def __init__(self, fails: Confidence) -> None:
-        self._fails = fails
+    def __init__(self, options: Options) -> None:
+        super().__init__(options)
         self._tally = Tally()
-
-    def start(self, run: RunInfo) -> str:
-        del run
-        return ""
 
     def add(self, audited: Audited) -> str:
         self._tally.add(audited)
-        lines = [_finding(finding, audited.subject, self._fails) for finding in audited.findings]
+        fails = self._options.fail_confidence
+        lines = [_finding(finding, audited.subject, fails) for finding in audited.findings]
         lines.extend(_crash(crashed, audited.subject) for crashed in audited.crashed)
         return "".join(lines)
 
@@ -83,3 +77,6 @@ def _annotation_place(
 def _command(level: str, properties: dict[str, str], *lines: str) -> str:
     named = ",".join(f"{key}={annotation_property(value)}" for key, value in properties.items())
     return f"::{level} {named}::{annotation(*lines)}\n"
+
+
+WRITER = GithubWriter

@@ -18,7 +18,7 @@ from hashlib import blake2b
 
 from vnicaudit.model.finding import Confidence, Crashed, Finding
 from vnicaudit.model.report import Audited, RunEnd, RunInfo, TargetResult
-from vnicaudit.reports.coverage import Separator
+from vnicaudit.reports.json_parts import Separator
 from vnicaudit.reports.safe import encode_items, safe
 from vnicaudit.reports.wording import (
     Unread,
@@ -36,14 +36,11 @@ _SEVERITIES = {
 }  # fmt: skip
 
 
-def writer(options: Options) -> ReportWriter:
-    """A Code Quality writer. Option used: the confidence that fails."""
-    return _Gitlab(options.fail_confidence)
+class GitlabWriter(ReportWriter):
+    """Writes Code Quality. Option used: the confidence that fails."""
 
-
-class _Gitlab:
-    def __init__(self, fails: Confidence) -> None:
-        self._fails = fails
+    def __init__(self, options: Options) -> None:
+        super().__init__(options)
         self._separator = Separator()
 
     def start(self, run: RunInfo) -> str:
@@ -51,7 +48,8 @@ class _Gitlab:
         return "["
 
     def add(self, audited: Audited) -> str:
-        entries = [_finding(finding, audited.subject, self._fails) for finding in audited.findings]
+        fails = self._options.fail_confidence
+        entries = [_finding(finding, audited.subject, fails) for finding in audited.findings]
         entries.extend(_crash(crashed, audited) for crashed in audited.crashed)
         return self._written(entries)
 
@@ -140,3 +138,6 @@ def _relative(file: str) -> str:
 def _digest(*parts: str) -> str:
     data = "\0".join(parts).encode("utf-8", "backslashreplace")
     return blake2b(data, digest_size=12).hexdigest()
+
+
+WRITER = GitlabWriter

@@ -6,7 +6,7 @@ because the answer comes first (:mod:`vnicaudit.reports.page`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from vnicaudit.base.wording import count
 from vnicaudit.model.report import Audited, RunEnd, RunInfo, Tool
@@ -24,23 +24,20 @@ from vnicaudit.reports.page.summary import HtmlPage
 from vnicaudit.reports.writers import Options, ReportWriter
 
 
-def writer(options: Options) -> ReportWriter:
-    """A writer of a page, including the known state of a fleet."""
-    return _Html(options.memory)
+class HtmlWriter(ReportWriter):
+    """Writes a page, including the known state of a fleet."""
 
-
-def _nothing() -> PageMemory:
-    """The memory of an audit whose results are not stored."""
-    return NO_MEMORY
-
-
-class _Html:
-    def __init__(self, memory: Callable[[], PageMemory] | None) -> None:
-        self._ask = memory or _nothing
+    def __init__(self, options: Options) -> None:
+        super().__init__(options)
         self._memory = NO_MEMORY
         self._notes = AuditNotes()
         self._run = RunInfo(Tool("vnicaudit", ""), "", tuple)
         self._page = HtmlPage()
+
+    def _ask(self) -> PageMemory:
+        """Everything known beside the audit; nothing if its results are not stored."""
+        memory = self._options.memory
+        return NO_MEMORY if memory is None else memory()
 
     def start(self, run: RunInfo) -> str:
         self._run = run
@@ -67,3 +64,6 @@ class _Html:
             self._page.add_settled(one)
         known = end_with_memory(self._notes.end_of(end, run.rules()), memory)
         yield from self._page.finish(about, known)
+
+
+WRITER = HtmlWriter

@@ -9,19 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vnicaudit.model.report import REPORT_SCHEMA, Audited, RunEnd, RunInfo
-from vnicaudit.reports.coverage import Separator, SpooledArray
+from vnicaudit.reports.json_parts import Separator, SpooledArray
 from vnicaudit.reports.safe import encode, encode_items
 from vnicaudit.reports.writers import Options, ReportWriter
 
 
-def writer(options: Options) -> ReportWriter:
-    """A JSON writer. Options have no effect."""
-    del options
-    return _Json()
+class JsonWriter(ReportWriter):
+    """Writes JSON. Options have no effect."""
 
-
-class _Json:
-    def __init__(self) -> None:
+    def __init__(self, options: Options) -> None:
+        super().__init__(options)
         self._separator = Separator()
         self._later = {name: SpooledArray() for name in ("skipped", "crashed", "suppressed")}
 
@@ -52,3 +49,6 @@ class _Json:
         if end.coverage is not None:
             yield f',\n"coverage":{encode(end.coverage)}'
         yield f',\n"summary":{encode(end.summary)}}}\n'
+
+
+WRITER = JsonWriter

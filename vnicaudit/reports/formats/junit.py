@@ -8,13 +8,13 @@ servers consider a report without tests broken.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
 
 from lxml import etree
 
 from vnicaudit.model.finding import Confidence, Finding
-from vnicaudit.model.report import Audited, RunEnd, RunInfo, TargetResult
+from vnicaudit.model.report import Audited, RunEnd, RunInfo
 from vnicaudit.reports.safe import safe
 from vnicaudit.reports.wording import (
     fix_label,
@@ -24,15 +24,9 @@ from vnicaudit.reports.wording import (
     not_judged_of,
     unread_of,
 )
-from vnicaudit.reports.writers import Options, ReportWriter
-
-# JUnit XML: suites of tests, for build servers.
-
+from vnicaudit.reports.writers import ReportWriter
 
 Outcome = Literal["failure", "error", "skipped"]
-
-END = "</testsuites>\n"
-"""Text after the suites."""
 
 
 class JUnitCase(NamedTuple):
@@ -45,14 +39,8 @@ class JUnitCase(NamedTuple):
     text: str = ""
 
 
-def begin(name: str) -> str:
-    """The start of the file, before the suites."""
-    return f'<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="{name}">\n'
-
-
-def suite_text(name: str, package: str, cases: Iterable[JUnitCase]) -> str:
+def suite_text(name: str, package: str, cases: Sequence[JUnitCase]) -> str:
     """One suite. ``package``: the larger unit it belongs to."""
-    cases = list(cases)
     ends = [case.outcome for case in cases]
     suite = etree.Element(
         "testsuite",
@@ -64,36 +52,24 @@ def suite_text(name: str, package: str, cases: Iterable[JUnitCase]) -> str:
         skipped=str(ends.count("skipped")),
     )
     for case in cases:
-        _append(suite, safe(name), case)
+        test = etree.SubElement(suite, "testcase", name=safe(case.name), classname=safe(name))
+        if case.outcome is not None:
+            end = etree.SubElement(test, case.outcome, message=safe(case.message))
+            if case.kind:
+                end.set("type", case.kind)
+            end.text = case.text or None
     return etree.tostring(suite, encoding="unicode", pretty_print=True)
 
 
-def _append(suite: etree._Element, domain: str, case: JUnitCase) -> None:
-    test = etree.SubElement(suite, "testcase", name=safe(case.name), classname=domain)
-    if case.outcome is None:
-        return
-    end = etree.SubElement(test, case.outcome, message=safe(case.message))
-    if case.kind:
-        end.set("type", case.kind)
-    if case.text:
-        end.text = case.text
-
-
-def writer(options: Options) -> ReportWriter:
-    """A JUnit writer. Option used: the confidence that fails."""
-    return _Junit(options.fail_confidence)
-
-
-class _Junit:
-    def __init__(self, fails: Confidence) -> None:
-        self._fails = fails
+class JunitWriter(ReportWriter):
+    """Writes JUnit XML. Option used: the confidence that fails."""
 
     def start(self, run: RunInfo) -> str:
         del run
-        return begin("vnicaudit")
+        return '<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="vnicaudit">\n'
 
     def add(self, audited: Audited) -> str:
-        cases = list(_cases(audited, self._fails))
+        cases = list(_cases(audited, self._options.fail_confidence))
         if not (audited.findings or audited.crashed):
             cases.append(JUnitCase("no findings"))
         return suite_text(audited.subject, audited.target, cases)
@@ -101,9 +77,12 @@ class _Junit:
     def finish(self, end: RunEnd) -> Iterator[str]:
         for target in end.targets:
             if target.status != "ok" or target.not_judged:
-                cases = [*_unread(target), *_not_judged(target)]
-                yield suite_text(target.target, target.target, cases)
-        yield END
+                unread = [JUnitCase(f"read {error.place}", "error", error.message, "unread")
+                          for error in unread_of(target)]  # fmt: skip
+                rest = [JUnitCase(f"read {part.place}", "skipped", part.message)
+                        for part in not_judged_of(target)]  # fmt: skip
+                yield suite_text(target.target, target.target, [*unread, *rest])
+        yield "</testsuites>\n"
 
 
 def _cases(audited: Audited, fails: Confidence) -> Iterator[JUnitCase]:
@@ -126,19 +105,6 @@ def _cases(audited: Audited, fails: Confidence) -> Iterator[JUnitCase]:
         yield JUnitCase(name, "skipped", f"suppressed: {entry.reason} ({entry.source})")
 
 
-def _unread(target: TargetResult) -> list[JUnitCase]:
-    return [
-        JUnitCase(f"read {error.place}", "error", error.message, "unread")
-        for error in unread_of(target)
-    ]
-
-
-def _not_judged(target: TargetResult) -> list[JUnitCase]:
-    return [
-        JUnitCase(f"read {part.place}", "skipped", part.message) for part in not_judged_of(target)
-    ]
-
-
 def _name(*parts: str) -> str:
     return " ".join(part for part in parts if part)
 
@@ -146,3 +112,6 @@ def _name(*parts: str) -> str:
 def _details(finding: Finding) -> str:
     fix = f"\n{fix_label(finding)}: {safe(finding.fix)}" if finding.fix else ""
     return f"{safe(str(finding.location))}: {safe(finding.message)}{fix}"
+
+
+WRITER = JunitWriter

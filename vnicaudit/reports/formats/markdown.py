@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 
 from vnicaudit.model.finding import Crashed, Finding, Ref
 from vnicaudit.model.report import Audited, RunEnd, RunInfo
-from vnicaudit.reports.coverage import TextSpool
-from vnicaudit.reports.findings.grouped import (
+from vnicaudit.reports.as_markdown import table_text
+from vnicaudit.reports.grouped import (
     MANY_NAMES,
     NAMES,
     EqualFindings,
@@ -16,9 +16,9 @@ from vnicaudit.reports.findings.grouped import (
     groups_of,
     names_of,
 )
+from vnicaudit.reports.json_parts import TextSpool
+from vnicaudit.reports.model import Cell, Part, Row, Table
 from vnicaudit.reports.safe import markdown, markdown_code
-from vnicaudit.reports.table.markdown import table_text
-from vnicaudit.reports.table.model import Cell, Part, Row, Table
 from vnicaudit.reports.wording import (
     Tally,
     about_domain,
@@ -39,13 +39,11 @@ _WORDINGS = 3
 _TABLE = ("Severity", "Rule", "NIC", "Problem", "Place")
 
 
-def writer(options: Options) -> ReportWriter:
-    """A Markdown writer, for single or grouped findings."""
-    return _Markdown(options)
+class MarkdownWriter(ReportWriter):
+    """Writes single or grouped findings."""
 
-
-class _Markdown:
     def __init__(self, options: Options) -> None:
+        super().__init__(options)
         self._tally = Tally()
         self._body = TextSpool()
         self._groups = groups_of(options) if options.group_by in GROUP_BY else None
@@ -134,7 +132,7 @@ def _group(key: RuleKey, same: EqualFindings, names: int) -> Row:
 def _finding(finding: Finding) -> Row:
     fix = f"{fix_label(finding)}: {finding.fix}" if finding.fix else ""
     text = (Part(message_of(finding)), Part(fix, "note"))
-    place = (Part(str(finding.location), code=True),)
+    place = Part(str(finding.location), code=True)
     rule = f"{finding.rule} {finding.name}"
     return Row((_strong(finding.severity), rule, _nic(finding.about), text, place))
 
@@ -145,11 +143,14 @@ def _crash(crashed: Crashed) -> Row:
 
 
 def _strong(word: str) -> Cell:
-    return (Part(word, strong=True),)
+    return Part(word, strong=True)
 
 
 def _nic(ref: Ref) -> Cell:
     if ref.kind != "nic":
-        return (Part(""),)
+        return ""
     index = "" if ref.index is None else str(ref.index)
     return (Part(index), Part(ref.mac or ref.target_dev or "", "aside", code=True))
+
+
+WRITER = MarkdownWriter

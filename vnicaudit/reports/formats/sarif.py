@@ -14,7 +14,7 @@ from urllib.parse import quote
 from vnicaudit.model.finding import Crashed, Finding, Location, Ref, name_of
 from vnicaudit.model.names import RuleInfo
 from vnicaudit.model.report import Audited, RunEnd, RunInfo, Suppressed
-from vnicaudit.reports.coverage import Separator, SpooledArray
+from vnicaudit.reports.json_parts import Separator, SpooledArray
 from vnicaudit.reports.safe import encode, encode_items, safe
 from vnicaudit.reports.wording import (
     Unread,
@@ -110,14 +110,12 @@ _PROBLEMS = {"error": "error", "warning": "warning", "note": "recommendation"}
 _FINGERPRINT = "vnicaudit/v1"
 
 
-def writer(options: Options) -> ReportWriter:
-    """A SARIF writer. Options used: the confidence that fails, the base URL of the documentation,
+class SarifWriter(ReportWriter):
+    """Writes SARIF. Options used: the confidence that fails, the base URL of the documentation,
     and how files are fixed."""
-    return _Sarif(options)
 
-
-class _Sarif:
     def __init__(self, options: Options) -> None:
+        super().__init__(options)
         self._fails = options.fail_confidence
         self._docs_url = options.docs_url
         self._replacements = options.replacements
@@ -269,3 +267,6 @@ def _message(text: str) -> dict[str, str]:
     target is escaped."""
     lines = (safe(line) for line in text.split("\n"))
     return {"text": "\n".join(lines).replace("](", "\\](")}
+
+
+WRITER = SarifWriter

@@ -7,10 +7,11 @@ from collections.abc import Iterator
 
 from vnicaudit.audit.kinds import KINDS
 from vnicaudit.model.finding import name_of
-from vnicaudit.model.report import Audited, RunEnd, RunInfo
-from vnicaudit.reports.findings.ending import BriefEnding, Ending, WorstFindings
-from vnicaudit.reports.findings.finding_text import FindingText, GroupedText
-from vnicaudit.reports.safe import Paint, Piece, safe, title_line
+from vnicaudit.model.report import Audited, RunEnd
+from vnicaudit.reports.as_text import Pen
+from vnicaudit.reports.ending import Ending
+from vnicaudit.reports.findings import FindingText, GroupedText
+from vnicaudit.reports.grouped import WorstFindings
 from vnicaudit.reports.wording import Tally, about_domain
 from vnicaudit.reports.writers import Options, ReportWriter
 
@@ -22,21 +23,14 @@ _NAMES_REPEAT = "openstack:"
 them."""
 
 
-def writer(options: Options) -> ReportWriter:
-    """A text writer for a terminal of that width, with or without colour."""
-    return _AuditText(options)
-
-
-class _AuditText:
+class TextWriter(ReportWriter):
     """Writes findings as they arrive if each is shown, or the worst ones at the end if their number
     is limited. If equal findings are grouped, the answer comes first. If the choice depends on the
     number of findings, the first few wait until it is known."""
 
     def __init__(self, options: Options) -> None:
-        self._options = options
-        self._width = options.width
-        self._paint = Paint(color=options.color)
-        self._entry = FindingText(options, self._paint)
+        super().__init__(options)
+        self._entry = FindingText(options)
         self._tally = Tally()
         self._view = "short" if options.group_by else options.view
         if self._view == "auto" and (options.verbose or options.wordings is None):
@@ -44,15 +38,8 @@ class _AuditText:
         self._waiting: list[Audited | str] = []
         """The first few with findings; text of what only crashed, which may be many."""
         self._crashes: list[str] = []
-        self._grouped = self._new_groups() if self._view == "short" else None
+        self._grouped = GroupedText(options) if self._view == "short" else None
         self._worst = None if options.most is None else WorstFindings(options.most)
-
-    def _new_groups(self) -> GroupedText:
-        return GroupedText(self._options, self._paint)
-
-    def start(self, run: RunInfo) -> str:
-        del run
-        return ""
 
     def add(self, audited: Audited) -> str:
         self._tally.add(audited)
@@ -74,7 +61,7 @@ class _AuditText:
         elif audited.crashed:
             self._waiting.append(self._whole(audited))
         if self._tally.findings.total() > FEW:
-            self._grouped = self._new_groups()
+            self._grouped = GroupedText(self._options)
             for each in self._waiting:
                 if not isinstance(each, str):
                     self._grouped.add(each)
@@ -84,7 +71,7 @@ class _AuditText:
         if self._grouped is not None:
             yield from self._brief(self._grouped, end)
             return
-        ending = Ending(self._tally, end, self._options, self._paint)
+        ending = Ending(self._tally, end, self._options)
         for each in self._waiting:
             yield each if isinstance(each, str) else self._whole(each)
         if self._worst is not None:
@@ -93,7 +80,7 @@ class _AuditText:
         yield from ending.whole()
 
     def _brief(self, grouped: GroupedText, end: RunEnd) -> Iterator[str]:
-        ending = BriefEnding(self._tally, end, self._options, self._paint)
+        ending = Ending(self._tally, end, self._options)
         yield from ending.answer()
         yield from grouped.text(end.targets)
         yield from self._crashes
@@ -124,9 +111,8 @@ class _AuditText:
             yield f"{self._header(audited)}{''.join(map(self._entry.finding, findings))}\n"
 
     def _header(self, audited: Audited) -> str:
-        name = safe(audited.title)
-        about = safe(", ".join(_about(audited, verbose=self._options.verbose)))
-        return title_line(Piece(name, self._paint("name", name)), about, self._width)
+        about = ", ".join(_about(audited, verbose=self._options.verbose))
+        return Pen(self._options).titled(audited.title, about)
 
 
 def _about(audited: Audited, *, verbose: bool) -> Iterator[str]:
@@ -140,3 +126,6 @@ def _about(audited: Audited, *, verbose: bool) -> Iterator[str]:
         yield "host" if audited.scope == "host" else f"{owner}, {KINDS[audited.scope].title}"
         if audited.uuid:
             yield audited.uuid
+
+
+WRITER = TextWriter

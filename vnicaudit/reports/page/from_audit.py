@@ -20,13 +20,13 @@ from vnicaudit.model.ranking import PageChanges as PageChanges
 from vnicaudit.model.ranking import PageMemory as PageMemory
 from vnicaudit.model.ranking import Ranking
 from vnicaudit.model.report import Audited, NicRow, Placed, RunEnd, TargetResult, Tool
-from vnicaudit.reports.coverage import percent
-from vnicaudit.reports.table.html import text
+from vnicaudit.reports.as_html import text
 from vnicaudit.reports.wording import (
     Tally,
     accepted_sentence,
     name_and_id,
     not_judged_of,
+    percent,
     skip_sentences,
     subject_label,
     unread_of,

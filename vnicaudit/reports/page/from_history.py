@@ -34,13 +34,13 @@ from vnicaudit.model.history import (
     NicMeasurement,
 )
 from vnicaudit.model.report import Audited, NicRow, TargetResult
-from vnicaudit.reports.coverage import percent
 from vnicaudit.reports.page.from_audit import (
     PageChanges,
     PageHost,
     PageNote,
     moment,
 )
+from vnicaudit.reports.wording import percent
 
 Subject = tuple[str, str, str]
 """Scope, UUID or name, file."""

@@ -13,7 +13,7 @@ import msgspec
 from vnicaudit.base.wording import count
 from vnicaudit.model.history import AuditSummary, FindingRecord
 from vnicaudit.model.ranking import RankedChange, Ranking
-from vnicaudit.reports.coverage import head, stylesheet, template
+from vnicaudit.reports.as_html import head, stylesheet, template, text
 from vnicaudit.reports.page.from_audit import (
     PageAbout,
     PageChanges,
@@ -26,9 +26,8 @@ from vnicaudit.reports.page.from_audit import (
     unread_hosts,
 )
 from vnicaudit.reports.page.tables import PATHS, AnswerCounts, Cure, PageTables, RuleCount
-from vnicaudit.reports.ranking.text import change_place, change_title
+from vnicaudit.reports.ranking import change_place, change_title
 from vnicaudit.reports.safe import safe
-from vnicaudit.reports.table.html import text
 from vnicaudit.reports.wording import WORST_FIRST
 
 # The last audits as a small chart of open problems; those not checked are drawn separately.

@@ -27,7 +27,7 @@ from vnicaudit.model.finding import (
 from vnicaudit.model.history import FindingRecord
 from vnicaudit.model.nic import NONE, UNKNOWN, Resolved
 from vnicaudit.model.report import NicRow
-from vnicaudit.reports.nics.text import ARROW, type_of
+from vnicaudit.reports.nics import ARROW, type_of
 from vnicaudit.reports.page.from_audit import FindingHistory, PageSubject
 from vnicaudit.reports.safe import safe
 

@@ -9,6 +9,8 @@ from typing import NamedTuple
 from vnicaudit.base.wording import count
 from vnicaudit.model.finding import Change, name_of
 from vnicaudit.model.plan import FileUnit, Naming, Plan, ServerUnit, Step
+from vnicaudit.reports.as_text import Grid, Pen
+from vnicaudit.reports.model import Part
 from vnicaudit.reports.plan.steps import (
     STYLES,
     guest_key,
@@ -17,8 +19,7 @@ from vnicaudit.reports.plan.steps import (
     of_any,
     state_of,
 )
-from vnicaudit.reports.safe import Paint, fold, safe, wrap
-from vnicaudit.reports.table.model import Grid, Part, TableLine, piece_of
+from vnicaudit.reports.safe import safe
 from vnicaudit.reports.writers import Options
 
 _EACH = 20
@@ -50,19 +51,17 @@ def overview(plan: Plan, options: Options) -> Iterator[str]:
     """The table, followed by reasons why steps are unsafe, blocked, or left to somebody else."""
     if not plan.steps:
         return
-    paint = Paint(color=options.color)
-    targets = [safe(target) for target in plan.targets]
+    pen, targets = Pen(options), plan.targets
     where = targets[0] if len(targets) == 1 else count(len(targets), "target")
-    title = f"Plan for {where}: NICs become {plan.to}"
-    yield wrap(title, options.width, "", "  ") + "\n"
+    yield pen.say(f"Plan for {where}: NICs become {plan.to}") + "\n"
     if len(plan.steps) <= _EACH:
         names = guest_names(plan.steps)
         rows = [(_row(step, name), "") for step, name in zip(plan.steps, names, strict=True)]
-        yield from _table(rows, options.width, paint)
+        yield from _table(rows, pen)
     else:
-        yield from _by_change(plan.steps, options.width, paint)
+        yield from _by_change(plan.steps, pen)
     yield "\n"
-    yield from _reasons(plan.steps, options.width)
+    yield from _reasons(plan.steps, pen)
 
 
 def names_of(names: Sequence[str], width: int) -> str:
@@ -76,7 +75,7 @@ def names_of(names: Sequence[str], width: int) -> str:
     return f"{unique[0]} and {len(unique) - 1:,} more" if len(unique) > 1 else unique[0]
 
 
-def _by_change(steps: Sequence[Step], width: int, paint: Paint) -> Iterator[str]:
+def _by_change(steps: Sequence[Step], pen: Pen) -> Iterator[str]:
     """Equal changes in one row, with some of the names below; changes beyond the limit are
     counted."""
     kinds: dict[tuple[str, ...], list[tuple[Step, str]]] = {}
@@ -90,30 +89,29 @@ def _by_change(steps: Sequence[Step], width: int, paint: Paint) -> Iterator[str]
         guests = {guest_key(step) for step, _name in group}
         nics = f"{len(group):,}" if kind == "guest" else "-"
         row = _Row(count(len(guests), kind), nics, change, risk, naming, effect)
-        rows.append((row, names_of([name for _step, name in group], width - 4)))
-    yield from _table(rows, width, paint)
+        rows.append((row, names_of([name for _step, name in group], pen.width - 4)))
+    yield from _table(rows, pen)
     if hidden := [group for _key, group in ordered[_ROWS:]]:
         number = count(sum(map(len, hidden)), "more step")
-        yield wrap(f"… {number} of {count(len(hidden), 'more kind')} (--diff)", width, "  ", "    ")
+        yield pen.say(f"… {number} of {count(len(hidden), 'more kind')} (--diff)", 2)
 
 
-def _table(rows: list[tuple[_Row, str]], width: int, paint: Paint) -> Iterator[str]:
+def _table(rows: list[tuple[_Row, str]], pen: Pen) -> Iterator[str]:
     """Rows in columns; if these are too wide, each row is wrapped by itself."""
     said = [at for at in range(len(_TITLES)) if {row[at] for row, _names in rows} - _SAYS_NOTHING]
-    lines = [TableLine(tuple((Part(_TITLES[at], style="quiet"),) for at in said))]
+    grid = Grid(pen, indent=2, left=len(_TITLES))
+    grid.add(Part(_TITLES[at], style="quiet") for at in said)
     for row, names in rows:
         parts = _parts(row)
-        lines.append(TableLine(tuple((parts[at],) for at in said)))
-        lines.extend([TableLine(text=f"    {safe(names)}\n")] if names else [])
-    grid = Grid(lines, width, paint, indent=2, left=len(_TITLES))
+        grid.add(parts[at] for at in said)
+        grid.text(f"    {safe(names)}\n" if names else "")
     if grid.fits:
-        yield from grid.text()
+        yield from grid.lines()
         return
     for row, names in rows:
-        cells = [piece_of(part, paint) for part in _parts(row)
-                 if part.text not in _SAYS_NOTHING]  # fmt: skip
-        yield fold(cells, width, "  ", "    ", "  ")
-        yield wrap(safe(names), width, "    ", "      ") if names else ""
+        cells = (part for part in _parts(row) if part.text not in _SAYS_NOTHING)
+        yield pen.words(*cells, indent=2)
+        yield pen.say(names, 4) if names else ""
 
 
 def _parts(row: _Row) -> list[Part]:
@@ -174,7 +172,7 @@ def _effect(step: Step) -> str:
     return "power cycle or hot swap" if swap else "power cycle"
 
 
-def _reasons(steps: Sequence[Step], width: int) -> Iterator[str]:
+def _reasons(steps: Sequence[Step], pen: Pen) -> Iterator[str]:
     """Reasons why steps are unsafe or blocked, work by hand, and notes: the most frequent sentences
     of each kind, and the number of steps with others."""
     found: dict[str, Counter[str]] = {kind: Counter() for kind in _SAYINGS}
@@ -183,11 +181,11 @@ def _reasons(steps: Sequence[Step], width: int) -> Iterator[str]:
             found[kind][sentence] += 1
     for kind, sentences in found.items():
         if kind == "name" and sentences:
-            yield wrap(f"interface name: {_names_in_short(steps, sentences)}", width, "", "  ")
+            yield pen.say(f"interface name: {_names_in_short(steps, sentences)}")
             continue
         ordered = sentences.most_common()
         for sentence, number in ordered[:_REASONS]:
-            yield wrap(f"{kind}, {count(number, 'step')}: {safe(sentence)}", width, "", "  ")
+            yield pen.say(f"{kind}, {count(number, 'step')}: {sentence}")
         if more := sum(number for _sentence, number in ordered[_REASONS:]):
             yield f"{kind}, {count(more, 'step')}: others (--diff)\n"
     if any(found.values()):
@@ -202,7 +200,7 @@ def _names_in_short(steps: Sequence[Step], unknown: Counter[str]) -> str:
              if classes[word]]  # fmt: skip
     ordered = unknown.most_common()
     others = "; other reasons: --diff" if len(ordered) > 1 else ""
-    return f"{', '.join(parts)}: {safe(ordered[0][0])}{others}"
+    return f"{', '.join(parts)}: {ordered[0][0]}{others}"
 
 
 def _sentences(step: Step) -> Iterator[tuple[str, str]]:

@@ -20,8 +20,10 @@ from vnicaudit.model.plan import (
     Step,
 )
 from vnicaudit.model.ranking import PlanHistory, StepHistory, UnreadHost
-from vnicaudit.reports.findings.grouped import files_of_a_host
-from vnicaudit.reports.safe import Paint, Piece, fold, hidden, safe, title_line, with_lead, wrap
+from vnicaudit.reports.as_text import Pen
+from vnicaudit.reports.grouped import files_of_a_host
+from vnicaudit.reports.model import Part
+from vnicaudit.reports.safe import hidden, safe
 from vnicaudit.reports.wording import name_and_id, nic_label
 from vnicaudit.reports.writers import Options
 from vnicaudit.text.secrets import STARS
@@ -29,7 +31,6 @@ from vnicaudit.text.secrets import STARS
 # One step: the change, the NIC, how it is made, and its effect on the guest.
 
 
-_HEAD = "    "
 _BODY = "      "
 _HANG = "        "
 STYLES = {"safe": "good", "unsafe": "medium", "blocked": "bad"}
@@ -60,9 +61,8 @@ class StepText:
     wrapped."""
 
     def __init__(self, options: Options) -> None:
-        self._width = options.width
         self._verbose = options.verbose
-        self._paint = Paint(color=options.color)
+        self._pen = Pen(options)
 
     def lines(self, step: Step) -> Iterator[str]:
         """The whole step, in pieces that end with a line break."""
@@ -92,15 +92,11 @@ class StepText:
 
     def _head(self, step: Step) -> str:
         state = state_of(step)
-        words = [step.id, about_label(step), f"to {step.to}", ", ".join(step.rules)]
-        pieces = [Piece(state, self._paint(STYLES[state], state))]
-        pieces.extend(Piece(word, word) for word in map(safe, words) if word)
-        return fold(pieces, self._width, _HEAD, _BODY, "  ")
+        words = (step.id, about_label(step), f"to {step.to}", ", ".join(step.rules))
+        return self._pen.words(Part(state, style=STYLES[state]), *words, indent=4)
 
     def _labelled(self, label: str, text: str, style: str = "quiet") -> str:
-        """``label: text``, wrapped; only the label if there is no text."""
-        lead = Piece(safe(label), self._paint(style, safe(label)))
-        return with_lead(lead, safe(f": {text}") if text else "", self._width, _BODY, _HANG)
+        return self._pen.labelled(label, text, style, len(_BODY))
 
     def _safety(self, step: Step) -> Iterator[str]:
         """Why the step is safe or unsafe, without reasons already shown after each change."""
@@ -150,7 +146,7 @@ class StepText:
         for line in _split(diff):
             inside = inside or line.startswith("@@")
             style = _DIFF_STYLES.get(line[:1], "") if inside else "name"
-            yield f"{_BODY}{self._paint(style, _tabbed(line))}\n"
+            yield f"{_BODY}{self._pen.paint(style, _tabbed(line))}\n"
         if STARS in diff:
             yield f"{_BODY}(secrets are shown as {STARS}: apply makes the change, patch cannot)\n"
 
@@ -158,7 +154,7 @@ class StepText:
         if snippets and not self._verbose:
             kinds = ", ".join(snippet.kind for snippet in snippets)
             what = "a snippet that pins" if len(snippets) == 1 else "snippets that pin"
-            yield self._labelled(f"{what} the name ({safe(kinds)})", "--verbose")
+            yield self._labelled(f"{what} the name ({kinds})", "--verbose")
             return
         for snippet in snippets:
             yield self._labelled("pins the name", f"{snippet.kind}, {snippet.path}", "fix")
@@ -300,7 +296,7 @@ def history_line(steps: Iterable[Step], history: PlanHistory, options: Options) 
     """One line about steps with the same change; nothing if nothing is known about them."""
     facts = [history.steps[step.id] for step in steps if step.id in history.steps]
     if words := "; ".join(_words(facts)):
-        yield wrap(f"history: {words}", options.width, "    ", "      ")
+        yield Pen(options).say(f"history: {words}", 4)
 
 
 def _words(facts: Sequence[StepHistory]) -> Iterator[str]:
@@ -331,13 +327,13 @@ def unread_lines(history: PlanHistory, options: Options) -> Iterator[str]:
     after their last audit."""
     if not history.unread:
         return
-    yield wrap(_unread_title(history.unread), options.width, "", "  ")
+    pen = Pen(options)
+    yield pen.say(_unread_title(history.unread))
     ordered = sorted(history.unread, key=_most_findings_first)
     shown = ordered if options.verbose else ordered[:_SHOWN_HOSTS]
-    for one in shown:
-        yield wrap(f"{safe(one.name)}: {_last_words(one)}", options.width, "  ", "    ")
+    yield from (pen.say(f"{one.name}: {_last_words(one)}", 2) for one in shown)
     if len(shown) < len(ordered):
-        yield wrap(hidden(len(ordered) - len(shown)), options.width, "  ", "    ")
+        yield pen.say(hidden(len(ordered) - len(shown)), 2)
     yield "\n"
 
 
@@ -390,13 +386,13 @@ def grouped_steps(steps: Iterable[Step], options: Options, history: PlanHistory)
     ``change``, the exceptions come first, and within a state the rarest change, because it is the
     least expected; by image, flavor, project, host or rules, the largest group comes first, and its
     most frequent change."""
-    paint, text = Paint(color=options.color), StepText(options)
+    pen, text = Pen(options), StepText(options)
     for title, changes in _groups(steps, options.group_by):
         about = f"{count(sum(map(len, changes)), 'step')}, {count(len(changes), 'kind')}"
-        yield title_line(Piece(safe(title), paint("name", safe(title))), about, options.width)
+        yield pen.titled(title, about)
         for equal in changes:
             yield from text.lines(equal[0])
-            yield wrap(safe(_extent(equal, options)), options.width, "    ", "      ")
+            yield pen.say(_extent(equal, options), 4)
             yield from history_line(equal, history, options)
             yield "\n"
 

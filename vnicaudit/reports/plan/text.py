@@ -10,9 +10,11 @@ from vnicaudit.model.finding import Ref, name_of
 from vnicaudit.model.names import NAMELESS
 from vnicaudit.model.plan import CloudUnit, FileUnit, NotPlanned, Plan, ServerUnit, Step
 from vnicaudit.model.ranking import NO_HISTORY, PlanHistory
+from vnicaudit.reports.as_text import Pen
+from vnicaudit.reports.model import Part
 from vnicaudit.reports.plan.overview import names_of, overview
 from vnicaudit.reports.plan.steps import StepText, grouped_steps, guest_key, state_of, unread_lines
-from vnicaudit.reports.safe import Paint, Piece, fold, hidden, safe, wrap
+from vnicaudit.reports.safe import hidden, safe
 from vnicaudit.reports.wording import name_and_id, nic_label
 from vnicaudit.reports.writers import Options
 
@@ -90,15 +92,14 @@ def _listed(numbers: Counter[str]) -> str:
 class _PlanText:
     def __init__(self, plan: Plan, options: Options) -> None:
         self._plan = plan
-        self._width = options.width
         self._verbose = options.verbose
-        self._paint = Paint(color=options.color)
+        self._pen = Pen(options)
         self._step = StepText(options)
 
     def steps(self) -> Iterator[str]:
         """Every step, under its domain and target."""
         for target, domains in _grouped(self._plan.steps).items():
-            yield self._paint("name", safe(target)) + "\n"
+            yield self._pen.title(target)
             for steps in domains.values():
                 yield self._domain(steps)
                 for step in steps:
@@ -109,19 +110,19 @@ class _PlanText:
         """The number left out for each reason, the most frequent first."""
         if not self._plan.not_planned:
             return
-        yield self._title("Left out", "" if self._verbose else "--verbose names each")
+        hint = "" if self._verbose else " (--verbose names each)"
+        yield f"{self._pen.paint('name', 'Left out')}{hint}\n"
         by_reason: dict[str, list[NotPlanned]] = {}
         for one in self._plan.not_planned:
             by_reason.setdefault(one.text, []).append(one)
         ordered = sorted(by_reason.items(), key=lambda item: -len(item[1]))
         shown = len(ordered) if self._verbose else _SHOWN_REASONS
         for reason, group in ordered[:shown]:
-            about = f"{_objects_left(group)}: {safe(reason)}"
-            yield wrap(about, self._width, "  ", "    ")
+            yield self._pen.say(f"{_objects_left(group)}: {reason}", 2)
             yield from self._names_not_planned(group)
         if more := [one for _reason, group in ordered[shown:] for one in group]:
             text = f"{_objects_left(more)}: {count(len(ordered) - shown, 'other reason')}"
-            yield wrap(text, self._width, "  ", "    ")
+            yield self._pen.say(text, 2)
         yield "\n"
 
     def _names_not_planned(self, group: list[NotPlanned]) -> Iterator[str]:
@@ -129,12 +130,12 @@ class _PlanText:
             yield from map(self._one_not_planned, group)
         else:
             names = map(safe, _names_told_apart(group))
-            yield f"    {names_of(list(names), self._width - 4)}\n"
+            yield f"    {names_of(list(names), self._pen.width - 4)}\n"
 
     def notes(self) -> Iterator[str]:
         """Notes on the targets."""
         for note in self._plan.notes:
-            yield wrap(f"note: {safe(note)}", self._width, "", "  ")
+            yield self._pen.say(f"note: {note}")
         if self._plan.notes:
             yield "\n"
 
@@ -144,35 +145,27 @@ class _PlanText:
         errors = self._plan.errors
         if not errors:
             return
-        yield self._title("Could not be read", "", "bad")
+        yield self._pen.title("Could not be read", "bad")
         shown = errors if self._verbose else errors[:_SHOWN_ERRORS]
-        for error in shown:
-            yield wrap(safe(error), self._width, "  ", "    ")
-        if len(shown) < len(errors):
-            yield wrap(hidden(len(errors) - len(shown)), self._width, "  ", "    ")
+        more = [hidden(len(errors) - len(shown))] if len(shown) < len(errors) else []
+        yield from (self._pen.say(error, 2) for error in (*shown, *more))
         yield "\n"
 
     def closing(self) -> str:
         """The summary, wrapped."""
         held = self._plan.errors or any(state_of(step) == "blocked" for step in self._plan.steps)
-        lines = wrap(summary(self._plan), self._width, "", "  ").splitlines()
-        return "".join(f"{self._paint('bad' if held else 'good', line)}\n" for line in lines)
-
-    def _title(self, title: str, hint: str, style: str = "name") -> str:
-        return self._paint(style, title) + (f" ({hint})" if hint else "") + "\n"
+        lines = self._pen.say(summary(self._plan)).splitlines()
+        return "".join(self._pen.title(line, "bad" if held else "good") for line in lines)
 
     def _domain(self, steps: list[Step]) -> str:
-        name = safe(_name(steps[0].about))
-        words = [safe(word) for word in _unique(_about(steps, verbose=self._verbose))]
-        pieces = [Piece(name, self._paint("name", name)), *(Piece(word, word) for word in words)]
-        return fold(pieces, self._width, "  ", "    ", "  ")
+        words = dict.fromkeys(_about(steps, verbose=self._verbose))
+        return self._pen.words(Part(_name(steps[0].about), style="name"), *words, indent=2)
 
     def _one_not_planned(self, one: NotPlanned) -> str:
         file = _file_as_named(one)
         place = f"{file}:{one.line}" if one.line else file
-        words = [_name(one.about), nic_label(one.about), ", ".join(one.rules), place]
-        pieces = [Piece(word, word) for word in map(safe, words) if word]
-        return fold(pieces, self._width, "    ", "      ", "  ")
+        rules = ", ".join(one.rules)
+        return self._pen.words(_name(one.about), nic_label(one.about), rules, place, indent=4)
 
 
 def _file_as_named(one: NotPlanned) -> str:
@@ -235,7 +228,3 @@ def _in_cloud(step: Step, unit: CloudUnit) -> Iterator[str]:
         yield f"on {unit.host}"
     if step.about.id:
         yield step.about.id
-
-
-def _unique(words: Iterable[str]) -> list[str]:
-    return list(dict.fromkeys(words))

@@ -12,8 +12,9 @@ import msgspec
 from vnicaudit.base.wording import count
 from vnicaudit.model.plan import Mode
 from vnicaudit.model.runs import Check, Outcome, Preview, RunRecord, UnitRun, UnitState
-from vnicaudit.reports.safe import Paint, Piece, encode_items, fold, safe, width_of, with_lead, wrap
-from vnicaudit.reports.table.model import Part, columns, padded_cell
+from vnicaudit.reports.as_text import GAP, Pen
+from vnicaudit.reports.model import Part
+from vnicaudit.reports.safe import encode_items, fold, padded, safe, width_of, wrap
 from vnicaudit.reports.writers import Options
 
 _OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
@@ -40,9 +41,7 @@ _DIGITS = 12
 def render(runs: Sequence[RunRecord], options: Options) -> Iterator[str]:
     """One piece per run, in the given order: id, outcome, kind, start time, outcomes of the
     domains, plan."""
-    for run, pieces in zip(
-        runs, columns(map(_cells, runs), Paint(color=options.color)), strict=True
-    ):
+    for run, pieces in zip(runs, Pen(options).columns(map(_cells, runs)), strict=True):
         text = f"{counts(run.steps, run.kind)}{_waiting(run)}; {_origin(run)}"
         yield _beside_or_below(pieces, safe(text), options.width)
     if not runs and not options.quiet:
@@ -52,16 +51,16 @@ def render(runs: Sequence[RunRecord], options: Options) -> Iterator[str]:
 def render_one(run: RunRecord, options: Options) -> Iterator[str]:
     """One run in pieces: its own facts, then each domain with its checks, then the totals.
     ``quiet`` leaves out the totals."""
-    paint = Paint(color=options.color)
-    yield from _facts(run, options, paint)
+    pen = Pen(options)
+    yield from _facts(run, pen)
     for target, units in _by_target(run.steps).items():
-        yield "\n" + paint("name", safe(target)) + "\n"
+        yield "\n" + pen.title(target)
         shared = alike(units)
         for unit in units:
             words = unit_words(unit, verbose=options.verbose, shared=shared)
-            yield from _unit(unit, words, run.kind, options, paint)
+            yield from _unit(unit, words, run.kind, pen)
     if not options.quiet:
-        yield "\n" + wrap(counts(run.steps, run.kind), options.width, "", "  ")
+        yield "\n" + pen.say(counts(run.steps, run.kind))
 
 
 def word_of(unit: UnitRun, kind: str) -> str:
@@ -113,11 +112,11 @@ def counts(units: Iterable[UnitRun], kind: str = "apply") -> str:
     return f"{total}: {parts}" if parts else total
 
 
-def check_text(check: Check, width: int, paint: Paint) -> str:
+def check_text(check: Check, pen: Pen) -> str:
     """One check after a change: its verdict, name and details."""
     about = f"{check.name}: {check.detail}" if check.detail else check.name
-    verdict = padded_cell(Part(check.verdict, style=style_of(check.verdict)), _VERDICT, paint)
-    return with_lead(verdict, f"  {safe(about)}", width, "    ", " " * (_VERDICT + 6))
+    verdict = padded(pen.paint(style_of(check.verdict), check.verdict), _VERDICT)
+    return wrap(f"{verdict}  {safe(about)}", pen.width, "    ", " " * (_VERDICT + 6))
 
 
 def local_time(moment: str, *, zone: bool = False) -> str:
@@ -143,10 +142,10 @@ def _cells(run: RunRecord) -> tuple[Part, ...]:
     return Part(run.id), Part(outcome, style=style_of(outcome)), Part(what), started
 
 
-def _beside_or_below(pieces: list[Piece], text: str, width: int) -> str:
+def _beside_or_below(pieces: list[str], text: str, width: int) -> str:
     """A table row and its remaining text, on one line if there is room."""
-    if sum(width_of(piece.plain) + 2 for piece in pieces) + width_of(text) <= width:
-        pieces, text = [*pieces, Piece(text, text)], ""
+    if sum(width_of(piece) + 2 for piece in pieces) + width_of(text) <= width:
+        pieces, text = [*pieces, text], ""
     head = fold(pieces, width, "", "  ", "  ")
     return head + (wrap(text, width, "  ", "    ") if text else "")
 
@@ -164,13 +163,10 @@ def _origin(run: RunRecord) -> str:
     return f"plan {kind}{colon}{digits[:_DIGITS]}"
 
 
-def _facts(run: RunRecord, options: Options, paint: Paint) -> Iterator[str]:
-    name = safe(run.id)
+def _facts(run: RunRecord, pen: Pen) -> Iterator[str]:
     word = outcome_of(run)
-    outcome = Piece(word, paint(style_of(word), word))
-    what = [f"{run.kind} {run.mode}"]
-    pieces = [Piece(name, paint("name", name)), outcome, *(Piece(word, word) for word in what)]
-    yield fold(pieces, options.width, "", "  ", "  ")
+    outcome = Part(word, style=style_of(word))
+    yield pen.words(Part(run.id, style="name"), outcome, f"{run.kind} {run.mode}")
     facts = (
         ("started", local_time(run.started, zone=True)),
         ("finished", local_time(run.finished, zone=True) if run.finished else "not finished"),
@@ -178,7 +174,7 @@ def _facts(run: RunRecord, options: Options, paint: Paint) -> Iterator[str]:
         ("targets", ", ".join(run.targets)),
     )
     for label, value in facts:
-        yield wrap(safe(value), options.width, f"  {label:8}  ", " " * 12)
+        yield wrap(safe(value), pen.width, f"  {label:8}  ", " " * 12)
 
 
 def _by_target(units: Iterable[UnitRun]) -> dict[str, list[UnitRun]]:
@@ -188,19 +184,18 @@ def _by_target(units: Iterable[UnitRun]) -> dict[str, list[UnitRun]]:
     return found
 
 
-def _unit(
-    unit: UnitRun, words: list[str], kind: str, options: Options, paint: Paint
-) -> Iterator[str]:
-    outcome = word_of(unit, kind)
-    pieces = [padded_cell(Part(outcome, style=style_of(outcome)), OUTCOME, paint)]
-    pieces.extend(Piece(word, word) for word in map(safe, words) if word)
-    yield fold(pieces, options.width, "  ", "    ", "  ")
+def _unit(unit: UnitRun, words: Iterable[str], kind: str, pen: Pen) -> Iterator[str]:
+    yield _unit_line(word_of(unit, kind), words, pen)
     if unit.undone_by is not None:
-        yield wrap(safe(f"undone by run {unit.undone_by}"), options.width, "    ", "    ")
+        yield pen.say(f"undone by run {unit.undone_by}", 4, 0)
     if unit.message and (unit.undone_by is None or unit.outcome != "applied"):
-        yield wrap(safe(unit.message), options.width, "    ", "    ")
-    for check in unit.checks:
-        yield check_text(check, options.width, paint)
+        yield pen.say(unit.message, 4, 0)
+    yield from (check_text(check, pen) for check in unit.checks)
+
+
+def _unit_line(outcome: str, words: Iterable[str], pen: Pen) -> str:
+    pieces = [padded(pen.paint(style_of(outcome), outcome), OUTCOME)]
+    return fold([*pieces, *map(safe, filter(None, words))], pen.width, "  ", "    ", GAP)
 
 
 # The result of a finished run, for people: one line for each guest. What several guests have in
@@ -210,38 +205,31 @@ def _unit(
 def render_outcome(run: RunRecord, options: Options) -> Iterator[str]:
     """Each guest with its outcome and errors, then the totals. ``verbose`` adds every check,
     otherwise only those that failed; ``quiet`` leaves out the totals."""
-    paint = Paint(color=options.color)
+    pen = Pen(options)
     messages = Counter(unit.message for unit in run.steps if unit.message)
     common = {message: number for message, number in messages.items() if number > 1}
     shared = alike(run.steps)
     for unit in run.steps:
         words = unit_words(unit, verbose=options.verbose, shared=shared)
-        yield from _unit_outcome(unit, words, run, options, paint, frozenset(common))
+        yield from _unit_outcome(unit, words, run, options, frozenset(common))
     for message, number in common.items():
-        yield wrap(f"{count(number, 'guest')}: {safe(message)}", options.width, "  ", "    ")
+        yield pen.say(f"{count(number, 'guest')}: {message}", 2)
     if not options.quiet:
         yield f"\nRun {safe(run.id)}: {counts(run.steps, run.kind)}\n"
 
 
 def _unit_outcome(
-    unit: UnitRun,
-    words: list[str],
-    run: RunRecord,
-    options: Options,
-    paint: Paint,
-    common: frozenset[str],
+    unit: UnitRun, words: list[str], run: RunRecord, options: Options, common: frozenset[str]
 ) -> Iterator[str]:
-    outcome = word_of(unit, run.kind)
-    pieces = [padded_cell(Part(outcome, style=style_of(outcome)), OUTCOME, paint)]
+    pen = Pen(options)
     if unit.target != unit.name and (len(run.targets) > 1 or unit.kind == "file"):
         words.append(unit.target)
-    pieces.extend(Piece(word, word) for word in map(safe, words) if word)
-    yield fold(pieces, options.width, "  ", "    ", "  ")
+    yield _unit_line(word_of(unit, run.kind), words, pen)
     if unit.message and unit.message not in common:
-        yield wrap(safe(unit.message), options.width, "    ", "    ")
+        yield pen.say(unit.message, 4, 0)
     for check in unit.checks:
         if options.verbose or check.verdict != "ok":
-            yield check_text(check, options.width, paint)
+            yield check_text(check, pen)
 
 
 # ``vnicaudit.dry-run/1``: predicted outcome of a run, unit by unit.
@@ -289,14 +277,13 @@ _STATE_STYLES = {
 
 def render_states(units: Sequence[UnitState], options: Options) -> Iterator[str]:
     """One line for each unit, the reason, its checks, and the totals (unless quiet)."""
-    paint = Paint(color=options.color)
+    pen = Pen(options)
     for unit in units:
-        state = padded_cell(Part(unit.state, style=_STATE_STYLES[unit.state]), _STATE, paint)
-        yield f"  {state.painted}  {safe(unit.name)}\n"
+        state = padded(pen.paint(_STATE_STYLES[unit.state], unit.state), _STATE)
+        yield f"  {state}  {safe(unit.name)}\n"
         if unit.detail:
-            yield wrap(safe(unit.detail), options.width, "    ", "    ")
-        for check in unit.checks:
-            yield check_text(check, options.width, paint)
+            yield pen.say(unit.detail, 4, 0)
+        yield from (check_text(check, pen) for check in unit.checks)
     if not options.quiet:
         numbers = Counter(unit.state for unit in units)
         parts = ", ".join(f"{number:,} {state}" for state, number in numbers.items())

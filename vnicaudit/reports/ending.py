@@ -1,0 +1,168 @@
+"""The end of an audit as text: the answer, unread targets, and what was not judged."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from vnicaudit.base.wording import count
+from vnicaudit.model.finding import ALL_BUT_THE_MODEL, EVERY_RULE
+from vnicaudit.model.report import RunEnd, TargetResult
+from vnicaudit.reports.as_text import Pen
+from vnicaudit.reports.findings import SEVERITY
+from vnicaudit.reports.model import Part
+from vnicaudit.reports.safe import fold, hidden, wrap
+from vnicaudit.reports.wording import (
+    WORST_FIRST,
+    Tally,
+    accepted_sentence,
+    calls_sentence,
+    closing,
+    fixed_sentence,
+    is_clean,
+    not_judged_of,
+    notes_of,
+    skip_sentences,
+    unread_of,
+)
+from vnicaudit.reports.writers import Options
+
+_SHOWN = 20
+_RULES = {EVERY_RULE: "every rule", ALL_BUT_THE_MODEL: "every rule except on the model"}
+_SHOWN_BRIEFLY = 5
+_LINES = 2
+"""Lines about what was not judged, in a short report."""
+
+
+class Ending:
+    """The end of a text: of one that shows each finding (:meth:`whole`), or of a short one, whose
+    answer comes before its findings (:meth:`answer`, :meth:`brief`)."""
+
+    def __init__(self, tally: Tally, end: RunEnd, options: Options) -> None:
+        self._tally = tally
+        self._end = end
+        self._options = options
+        self._pen = Pen(options)
+
+    def whole(self) -> Iterator[str]:
+        """Everything, with the answer last."""
+        yield from self._unread(_SHOWN)
+        if not self._options.quiet:
+            yield from self._by_rule()
+            yield from self._not_judged()
+            yield from self._notes(_SHOWN)
+            yield from self._accepted()
+        yield from self._answer()
+
+    def left_out(self, number: int) -> Iterator[str]:
+        """A line saying how many findings are not shown."""
+        if number > 0:
+            yield self._pen.say(f"… {count(number, 'more problem')} (--max)") + "\n"
+
+    def answer(self) -> Iterator[str]:
+        """The answer with the number of accepted findings, followed by an empty line."""
+        told = [*self._answer(safe_fixes=True), *self._accepted()]
+        yield from (*told, "\n") if told else ()
+
+    def brief(self, first_rule: str) -> Iterator[str]:
+        """The lines after the findings of a short report, which begins with ``first_rule``.
+        Everything not shown is counted."""
+        yield from self._unread(_SHOWN_BRIEFLY)
+        if self._options.quiet:
+            return
+        if self._options.verbose:
+            yield from self._not_judged()
+        else:
+            yield self._not_judged_briefly()
+        yield from self._notes(_SHOWN_BRIEFLY)
+        if self._tally.findings:
+            each = "--view full, or --format concise for a line each"
+            yield self._pen.say(f"Each finding: {each}. Why: vnicaudit rules {first_rule}")
+
+    def _answer(self, *, safe_fixes: bool = False) -> Iterator[str]:
+        if self._options.quiet and not self._end.summary.findings:
+            return
+        text = closing(self._tally, self._end)
+        if safe_fixes and self._tally.safe_fixes:
+            text += f"; {self._tally.safe_fixes:,} with a safe fix"
+        style = "good" if is_clean(self._tally, self._end) else "bad"
+        for line in wrap(text, self._pen.width, "", "  ").splitlines():
+            yield self._pen.paint(style, line) + "\n"
+
+    def _accepted(self) -> Iterator[str]:
+        told = (accepted_sentence(self._end), fixed_sentence(self._end))
+        yield from map(self._pen.say, filter(None, told))
+
+    def _unread(self, most: int) -> Iterator[str]:
+        broken = [target for target in self._end.targets if target.status != "ok"]
+        if broken:
+            lines = (line for target in broken for line in self._errors(target, most))
+            yield from self._listed("Could not be read", lines, "bad")
+
+    def _errors(self, target: TargetResult, most: int) -> Iterator[str]:
+        for number, error in enumerate(unread_of(target)):
+            if number == most and not self._options.verbose:
+                yield hidden(target.unread - number)
+                return
+            yield f"{error.place}: {error.message}"
+
+    def _by_rule(self) -> Iterator[str]:
+        counts = self._tally.findings
+        if not counts:
+            return
+        yield self._pen.title("Summary")
+        keys = sorted(counts, key=lambda one: (WORST_FIRST.index(one[0]), -counts[one], one[1]))
+        rows = ((f"{counts[key]:,}", Part(key[0], style=key[0]), key[1]) for key in keys)
+        cells = self._pen.columns(rows, least=(0, SEVERITY), numbers={0})
+        for row, (_severity, _rule, name) in zip(cells, keys, strict=True):
+            yield fold([*row, self._pen.part(name)], self._pen.width, "  ", "    ", "  ")
+        yield "\n"
+
+    def _not_judged(self) -> Iterator[str]:
+        parts = [
+            f"{part.place}: {part.message}"
+            for each in self._end.targets
+            for part in not_judged_of(each)
+        ]
+        if len(parts) > _SHOWN and not self._options.verbose:
+            parts[_SHOWN:] = [hidden(len(parts) - _SHOWN)]
+        yield from self._listed("Not judged", (*parts, *skip_sentences(self._tally)))
+
+    def _notes(self, most: int) -> Iterator[str]:
+        notes = [note for target in self._end.targets for note in notes_of(target)]
+        if self._options.verbose:
+            notes.extend(filter(None, map(calls_sentence, self._end.targets)))
+        elif len(notes) > most:
+            notes[most:] = [hidden(len(notes) - most)]
+        yield from self._listed("Notes", notes)
+
+    def _listed(self, title: str, sentences: Iterable[str], style: str = "name") -> Iterator[str]:
+        """The sentences below their title, with an empty line after them; nothing if there are
+        none."""
+        lines = [self._pen.say(sentence, 2) for sentence in sentences]
+        yield from (self._pen.title(title, style), *lines, "\n") if lines else ()
+
+    def _not_judged_briefly(self) -> str:
+        """Two lines: as many rules as fit, each with its counts; the others are only counted."""
+        words = [
+            f"{_RULES.get(rule, rule)} ({', '.join(count(number, kind) for kind, number in kinds)})"
+            for rule, kinds in _skipped_by_rule(self._tally)
+        ]
+        for shown in range(len(words), 0, -1):
+            more = len(words) - shown
+            rest = f" and {more:,} more" if more else ""
+            listed = f"{', '.join(words[:shown])}{rest}; why: --verbose"
+            text = self._pen.labelled("Not judged", listed, "name", indent=0)
+            if shown == 1 or text.count("\n") <= _LINES:
+                return text
+        return ""
+
+
+def _skipped_by_rule(tally: Tally) -> list[tuple[str, list[tuple[str, int]]]]:
+    """Each rule that was not judged, the most frequent first, with the number of subjects of each
+    kind, whatever was missing."""
+    found: dict[str, Counter[str]] = {}
+    for (rule, _needs, kind), number in tally.skipped.items():
+        found.setdefault(rule, Counter())[kind] += number
+    ordered = sorted(found.items(), key=lambda one: -one[1].total())
+    return [(rule, kinds.most_common()) for rule, kinds in ordered]

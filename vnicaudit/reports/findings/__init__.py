@@ -1,1 +1,0 @@
-"""Findings as text: one by one, or grouped."""

@@ -1,1 +1,0 @@
-"""The history of audits, as text, JSON, CSV or Markdown."""

@@ -1,1 +1,0 @@
-"""Changes ranked by benefit, as text and as JSON."""
