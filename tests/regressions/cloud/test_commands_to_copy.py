@@ -14,6 +14,7 @@ from tests.remedy.applying.clouds.conftest import MakeCloud
 from tests.remedy.applying.clouds.conftest import make_cloud as make_cloud
 from tests.remedy.applying.clouds.fakes import server_step
 from tests.remedy.planning.cloud.clouds import MAC, flavor, image, port, server, step, tenants
+from tests.remedy.planning.planned import requested
 from tests.remedy.works import work as audited
 from vnicaudit.audit.judging.domains import DomainAuditor
 from vnicaudit.cli.wiring.platforms import every_platform
@@ -25,7 +26,6 @@ from vnicaudit.model.plan import NotPlanned, Step
 from vnicaudit.platforms.openstack.config_files import region_of
 from vnicaudit.remedy.planning.cloud.items import CloudPlanner
 from vnicaudit.remedy.planning.run import PlanOptions
-from vnicaudit.remedy.planning.subject import Judges
 from vnicaudit.text.targets import client
 
 __all__ = ["nowhere"]
@@ -128,7 +128,7 @@ def test_a_plan_for_a_port_on_vdpa() -> None:
 
 def test_a_plan_for_an_image_of_others_and_for_a_flavor() -> None:
     options = PlanOptions()
-    planner = CloudPlanner(Judges(audited(), audited()), options, TARGET)
+    planner = CloudPlanner(requested(audited(), options=options), TARGET)
     wrong = image({"hw_vif_multiqueue_enabled": "true"})
     for item in (
         there(tenants(server())),

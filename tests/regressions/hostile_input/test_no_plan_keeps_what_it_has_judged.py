@@ -7,7 +7,7 @@ from pathlib import Path
 from types import FunctionType, ModuleType
 
 from tests.remedy.planning.cloud.clouds import server
-from tests.remedy.planning.planned import definition, interface, live
+from tests.remedy.planning.planned import definition, interface, live, requested
 from tests.remedy.works import work
 from vnicaudit.audit.reading.files import read_file
 from vnicaudit.cli.wiring.platforms import every_platform
@@ -18,7 +18,6 @@ from vnicaudit.model.macs import NicSeen
 from vnicaudit.remedy.in_place import fix_files
 from vnicaudit.remedy.planning.cloud.servers import judged_server
 from vnicaudit.remedy.planning.source import JudgedDomain
-from vnicaudit.remedy.planning.subject import Judges
 
 _CODE = (type, ModuleType, FunctionType)
 
@@ -48,7 +47,7 @@ def _file(folder: Path) -> Path:
 
 def test_no_plan_of_a_domain_keeps_its_nics() -> None:
     everything = work()
-    found = JudgedDomain(live(definition(interface("e1000"))), Judges(everything, everything))
+    found = JudgedDomain(live(definition(interface("e1000"))), requested(everything))
     (nic,) = found.source.domain.nics
     changes = [Change("model", "e1000", "virtio", safe=True)]
     _text, after = found.with_changes(nic, changes)
@@ -59,7 +58,7 @@ def test_no_plan_of_a_domain_keeps_its_nics() -> None:
 
 def test_no_plan_of_a_server_keeps_its_nics() -> None:
     everything = work()
-    found = judged_server(server(), "openstack:c", Judges(everything, everything))
+    found = judged_server(requested(everything), server(), "openstack:c")
     assert found.findings
     assert _kept(everything) == 0
 

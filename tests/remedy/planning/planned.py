@@ -9,6 +9,7 @@ from vnicaudit.audit.judging.catalogue import rule_ids
 from vnicaudit.audit.reading.selection import RunOptions
 from vnicaudit.audit.reading.targets import SeenFiles, Target
 from vnicaudit.audit.work import Assumptions, AuditWork
+from vnicaudit.cli.wiring.adapters import adapters
 from vnicaudit.cli.wiring.platforms import PlatformRegistry, every_platform
 from vnicaudit.model.domain import DomainState
 from vnicaudit.model.host import HostConfig, Network, VdpaDevice, Version
@@ -16,10 +17,9 @@ from vnicaudit.model.plan import NotPlanned, Planned, Step, UnitStep
 from vnicaudit.model.report import ReadError
 from vnicaudit.platforms.libvirt.domains import Fetched, Surroundings, definition_from
 from vnicaudit.remedy.planning.domain_targets import DomainPlanner
-from vnicaudit.remedy.planning.nic import NicContext
-from vnicaudit.remedy.planning.run import PlanOptions
+from vnicaudit.remedy.planning.nic import NicFacts
+from vnicaudit.remedy.planning.run import PlanOptions, PlanRequest
 from vnicaudit.remedy.planning.source import AskNames, Source, no_names, sources
-from vnicaudit.remedy.planning.subject import Judges
 from vnicaudit.text.targets import parse
 
 URI = "qemu:///system"
@@ -137,6 +137,15 @@ def selected(
     return kind(rules, Assumptions(), suppressor, {}, platforms or every_platform())
 
 
+def requested(
+    asked: AuditWork, every: AuditWork | None = None, options: PlanOptions = VIRTIO
+) -> PlanRequest:
+    """The request for a plan by these rules, of targets that the test reads itself."""
+    return PlanRequest(
+        asked, every or asked, options, adapters(), RunOptions(), lambda _target, _number: None
+    )
+
+
 def plan(
     source: Source, options: PlanOptions = VIRTIO, *, rules: tuple[str, ...] = (),
     devices: tuple[VdpaDevice, ...] | None = None, names: AskNames = no_names,
@@ -147,9 +156,8 @@ def plan(
         asked = selected(*rule_ids(), platforms=platforms)
     else:
         asked = selected(*rules) if rules and rules != rule_ids() else work()
-    context = NicContext(options, devices, users or {}, names, asked.platforms.wordings)
-    planner = DomainPlanner(Judges(asked, work() if rules else asked), context)
-    return list(planner.plan(source))
+    request = requested(asked, work() if rules else asked, options)
+    return list(DomainPlanner(request, NicFacts(devices, users or {}, names)).plan(source))
 
 
 def steps(source: Source, options: PlanOptions = VIRTIO, **given: object) -> list[Step]:

@@ -10,11 +10,11 @@ from tests.remedy.planning.planned import (
     HOST,
     MAC,
     SECOND,
-    VIRTIO,
     definition,
     in_file,
     interface,
     live,
+    requested,
     selected,
 )
 from tests.remedy.works import work
@@ -26,16 +26,15 @@ from vnicaudit.model.finding import Change
 from vnicaudit.model.host import HostConfig, Network
 from vnicaudit.model.report import Audited
 from vnicaudit.remedy.planning.domain_targets import DomainPlanner
-from vnicaudit.remedy.planning.nic import NicContext
+from vnicaudit.remedy.planning.nic import NicFacts
 from vnicaudit.remedy.planning.source import JudgedDomain, Source, no_names
-from vnicaudit.remedy.planning.subject import Judges, is_decided
+from vnicaudit.remedy.planning.subject import is_decided
 
 TO_VIRTIO = Change("model", "e1000", "virtio", safe=True)
 
 
 def judged(source: Source) -> JudgedDomain:
-    everything = work()
-    return JudgedDomain(source, Judges(everything, everything))
+    return JudgedDomain(source, requested(work()))
 
 
 def test_findings_are_those_of_one_nic() -> None:
@@ -79,9 +78,7 @@ def test_a_change_is_judged_once_for_a_step() -> None:
     """Half of the time of a plan once went into reading and judging it again."""
     counting = selected(*rule_ids(), kind=CountingWork)
     assert isinstance(counting, CountingWork)
-    wordings = counting.platforms.wordings
-    context = NicContext(VIRTIO, None, {}, no_names, wordings)
-    planner = DomainPlanner(Judges(counting, counting), context)
+    planner = DomainPlanner(requested(counting), NicFacts(None, {}, no_names))
     assert len(list(planner.plan(live(definition(interface("e1000")))))) == 1
     assert counting.judged == 2  # as it is, and as it would be
 
@@ -165,7 +162,7 @@ def test_worse_is_by_all_rules() -> None:
         definition(interface("e1000", children="<driver name='vhost'/>")),
         host=replace(HOST, vhost_net=False, kvm=True),
     )
-    found = JudgedDomain(source, Judges(selected("VNIC002"), work()))
+    found = JudgedDomain(source, requested(selected("VNIC002"), work()))
     assert [one.rule for one in found.findings_of(source.domain.nics[0])] == ["VNIC002"]
     _text, after = found.with_changes(source.domain.nics[0], (TO_VIRTIO,))
     assert len(found.new_errors(after, source.domain.nics[0].index)) == 1

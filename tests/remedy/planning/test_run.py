@@ -19,12 +19,12 @@ from tests.remedy.planning.planned import (
     definition,
     interface,
     live,
+    requested,
     selected,
 )
 from tests.remedy.planning.units import file_of
 from tests.remedy.works import work
 from vnicaudit import __version__
-from vnicaudit.audit.reading.selection import RunOptions
 from vnicaudit.audit.reading.targets import target_of
 from vnicaudit.audit.tally import RunProgress
 from vnicaudit.cli.output.reading_progress import Progress
@@ -35,9 +35,8 @@ from vnicaudit.model.host import Host, VdpaDevice
 from vnicaudit.model.plan import Plan
 from vnicaudit.model.report import ReadError
 from vnicaudit.remedy.planning import run
-from vnicaudit.remedy.planning.run import PlanOptions, PlanRequest
+from vnicaudit.remedy.planning.run import PlanOptions
 from vnicaudit.remedy.planning.source import Source
-from vnicaudit.remedy.planning.subject import Judges
 from vnicaudit.reports.plan.json import to_json
 
 TEXT = definition(interface("e1000"))
@@ -85,12 +84,9 @@ def plan(
     made = run.make_plan(
         targets,
         PLATFORMS.planners,
-        PlanRequest(
-            Judges(work(PLATFORMS), work(PLATFORMS)),
-            adapters()._replace(machine=_Machine()),
-            RunOptions(),
-            options,
-            lambda *now: seen.append(now),
+        requested(work(PLATFORMS), options=options)._replace(
+            adapters=adapters()._replace(machine=_Machine()),
+            on_progress=lambda *now: seen.append(now),
             file_progress=file_progress,
         ),
     )
@@ -265,11 +261,8 @@ def test_what_would_be_wrong_is_judged_by_all_rules(
     (step,) = run.make_plan(
         [target_of("qemu:///system", PLATFORMS.targets)],
         PLATFORMS.planners,
-        PlanRequest(
-            Judges(selected("VNIC002", platforms=PLATFORMS), work()), adapters(), RunOptions(),
-            PlanOptions(), lambda *_now: None,
-        ),
-    ).steps  # fmt: skip
+        requested(selected("VNIC002", platforms=PLATFORMS), work()),
+    ).steps
     assert step.rules == ("VNIC002",)
     assert codes(step) == ("brings-up-error",)
 

@@ -39,7 +39,6 @@ from vnicaudit.cli.wiring import Wiring, pass_wiring
 from vnicaudit.errors import TargetError
 from vnicaudit.model.plan import GOALS
 from vnicaudit.remedy.planning.run import PlanRequest, make_plan
-from vnicaudit.remedy.planning.subject import Judges
 from vnicaudit.reports.plan.steps import PLAN_GROUP_BY
 
 if TYPE_CHECKING:
@@ -162,9 +161,9 @@ def command(options: PlanCommandOptions, wiring: Wiring) -> int:
         servers=wanted_of(options.servers),
     )
     wanted = replace(wanted, policy=read.settings.settings.policy)
-    judges = Judges(*works_of(options.selected, options.ignored, read, platforms))
     progress = Progress(enabled=not quiet)
-    request = PlanRequest(judges, wiring.adapters(), read.options, wanted, progress, None,
+    work, by_all = works_of(options.selected, options.ignored, read, platforms)
+    request = PlanRequest(work, by_all, wanted, wiring.adapters(), read.options, progress, None,
                           progress)  # fmt: skip
     if options.inventory.are_used(options.targets):
         # imported here: most commands read no inventory

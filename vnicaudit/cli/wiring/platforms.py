@@ -159,7 +159,7 @@ def _domain_planner(run: PlanRun) -> TargetPlanner:
 
 
 def _cloud_planner(run: PlanRun) -> TargetPlanner | None:
-    kinds = map(run.request.judges.work.platforms.kind_of, run.targets)
+    kinds = map(run.request.work.platforms.kind_of, run.targets)
     if not any(kind is not None and kind.cloud is not None for kind in kinds):
         return None
     from vnicaudit.remedy.planning.cloud.run import CloudTargets

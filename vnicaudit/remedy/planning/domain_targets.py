@@ -15,9 +15,9 @@ from vnicaudit.model.nic import Nic
 from vnicaudit.model.plan import NotPlanned, Planned, Reason
 from vnicaudit.model.report import NotJudged, ReadError
 from vnicaudit.remedy.planning import backends
-from vnicaudit.remedy.planning.nic import EditedNic, NicContext, OwnerEditedNic
+from vnicaudit.remedy.planning.nic import EditedNic, NicFacts, OwnerEditedNic, PlannedNic
 from vnicaudit.remedy.planning.policy import Tuning, planned_tuning
-from vnicaudit.remedy.planning.run import PlanRun, ReadHosts, TargetPlanner
+from vnicaudit.remedy.planning.run import PlanRequest, PlanRun, ReadHosts, TargetPlanner
 from vnicaudit.remedy.planning.source import (
     AgentNames,
     JudgedDomain,
@@ -26,7 +26,7 @@ from vnicaudit.remedy.planning.source import (
     no_names,
     sources,
 )
-from vnicaudit.remedy.planning.subject import Judges, NotPlannedError, plan_subject, reason_of
+from vnicaudit.remedy.planning.subject import NotPlannedError, plan_subject, reason_of
 
 # A domain -> steps, one for each NIC to be changed, and the NICs that are not planned.
 
@@ -47,10 +47,10 @@ _LIVE_ONLY = Reason(
 class DomainPlanner:
     """Plans one domain after the other."""
 
-    def __init__(self, judges: Judges, context: NicContext) -> None:
-        self._judges = judges
-        self._context = context
-        self._options = context.options
+    def __init__(self, request: PlanRequest, facts: NicFacts) -> None:
+        self._request = request
+        self._facts = facts
+        self._options = request.options
 
     def plan(self, source: Source) -> Iterator[Planned]:
         """The steps of one domain, and its NICs that are not planned."""
@@ -66,10 +66,11 @@ class DomainPlanner:
         tuning = self._tuning(judged)
         for nic in filter(self._takes, domain.nics):
             if backends.owner_blocks(domain):
-                yield from plan_subject(OwnerEditedNic(judged, nic, self._context))
+                subject: PlannedNic = OwnerEditedNic(self._request, judged, nic, self._facts)
             else:
                 given = tuning.get(nic.index)
-                yield from plan_subject(EditedNic(judged, nic, self._context, given))
+                subject = EditedNic(self._request, judged, nic, self._facts, given)
+            yield from plan_subject(subject)
         yield from self._plugged_in(source)
 
     def _judged_domain(self, source: Source) -> JudgedDomain:
@@ -79,7 +80,7 @@ class DomainPlanner:
             raise NotPlannedError(Reason("template", text))
         if len(source.domain.nics) > MOST_NICS:
             raise NotPlannedError(Reason("too-many-nics", _TOO_MANY))
-        return JudgedDomain(source, self._judges)
+        return JudgedDomain(source, self._request)
 
     def _takes(self, nic: Nic) -> bool:
         return not self._options.macs or nic.mac in self._options.macs
@@ -136,14 +137,12 @@ class DomainTargets(TargetPlanner):
         run, request = self._run, self._request
         live, to = request.run.live, request.options.to
         guests = AgentNames(request.adapters, live.deadline) if live.agent else None
-        context = NicContext(
-            request.options,
+        facts = NicFacts(
             request.adapters.machine.vdpa_devices() if to == "vdpa" else None,
             {} if to == "virtio" else _users(targets, live, self._platforms),
             guests or no_names,
-            self._platforms.wordings,
         )
-        planner = DomainPlanner(request.judges, context)
+        planner = DomainPlanner(request, facts)
         read: set[str] = set()
         try:
             for target, source in self._sources(targets):

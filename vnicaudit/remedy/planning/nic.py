@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from vnicaudit.knowledge.fixes.owners import Wordings
 from vnicaudit.knowledge.fixes.wording import OwnedNic
 from vnicaudit.knowledge.to_virtio import address_removal, has_qemus_rom, rom_removal
 from vnicaudit.model.domain import Domain, DomainState
@@ -32,7 +31,7 @@ from vnicaudit.remedy.planning.backends import to_backend
 from vnicaudit.remedy.planning.diffs import unified_diff
 from vnicaudit.remedy.planning.guest_view import guest_view, name_lost
 from vnicaudit.remedy.planning.policy import Tuning
-from vnicaudit.remedy.planning.run import PlanOptions
+from vnicaudit.remedy.planning.run import PlanRequest
 from vnicaudit.remedy.planning.source import AskNames, JudgedDomain
 from vnicaudit.remedy.planning.subject import (
     POLICY,
@@ -52,20 +51,13 @@ from vnicaudit.remedy.replacing import digest, step_digest
 NicStep = UnitStep[DomainUnit | FileUnit]
 
 
-class NicContext(NamedTuple):
-    """Settings and facts for planning any NIC. ``devices``: the vDPA devices of this machine; None
-    if they were not read. ``users``: (target, device or socket) -> a domain that uses it
-    already."""
+class NicFacts(NamedTuple):
+    """Facts for planning any NIC. ``devices``: the vDPA devices of this machine; None if they were
+    not read. ``users``: (target, device or socket) -> a domain that uses it already."""
 
-    options: PlanOptions
     devices: tuple[VdpaDevice, ...] | None
     users: Mapping[tuple[str, str], str]
     names: AskNames
-    wordings: Wordings
-
-    def may(self, change: Change | None) -> bool:
-        """True if a change is safe, or unsafe changes were requested."""
-        return self.options.unsafe or change is None or change.safe
 
 
 @lru_cache(maxsize=1)
@@ -89,20 +81,24 @@ _TRANSIENT = Reason("no-definition", "it is transient: it has no persistent defi
 class PlannedNic(PlanSubject[DomainUnit | FileUnit]):
     """A NIC of a definition."""
 
-    def __init__(self, judged: JudgedDomain, nic: Nic, context: NicContext) -> None:
+    def __init__(
+        self, request: PlanRequest, judged: JudgedDomain, nic: Nic, facts: NicFacts,
+        tuning: Tuning | None = None,
+    ) -> None:  # fmt: skip
+        """``tuning``: the policy's queues and rings for it."""
+        source = self.source = judged.source
+        super().__init__(request, source.target, source.domain.ref_of(nic))
         self.judged = judged
         self.nic = nic
-        self.context = context
-        self.source = judged.source
-        self.target = judged.source.target
-        self.file = judged.source.file
-        self.line = judged.source.line
-        self.about = judged.source.domain.ref_of(nic)
+        self.facts = facts
+        self.tuning = tuning
+        self.file = source.file
+        self.line = source.line
 
     @property
     def converts(self) -> bool:
         """True if it is to be moved to another backend."""
-        return self.context.options.converts(self.nic.mac)
+        return self.request.options.converts(self.nic.mac)
 
     @property
     def refused_rules(self) -> tuple[str, ...]:
@@ -113,12 +109,12 @@ class PlannedNic(PlanSubject[DomainUnit | FileUnit]):
     def step_for(self, after: Nic, proposed: ProposedChanges, diff: str = "") -> NicStep:
         """The step to ``after``, with those of the NIC's findings that it is planned for; ``diff``:
         of its definition, empty if that is not changed here."""
-        source, nic, options = self.source, self.nic, self.context.options
+        source, nic, options = self.source, self.nic, self.request.options
         domain, live = source.domain, source.file is None
         state = source.running.state if live else None
         view, risk = GuestView(), ""
         if diff:
-            seen, names = self._with_ports(), self.context.names(source)
+            seen, names = self._with_ports(), self.facts.names(source)
             view = guest_view(seen, nic, after, names)
             risk = name_lost(seen, nic, after, names)
         safe, reason = safety(proposed.changes, risk)
@@ -221,7 +217,7 @@ class PlannedNic(PlanSubject[DomainUnit | FileUnit]):
         """``(reason, rule)``: changes that may hurt the guest, and were not requested."""
         for finding in self.judged.findings_to_plan(self.nic, ()):
             change = finding.change
-            if change is None or self.context.may(self.change_among_others(change)):
+            if change is None or self.request.may(self.change_among_others(change)):
                 continue
             if change.field != "model" or not self.converts:  # the conversion sets the model
                 yield unsafe(change), finding.rule
@@ -237,15 +233,13 @@ class PlannedNic(PlanSubject[DomainUnit | FileUnit]):
 
 
 class EditedNic(PlannedNic):
-    """A NIC whose definition is changed. ``tuning``: the policy's queues and rings for it."""
+    """A NIC whose definition is changed."""
 
-    def __init__(
-        self, judged: JudgedDomain, nic: Nic, context: NicContext, tuning: Tuning | None
-    ) -> None:
-        super().__init__(judged, nic, context)
-        self._tuning = tuning
-        tuned = tuning is not None and bool(tuning.changes)
-        self._changes = bool(self.refused_rules) or self.converts or tuned
+    @property
+    def _changes(self) -> bool:
+        """True if anything is to be changed."""
+        tuned = self.tuning is not None and bool(self.tuning.changes)
+        return tuned or self.converts or bool(self.refused_rules)
 
     def proposed(self) -> ProposedChanges:
         """The changes for another backend, and those that findings propose. Raises RefusedError for
@@ -256,7 +250,7 @@ class EditedNic(PlannedNic):
         if start.blocked:
             return start
         for change in start.changes:
-            if not self.context.may(change):
+            if not self.request.may(change):
                 raise NotPlannedError(unsafe(change))
         findings_with = partial(self.judged.findings_to_plan, self.nic)
         return self._completed(resolved(start, findings_with, self._planned_change))
@@ -265,12 +259,12 @@ class EditedNic(PlannedNic):
         """The finding's change, judged as safe as it is together with the others; None if it is
         left out."""
         change = None if finding.change is None else self.change_among_others(finding.change)
-        return change if self.context.may(change) else None
+        return change if self.request.may(change) else None
 
     def _completed(self, proposed: ProposedChanges) -> ProposedChanges:
         """The proposed changes with the boot ROM and the IOMMU that go with the model, and with
         queues and rings."""
-        tuning = self._tuning
+        tuning = self.tuning
         if any(one.field == "model" and one.new in VIRTIO for one in proposed.changes):
             more = (*self._rom(proposed), *self._iommu())
             proposed = proposed._replace(changes=proposed.changes + more)
@@ -279,7 +273,7 @@ class EditedNic(PlannedNic):
         if tuning is None:
             return proposed
         fields = {change.field for change in proposed.changes}
-        free = (one for one in tuning.changes if one.field not in fields and self.context.may(one))
+        free = (one for one in tuning.changes if one.field not in fields and self.request.may(one))
         return proposed.and_(free, POLICY, notes=tuning.notes)
 
     def held_back(self, proposed: ProposedChanges) -> Iterator[tuple[Reason, str]]:
@@ -316,7 +310,7 @@ class EditedNic(PlannedNic):
         """The changes without the NIC's PCI address, in a file; empty if that is not requested, or
         brings up errors all the same. libvirt's own definitions have the controllers."""
         removal = address_removal(self.nic, changes)
-        if removal is None or self.file is None or not self.context.may(removal):
+        if removal is None or self.file is None or not self.request.may(removal):
             return ()
         # a reason to be safe is that the address stays
         kept = (replace(one, reason="") if one.safe else one for one in changes)
@@ -333,7 +327,7 @@ class EditedNic(PlannedNic):
         removal = next((one for one in removals if one is not None), None)
         if removal is None:
             return ()
-        if not self.context.may(removal):
+        if not self.request.may(removal):
             raise NotPlannedError(unsafe(removal))
         return (removal,)
 
@@ -357,17 +351,17 @@ class EditedNic(PlannedNic):
     def _converted(self) -> ProposedChanges:
         """The proposed changes that give the NIC the requested backend, with their obstacles and
         losses."""
-        options, source, nic = self.context.options, self.source, self.nic
+        options, source, nic = self.request.options, self.source, self.nic
         if source.file is not None:
             return ProposedChanges(blocked=(_IN_FILE,))
         device = options.device(nic.mac)
         made = to_backend(
             options.to, nic, source.domain, source.host,
             definitions.children_of(source.text, self._number), device,
-            self.context.devices if source.local else None, options.socket_mode, options.accepted,
+            self.facts.devices if source.local else None, options.socket_mode, options.accepted,
             definitions.memory_kib(source.text),
         )  # fmt: skip
-        user = self.context.users.get((source.target, device), source.domain.name)
+        user = self.facts.users.get((source.target, device), source.domain.name)
         if user == source.domain.name:
             return made
         used = Blocked("device-in-use", f"{device} is used by domain {user}")
@@ -381,9 +375,9 @@ class OwnerEditedNic(PlannedNic):
     def proposed(self) -> ProposedChanges:
         """The changes that findings propose, with the owner's procedure for them; the step is
         blocked here."""
-        findings = [] if self.context.options.to != "virtio" else [
+        findings = [] if self.request.options.to != "virtio" else [
             one for one in self.judged.findings_of(self.nic)
-            if self._policy_makes(one) or (is_decided(one) and self.context.may(one.change))
+            if self._policy_makes(one) or (is_decided(one) and self.request.may(one.change))
         ]  # fmt: skip
         changes = tuple(
             one.change if not one.change.safe else replace(one.change, reason="")  # it is for XML
@@ -413,13 +407,13 @@ class OwnerEditedNic(PlannedNic):
     def _procedure(self, domain: Domain, nic: Nic, findings: Sequence[Finding]) -> tuple[str, ...]:
         """How to have the owner make the changes; for a backend other than virtio, how to move the
         NIC to it. Commands and sentences, in order."""
-        owner, goal = domain.declared.owner, self.context.options.to
+        owner, goal = domain.declared.owner, self.request.options.to
         if goal != "virtio":
-            return (self.context.wordings.backend_procedure(owner, goal),)
+            return (self.request.work.platforms.wordings.backend_procedure(owner, goal),)
         owned = OwnedNic(domain, nic, findings, self.source.file)
-        return tuple(self.context.wordings.of(owner).procedure(owned))
+        return tuple(self.request.work.platforms.wordings.of(owner).procedure(owned))
 
     def _policy_makes(self, finding: Finding) -> bool:
         """True if the settings' policy makes the change that the finding proposes."""
         field = "" if finding.change is None else finding.change.field
-        return getattr(self.context.options.policy, field, "keep") != "keep"
+        return getattr(self.request.options.policy, field, "keep") != "keep"

@@ -14,17 +14,17 @@ from vnicaudit.audit.reading.selection import RunOptions
 from vnicaudit.audit.reading.targets import SeenFiles, Target, TargetKind
 from vnicaudit.audit.settings.keys import PolicyTable
 from vnicaudit.audit.tally import RunProgress
+from vnicaudit.audit.work import AuditWork
 from vnicaudit.base.deadlines import timestamp
 from vnicaudit.base.wording import close_to, mac_hint
 from vnicaudit.errors import UsageError
 from vnicaudit.model.domain import Domain
-from vnicaudit.model.finding import Description
+from vnicaudit.model.finding import Change, Description
 from vnicaudit.model.fleet import LiveDefinition
 from vnicaudit.model.host import Host
 from vnicaudit.model.plan import Goal, NotPlanned, Plan, Planned, UnitStep
 from vnicaudit.model.report import NotJudged, ReadError
 from vnicaudit.remedy.hypervisor import Adapters
-from vnicaudit.remedy.planning.subject import Judges
 from vnicaudit.text.secrets import masked_message
 from vnicaudit.text.targets import without_password
 
@@ -144,17 +144,23 @@ ReadHosts = Callable[[Sequence[Target]], Iterator[tuple[Target, Iterator[Definit
 
 
 class PlanRequest(NamedTuple):
-    """The request for a plan: judges, platforms, how targets are read, options, and who is told the
-    progress. ``read_hosts``: reads live hosts side by side; None: one after the other.
+    """The request for a plan. ``work`` judges by the requested rules and decides what is changed;
+    ``by_all`` judges by all rules, to find what a change would break. ``run``: how targets are
+    read. ``read_hosts``: reads live hosts side by side; None: one after the other.
     ``file_progress``: is given the number of files read so far."""
 
-    judges: Judges
+    work: AuditWork
+    by_all: AuditWork
+    options: PlanOptions
     adapters: Adapters
     run: RunOptions
-    options: PlanOptions
     on_progress: OnProgress
     read_hosts: ReadHosts | None = None
     file_progress: RunProgress = RunProgress()
+
+    def may(self, change: Change | None) -> bool:
+        """True if a change is safe, or unsafe changes were requested."""
+        return self.options.unsafe or change is None or change.safe
 
 
 class PlanRun:
@@ -198,7 +204,7 @@ class TargetPlanner(ABC):
     def __init__(self, run: PlanRun) -> None:
         self._run = run
         self._request = run.request
-        self._platforms = run.request.judges.work.platforms
+        self._platforms = run.request.work.platforms
 
     @abstractmethod
     def takes(self, target: Target) -> bool:
@@ -295,7 +301,7 @@ def _planner_of(target: Target, run: PlanRun) -> TargetPlanner:
     for planner in reversed(run.planners):
         if planner.takes(target):
             return planner
-    kind = run.request.judges.work.platforms.kind_of(target)
+    kind = run.request.work.platforms.kind_of(target)
     raise UsageError(
         f"{target.name}: {(kind or TargetKind(target.kind, lambda _: None)).not_planned}"
     )

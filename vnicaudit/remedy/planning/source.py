@@ -28,7 +28,8 @@ from vnicaudit.platforms.domain_xml import definitions
 from vnicaudit.platforms.domain_xml.write import rewritten
 from vnicaudit.remedy.guest.agent import GuestAgent, by_mac
 from vnicaudit.remedy.hypervisor import Adapters, Hypervisor
-from vnicaudit.remedy.planning.subject import JudgedItem, Judges, is_decided, worst_first
+from vnicaudit.remedy.planning.run import PlanRequest
+from vnicaudit.remedy.planning.subject import JudgedItem, is_decided, worst_first
 
 IsOfUse = Callable[[Description], bool]
 
@@ -239,14 +240,14 @@ class _ChangedNic(NamedTuple):
 class JudgedDomain(JudgedItem[Domain]):
     """One domain of a target, before anything is changed."""
 
-    def __init__(self, source: Source, judges: Judges) -> None:
+    def __init__(self, source: Source, request: PlanRequest) -> None:
         """Judge the domain. Raises RefusedError if a rule crashes."""
         self.source = source
-        self._kinds = judges.work.platforms.files
+        self._kinds = request.work.platforms.files
         self._last_changed: _ChangedNic | None = None
         """Planning a step asks for the same changes several times."""
         super().__init__(
-            source.domain, judges, lambda work, one: work.domain(one, source.host, source.target)
+            source.domain, request, lambda work, one: work.domain(one, source.host, source.target)
         )
 
     def findings_of(self, nic: Nic) -> tuple[Finding, ...]:

@@ -18,6 +18,7 @@ from vnicaudit.errors import RefusedError
 from vnicaudit.model.finding import SEVERITIES, Change, Finding, Ref
 from vnicaudit.model.plan import Blocked, Loss, NotPlanned, Reason, UnitStep, UnitT
 from vnicaudit.model.report import Audited
+from vnicaudit.remedy.planning.run import PlanRequest
 
 # An item, judged as it is and as it would be.
 
@@ -36,44 +37,28 @@ class NotPlannedError(RefusedError):
         self.reason = reason
 
 
-class Judges(NamedTuple):
-    """``work`` judges by the requested rules and decides what is changed; ``by_all`` judges by all
-    rules, to find what a change would break."""
-
-    work: AuditWork
-    by_all: AuditWork
-
-
-class _Judgement(NamedTuple):
-    """An item, and its findings by these rules."""
-
-    work: AuditWork
-    item: object
-    findings: tuple[Finding, ...]
-
-
 class JudgedItem(Generic[Item]):
     """One item, before anything is changed."""
 
     def __init__(
-        self, item: Item, judges: Judges, audit: Callable[[AuditWork, Item], Audited]
+        self, item: Item, request: PlanRequest, audit: Callable[[AuditWork, Item], Audited]
     ) -> None:
         """``audit`` judges the item, as it is or as it would be. Raises RefusedError if a rule
         crashes."""
         self.item = item
-        self._judges = judges
+        self._request = request
         self._audit = audit
-        self._last_judged: _Judgement | None = None
+        self._last_judged: tuple[AuditWork, Item, tuple[Finding, ...]] | None = None
         """Planning a step asks about the same changed domain several times in a row."""
-        self.catalogue = judges.work.catalogue
-        audited = audit(judges.work, item)
+        self.catalogue = request.work.catalogue
+        audited = audit(request.work, item)
         self.findings = findings_in(audited)
         self.skipped = tuple(one.rule for one in audited.skipped)
         """Rules that were skipped for lack of a fact."""
 
     def findings_after(self, after: Item) -> tuple[Finding, ...]:
         """The findings on the changed item. Raises RefusedError if a rule crashes."""
-        return self._findings_by(self._judges.work, after)
+        return self._findings_by(self._request.work, after)
 
     def resolved_rules(self, after: Item) -> tuple[str, ...]:
         """The rules whose findings would be resolved."""
@@ -86,7 +71,7 @@ class JudgedItem(Generic[Item]):
         single NIC."""
         return tuple(
             Blocked("brings-up-error", f"it would cause {found.rule}: {found.message}")
-            for found in self._findings_by(self._judges.by_all, after)
+            for found in self._findings_by(self._request.by_all, after)
             if found.severity == "error" and found.fingerprint not in self._errors
             and (nic is None or found.about.index in (nic, None))
         )  # fmt: skip
@@ -94,16 +79,16 @@ class JudgedItem(Generic[Item]):
     @cached_property
     def _errors(self) -> frozenset[str]:
         """Fingerprints of the errors that exist already."""
-        found = self._findings_by(self._judges.by_all, self.item)
+        found = self._findings_by(self._request.by_all, self.item)
         return frozenset(one.fingerprint for one in found if one.severity == "error")
 
     def _findings_by(self, work: AuditWork, item: Item) -> tuple[Finding, ...]:
-        if item is self.item and work is self._judges.work:
+        if item is self.item and work is self._request.work:
             return self.findings
         last = self._last_judged
-        if last is None or last.work is not work or last.item is not item:
-            last = self._last_judged = _Judgement(work, item, findings_in(self._audit(work, item)))
-        return last.findings
+        if last is None or last[0] is not work or last[1] is not item:
+            last = self._last_judged = (work, item, findings_in(self._audit(work, item)))
+        return last[2]
 
 
 def findings_in(audited: Audited) -> tuple[Finding, ...]:
@@ -162,14 +147,17 @@ class PlanSubject(ABC, Generic[UnitT]):
     """One thing that is planned, by steps on units of one type. Any method may raise RefusedError
     for facts that cannot be determined."""
 
-    target: str
-    about: Ref
-    project = ""
-    """The id of the project that it belongs to; only in a cloud."""
     file: str | None = None
     """The file of its definition; None: it is not in a file."""
     line: int | None = None
     """Line of the file on which the definition begins."""
+
+    def __init__(self, request: PlanRequest, target: str, about: Ref, project: str = "") -> None:
+        """``project``: the id of the project that it belongs to; only in a cloud."""
+        self.request = request
+        self.target = target
+        self.about = about
+        self.project = project
 
     @abstractmethod
     def proposed(self) -> ProposedChanges:

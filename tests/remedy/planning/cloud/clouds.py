@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from tests.remedy.planning.planned import selected
+from tests.remedy.planning.planned import requested, selected
 from tests.remedy.works import work
 from vnicaudit.audit.work import AuditWork
 from vnicaudit.model.domain import DomainConfig, Server
@@ -24,7 +24,6 @@ from vnicaudit.model.openstack import (
 from vnicaudit.model.plan import NotPlanned, Planned, Step, UnitStep
 from vnicaudit.remedy.planning.cloud.items import CloudPlanner
 from vnicaudit.remedy.planning.run import PlanOptions
-from vnicaudit.remedy.planning.subject import Judges
 
 CLOUD = "openstack:prod"
 ID = "0c2f6d2e-7a1c-4f0e-9d56-1f9a6c3b5e77"
@@ -133,8 +132,8 @@ def plan(
 ) -> list[Planned]:  # fmt: skip
     """All that comes of a cloud. ``rules``: only these are asked for; ``judge``: what judges in the
     place of the rules."""
-    judges = Judges(judge or (selected(*rules) if rules else work()), judge or work())
-    planner = CloudPlanner(judges, options, CLOUD)
+    asked = judge or (selected(*rules) if rules else work())
+    planner = CloudPlanner(requested(asked, judge or work(), options), CLOUD)
     for item in items:
         planner.add(item)
     return list(planner.plan())

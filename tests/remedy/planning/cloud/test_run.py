@@ -20,14 +20,13 @@ from tests.remedy.planning.cloud.clouds import (
     server,
     tenants,
 )
-from tests.remedy.planning.planned import NOVA, definition, interface, live
+from tests.remedy.planning.planned import NOVA, definition, interface, live, requested
 from tests.remedy.planning.units import flavor_of
 from tests.remedy.works import work
 from vnicaudit.audit.reading.selection import RunOptions
 from vnicaudit.audit.reading.targets import Target
 from vnicaudit.audit.run import AuditRun
 from vnicaudit.audit.settings.keys import PolicyTable
-from vnicaudit.cli.wiring.adapters import adapters
 from vnicaudit.errors import UsageError
 from vnicaudit.model.fleet import CloudItem, LiveDefinition, LiveOptions
 from vnicaudit.model.host import Host
@@ -35,9 +34,8 @@ from vnicaudit.model.openstack import Image
 from vnicaudit.model.plan import FlavorUnit, Plan
 from vnicaudit.model.report import Audited, ReadError
 from vnicaudit.remedy.planning import run
-from vnicaudit.remedy.planning.run import PlanOptions, PlanRequest
+from vnicaudit.remedy.planning.run import PlanOptions
 from vnicaudit.remedy.planning.source import Source
-from vnicaudit.remedy.planning.subject import Judges
 
 URI = "qemu+ssh://cmp1/system"
 
@@ -95,12 +93,8 @@ def plan(*targets: Target, options: PlanOptions = PlanOptions()) -> Plan:  # noq
     made = run.make_plan(
         names,
         PLATFORMS.planners,
-        PlanRequest(
-            Judges(work(PLATFORMS), work(PLATFORMS)),
-            adapters(),
-            RunOptions(),
-            options,
-            lambda *now: seen.append(now),
+        requested(work(PLATFORMS), options=options)._replace(
+            on_progress=lambda *now: seen.append(now)
         ),
     )
     assert {name for name, _number in seen} <= {target.name for target in names}

@@ -33,9 +33,8 @@ from vnicaudit.model.plan import (
 from vnicaudit.remedy.planning.cloud.ports import PlannedPort
 from vnicaudit.remedy.planning.cloud.properties import may_operate, unit_step
 from vnicaudit.remedy.planning.cloud.servers import PlannedServer
-from vnicaudit.remedy.planning.run import PlanOptions
+from vnicaudit.remedy.planning.run import PlanRequest
 from vnicaudit.remedy.planning.subject import (
-    Judges,
     PlanSubject,
     ProposedChanges,
     findings_in,
@@ -67,24 +66,15 @@ class PlannedImage(PlanSubject[ImageUnit]):
     """One image. ``projects``: the projects whose images may be changed; None: any."""
 
     def __init__(
-        self,
-        image: Image,
-        target: str,
-        judges: Judges,
-        options: PlanOptions,
-        projects: frozenset[str] | None,
+        self, request: PlanRequest, image: Image, target: str, projects: frozenset[str] | None
     ) -> None:
+        super().__init__(request, target, Ref("image", image.name, image.id), image.owner)
         self._image = image
-        self.target = target
-        self.about = Ref("image", image.name, image.id)
-        self.project = image.owner
-        self._judges = judges
-        self._options = options
         self._projects = projects
 
     @cached_property
     def _findings(self) -> tuple[Finding, ...]:
-        return findings_in(self._judges.work.description(self._image, self.target))
+        return findings_in(self.request.work.description(self._image, self.target))
 
     def proposed(self) -> ProposedChanges:
         """The changes that findings propose, without those that are held back."""
@@ -122,7 +112,7 @@ class PlannedImage(PlanSubject[ImageUnit]):
             return None
         if change.new is None:
             return Reason("owner-decides", finding.fix) if finding.fix else None
-        return None if change.safe or self._options.unsafe else unsafe(change)
+        return None if self.request.may(change) else unsafe(change)
 
 
 def _foreign(image: Image, target: str, projects: frozenset[str] | None) -> Iterator[Blocked]:
@@ -177,18 +167,16 @@ class PlannedFlavor(PlanSubject[FlavorUnit]):
     """
 
     def __init__(
-        self, flavor: Flavor, target: str, judges: Judges, taken: set[str], *, operator: bool
+        self, request: PlanRequest, flavor: Flavor, target: str, taken: set[str], *, operator: bool
     ) -> None:
+        super().__init__(request, target, Ref("flavor", flavor.name, flavor.id))
         self._flavor = flavor
-        self.target = target
-        self.about = Ref("flavor", flavor.name, flavor.id)
-        self._judges = judges
         self._taken = taken
         self._operator = operator
 
     @cached_property
     def _findings(self) -> tuple[Finding, ...]:
-        return findings_in(self._judges.work.description(self._flavor, self.target))
+        return findings_in(self.request.work.description(self._flavor, self.target))
 
     def proposed(self) -> ProposedChanges:
         """The removal of extra specs with which a server of this flavor would not start."""
@@ -251,10 +239,10 @@ class CloudPlanner:
     """Plans one cloud. It is shown everything in the cloud, servers before images and flavors, and
     keeps only what it plans from them; ``plan`` returns that."""
 
-    def __init__(self, judges: Judges, options: PlanOptions, target: str) -> None:
+    def __init__(self, request: PlanRequest, target: str) -> None:
         self.target = target
-        self._options = options
-        self._judges = judges
+        self._request = request
+        self._options = request.options
         self._servers: list[UnitStep[ServerUnit] | NotPlanned] = []
         self._images: list[tuple[int, tuple[UnitStep[ImageUnit] | NotPlanned, ...]]] = []
         self._flavors: list[Flavor] = []
@@ -303,11 +291,11 @@ class CloudPlanner:
         operator = self._operator is not False
         for one in self._flavors:
             if self._options.takes(one.name, one.id):
-                subject = PlannedFlavor(one, self.target, self._judges, taken, operator=operator)
+                subject = PlannedFlavor(self._request, one, self.target, taken, operator=operator)
                 yield from plan_subject(subject)
 
     def _add_image(self, image: Image) -> None:
-        subject = PlannedImage(image, self.target, self._judges, self._options, self._own)
+        subject = PlannedImage(self._request, image, self.target, self._own)
         self._images.append((image.servers or 0, tuple(plan_subject(subject))))
 
     def _add_server(self, server: Server) -> None:
@@ -320,13 +308,12 @@ class CloudPlanner:
         if options.macs and not any(nic.mac in options.macs for nic in server.nics):
             return
         if options.to == "virtio":
-            subject = PlannedServer(server, self.target, self._judges, options)
+            subject = PlannedServer(self._request, server, self.target)
             self._servers.extend(plan_subject(subject))
             return
-        wordings = self._judges.work.platforms.wordings
         for nic in server.nics:
             if options.converts(nic.mac):
-                port = PlannedPort(server, nic, self.target, options, wordings)
+                port = PlannedPort(self._request, server, nic, self.target)
                 self._servers.extend(plan_subject(port))
 
     @property

@@ -8,7 +8,6 @@ from typing import Literal, NamedTuple
 from msgspec.structs import replace
 
 from vnicaudit.base.wording import word
-from vnicaudit.knowledge.fixes.owners import Wordings
 from vnicaudit.model.domain import Server
 from vnicaudit.model.finding import VIRTIO, Change
 from vnicaudit.model.nic import Nic
@@ -21,7 +20,7 @@ from vnicaudit.model.plan import Blocked, Reason, ServerUnit, UnitStep
 from vnicaudit.remedy.planning.backends import REQUESTED
 from vnicaudit.remedy.planning.cloud import properties
 from vnicaudit.remedy.planning.cloud.properties import nova_range, server_unit, unit_step
-from vnicaudit.remedy.planning.run import PlanOptions
+from vnicaudit.remedy.planning.run import PlanRequest
 from vnicaudit.remedy.planning.subject import PlanSubject, ProposedChanges
 from vnicaudit.text.targets import client
 
@@ -276,22 +275,18 @@ _SO = "it is already on vDPA"
 class PlannedPort(PlanSubject[ServerUnit]):
     """The NIC of a server that was named for another backend."""
 
-    def __init__(
-        self, server: Server, nic: Nic, target: str, options: PlanOptions, wordings: Wordings
-    ) -> None:
-        self._wordings = wordings
+    def __init__(self, request: PlanRequest, server: Server, nic: Nic, target: str) -> None:
+        super().__init__(request, target, server.ref_of(nic), server.cloud.project)
         self._server = server
         self._nic = nic
-        self.target = target
-        self.about = server.ref_of(nic)
-        self.project = server.cloud.project
-        self._to = options.to
+        self._to = request.options.to
 
     def proposed(self) -> ProposedChanges:
         """The change for an operator to make: the procedure, its obstacles and notes. Empty if the
         NIC is on that backend already."""
         if self._to != "vdpa":
-            procedure = (self._wordings.backend_procedure("nova", "vhostuser"),)
+            wordings = self.request.work.platforms.wordings
+            procedure = (wordings.backend_procedure("nova", "vhostuser"),)
             return ProposedChanges(blocked=(_BY_HAND,), procedure=procedure)
         if is_vdpa(self._server, self._nic):
             return ProposedChanges()

@@ -90,7 +90,7 @@ class CloudTargets(TargetPlanner):
     def __init__(self, run: PlanRun) -> None:
         super().__init__(run)
         clouds = list(filter(self.takes, run.targets))
-        self._compute_nodes = ComputeNodes(self._request.judges.work)
+        self._compute_nodes = ComputeNodes(self._request.work)
         self._several = len(clouds) > 1
         self._seen = SeenObjects()
         others = len(clouds) < len(run.targets)
@@ -133,7 +133,7 @@ class CloudTargets(TargetPlanner):
         if anything could be read."""
         run, request = self._run, self._request
         cloud = self._platforms.cloud(target, request.run.live)
-        planner = CloudPlanner(request.judges, request.options, target.name)
+        planner = CloudPlanner(request, target.name)
         self._planners[target.name] = planner
         self._waiting[target.name] = []
         chosen_notes: list[str] = []

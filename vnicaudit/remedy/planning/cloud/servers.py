@@ -34,11 +34,10 @@ from vnicaudit.remedy.planning.cloud.properties import (
 from vnicaudit.remedy.planning.guest_view import GHOST, device_view, driver_notes, name_lost
 from vnicaudit.remedy.planning.naming import NEW_ADAPTER
 from vnicaudit.remedy.planning.policy import Tuning
-from vnicaudit.remedy.planning.run import PlanOptions
+from vnicaudit.remedy.planning.run import PlanRequest
 from vnicaudit.remedy.planning.subject import (
     POLICY,
     JudgedItem,
-    Judges,
     PlanSubject,
     ProposedChanges,
     is_decided,
@@ -204,17 +203,13 @@ _KEEPS = "the guest is known to support virtio; MAC addresses stay the same"
 class PlannedServer(PlanSubject[ServerUnit]):
     """One server. Its stored properties are changed, and with them all its NICs."""
 
-    def __init__(self, server: Server, target: str, judges: Judges, options: PlanOptions) -> None:
+    def __init__(self, request: PlanRequest, server: Server, target: str) -> None:
+        super().__init__(request, target, server.ref, server.cloud.project)
         self._server = server
-        self.target = target
-        self.about = server.ref
-        self.project = server.cloud.project
-        self._judges = judges
-        self._options = options
 
     @cached_property
     def _judged_server(self) -> JudgedItem[Server]:
-        return judged_server(self._server, self.target, self._judges)
+        return judged_server(self.request, self._server, self.target)
 
     def proposed(self) -> ProposedChanges:
         """The changes that findings propose, with those that are needed for the server to start
@@ -228,14 +223,18 @@ class PlannedServer(PlanSubject[ServerUnit]):
             _key,
         )
         proposed = self._with_new(proposed, self._startable(proposed))
-        tuning = server_tuning(self._options.policy, self._with_changes(proposed.changes))
+        tuning = server_tuning(self.request.options.policy, self._with_changes(proposed.changes))
         return self._with_new(proposed, tuning.changes, POLICY)._replace(notes=tuning.notes)
 
     def _planned_change(self, finding: Finding) -> Change | None:
         """The finding's change, if it sets a property to a new value and is not left to the policy
         or held back as unsafe."""
         change = finding.change
-        if change is None or not self._may(change) or _new_property(finding, self._server) is None:
+        if (
+            change is None
+            or not self.request.may(change)
+            or _new_property(finding, self._server) is None
+        ):
             return None
         # a rule's reason is about one NIC's definition, whose address stays
         model = change.safe and change.field == "model"
@@ -304,15 +303,12 @@ class PlannedServer(PlanSubject[ServerUnit]):
             for name, value in flags.items():
                 yield Change(name, config.property(name), value, safe=True, reason=_STARTABLE)
 
-    def _may(self, change: Change) -> bool:
-        return self._options.unsafe or change.safe
-
     def _not_made(self, finding: Finding, change: Change) -> Reason | None:
         if not is_decided(finding):
             return None
         if property_of(change) is None:
             return Reason("no-property", finding.fix) if finding.fix else None
-        if self._may(change) or _new_property(finding, self._server) is None:
+        if self.request.may(change) or _new_property(finding, self._server) is None:
             return None
         return unsafe(change)
 
@@ -361,10 +357,10 @@ def _key(change: Change) -> str:
     return PROPERTY_OF.get(change.field, change.field)
 
 
-def judged_server(server: Server, target: str, judges: Judges) -> JudgedItem[Server]:
+def judged_server(request: PlanRequest, server: Server, target: str) -> JudgedItem[Server]:
     """A judged server, without a host: the server record has the facts about its compute node.
     Raises RefusedError if a rule crashes."""
-    return JudgedItem(server, judges, lambda work, one: work.domain(one, HostConfig(), target))
+    return JudgedItem(server, request, lambda work, one: work.domain(one, HostConfig(), target))
 
 
 def needs_model(rule: str, catalogue: Catalogue) -> bool:
