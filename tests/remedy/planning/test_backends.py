@@ -15,6 +15,7 @@ from vnicaudit.model.host import HostConfig, VdpaDevice, Version
 from vnicaudit.model.nic import Nic
 from vnicaudit.model.plan import DomainUnit, Goal, Loss, Step
 from vnicaudit.remedy.planning.backends import still_against, to_backend
+from vnicaudit.remedy.planning.run import PlanOptions
 from vnicaudit.remedy.planning.subject import ProposedChanges
 
 DEVICE = "/dev/vhost-vdpa-0"
@@ -42,16 +43,16 @@ def to_vdpa(
     memory: int | None = None,
 ) -> ProposedChanges:
     domain = guest(declared, nic, *others)
-    return to_backend(
-        "vdpa", nic, domain, host, children, DEVICE, devices, "client", accepted, memory
-    )
+    options = PlanOptions("vdpa", macs=(nic.mac or "",), devices=(DEVICE,), accepted=accepted)
+    return to_backend(options, nic, domain, host, children, devices, memory)
 
 
 def to_vhostuser(domain: Domain) -> ProposedChanges:
     nic = domain.nics[0]
-    return to_backend(
-        "vhostuser", nic, domain, HostConfig(), {}, SOCKET, None, "client", frozenset(), None
+    options = PlanOptions(
+        "vhostuser", macs=(nic.mac or "",), devices=(SOCKET,), socket_mode="client"
     )
+    return to_backend(options, nic, domain, HostConfig(), {}, None, None)
 
 
 def test_nothing_is_in_the_way() -> None:

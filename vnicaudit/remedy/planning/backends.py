@@ -19,6 +19,7 @@ from vnicaudit.model.finding import VIRTIO, Change, rewritten_by
 from vnicaudit.model.host import HostConfig, VdpaDevice, Version, needed_memlock_kib
 from vnicaudit.model.nic import Nic
 from vnicaudit.model.plan import MODES, Blocked, Goal, Loss, Mode, ModeCode, ModeOption, Step
+from vnicaudit.remedy.planning.run import PlanOptions
 from vnicaudit.remedy.planning.subject import ProposedChanges
 
 # Obstacles to changing a domain, and the ways in which a change can take effect.
@@ -198,20 +199,23 @@ _SHARED = "<memoryBacking><source type='memfd'/><access mode='shared'/></memoryB
 
 def functions_lost(goal: Goal) -> tuple[str, ...]:
     """Names of all functions that a NIC may have and that this backend lacks."""
-    lost = _LOST | (_LOST_ON_VDPA if goal == "vdpa" else {})
-    return tuple(name for name, _text in lost.values())
+    return tuple(name for name, _text in _lost(goal).values())
+
+
+def _lost(goal: Goal) -> dict[str, tuple[str, str]]:
+    return _LOST | (_LOST_ON_VDPA if goal == "vdpa" else {})
 
 
 def to_backend(
-    to: Goal, nic: Nic, domain: Domain, host: HostConfig, children: Mapping[str, str],
-    device: str, devices: tuple[VdpaDevice, ...] | None, socket_mode: str,
-    accepted: frozenset[str], memory_kib: int | None,
+    options: PlanOptions, nic: Nic, domain: Domain, host: HostConfig, children: Mapping[str, str],
+    devices: tuple[VdpaDevice, ...] | None, memory_kib: int | None,
 ) -> ProposedChanges:  # fmt: skip
-    """The conversion of the NIC to ``device``: a vhost-vDPA device, or the path of a socket.
-    ``devices``: the vDPA devices of the host; None if they cannot be read."""
-    lost = _LOST | (_LOST_ON_VDPA if to == "vdpa" else {})
+    """The conversion of the NIC to the vhost-vDPA device, or the socket, that the options name for
+    it. ``devices``: the vDPA devices of the host; None if they cannot be read."""
+    to, device = options.to, options.device(nic.mac)
+    lost = _lost(to)
     losses = tuple(
-        Loss(name, text.format(text=children[child]), name in accepted)
+        Loss(name, text.format(text=children[child]), name in options.accepted)
         for child, (name, text) in lost.items()
         if child in children
     )
@@ -221,10 +225,10 @@ def to_backend(
         notes = tuple(_vdpa_notes(nic, domain, memory_kib))
     else:
         blocked += _vhostuser_needs(domain)
-        notes = tuple(_vhostuser_notes(socket_mode, device))
+        notes = tuple(_vhostuser_notes(options.socket_mode, device))
     if "source" in children:
         notes = (_leaves(nic, device), *notes)
-    changes = tuple(_changes(to, nic, domain, children, device, socket_mode, tuple(lost)))
+    changes = tuple(_changes(options, nic, domain, children))
     return ProposedChanges(changes, (), tuple(blocked), losses, notes)
 
 
@@ -234,11 +238,10 @@ def still_against(
 ) -> tuple[str, ...]:  # fmt: skip
     """Objections to a step to a backend other than virtio when it is about to be applied: a plan is
     a file that people edit, and a device may be gone by then."""
-    lost = _LOST | (_LOST_ON_VDPA if step.to == "vdpa" else {})
     accepted = {loss.function for loss in step.losses if loss.accepted}
     found = [
         f"{name} would be lost, which the plan does not accept"
-        for child, (name, _text) in lost.items()
+        for child, (name, _text) in _lost(step.to).items()
         if child in children and name not in accepted
     ]
     place = "device" if step.to == "vdpa" else "source_path"
@@ -249,12 +252,12 @@ def still_against(
 
 
 def _changes(
-    to: Goal, nic: Nic, domain: Domain, children: Mapping[str, str], device: str,
-    socket_mode: str, lost: tuple[str, ...],
-) -> Iterator[Change]:  # fmt: skip
+    options: PlanOptions, nic: Nic, domain: Domain, children: Mapping[str, str]
+) -> Iterator[Change]:
+    to, device = options.to, options.device(nic.mac)
     if nic.declared.model not in (("virtio",) if to == "vdpa" else VIRTIO):
         yield _to_virtio(nic, domain)
-    for child in (*lost, *_OF_THE_TAP):
+    for child in (*_lost(to), *_OF_THE_TAP):
         if child in children:
             yield _change(child, children[child], None)
     yield _change("type", nic.declared.type, to)
@@ -265,7 +268,7 @@ def _changes(
     else:
         yield _change("source_type", None, "unix")
         yield _change("source_path", None, device)
-        yield _change("source_mode", None, socket_mode)
+        yield _change("source_mode", None, options.socket_mode)
 
 
 def _to_virtio(nic: Nic, domain: Domain) -> Change:

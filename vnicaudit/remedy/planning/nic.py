@@ -356,10 +356,9 @@ class EditedNic(PlannedNic):
             return ProposedChanges(blocked=(_IN_FILE,))
         device = options.device(nic.mac)
         made = to_backend(
-            options.to, nic, source.domain, source.host,
-            definitions.children_of(source.text, self._number), device,
-            self.facts.devices if source.local else None, options.socket_mode, options.accepted,
-            definitions.memory_kib(source.text),
+            options, nic, source.domain, source.host,
+            definitions.children_of(source.text, self._number),
+            self.facts.devices if source.local else None, definitions.memory_kib(source.text),
         )  # fmt: skip
         user = self.facts.users.get((source.target, device), source.domain.name)
         if user == source.domain.name:

@@ -31,6 +31,15 @@ from vnicaudit.model.finding import S390, VIRTIO, Change
 from vnicaudit.model.nic import Nic
 from vnicaudit.model.plan import Goal
 
+
+class Tuning(NamedTuple):
+    """The changes of queues and rings that the policy makes, and notes on those that it cannot make
+    in full."""
+
+    changes: tuple[Change, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
 # The size of rings that a plan gives to a NIC.
 
 
@@ -46,27 +55,34 @@ _PASST = "rings stay as they are: nothing is known about those of passt"
 _TAP = "256 instead of {} descriptors of the transmit ring: more is for vhost-user and vDPA only"
 
 
-def ring_changes(
-    policy: PolicyTable, domain: DomainConfig, nic: Nic, backend: str | None
-) -> tuple[tuple[Change, ...], tuple[str, ...]]:
+def ring_tuning(policy: PolicyTable, domain: DomainConfig, nic: Nic, backend: str | None) -> Tuning:
     """The changes, and notes on reductions. ``backend`` is the interface type after the change; see
     :func:`vnicaudit.knowledge.backends.tx_limit`."""
-    wanted: dict[str, int] = {}
-    notes: list[str] = []
-    if policy.rx_queue_size != "keep":
-        wanted["rx_queue_size"] = policy.rx_queue_size
-    if policy.tx_queue_size != "keep":
-        size = wanted["tx_queue_size"] = min(policy.tx_queue_size, tx_limit(backend))
-        if size < policy.tx_queue_size:
-            notes.append(_TAP.format(policy.tx_queue_size))
-    reason = _left_alone(domain, nic)
-    if wanted and reason is not None:
+    asked = {"rx_queue_size": policy.rx_queue_size, "tx_queue_size": policy.tx_queue_size}
+    limits = {"rx_queue_size": MAX_RING, "tx_queue_size": tx_limit(backend)}
+    wanted = {field: min(size, limits[field]) for field, size in asked.items() if size != "keep"}
+    notes = [_TAP.format(asked[field]) for field, size in wanted.items() if asked[field] != size]
+    if wanted and (reason := _left_alone(domain, nic)):
         wanted, notes = {}, [reason]
-    changes = (
-        *_changes(nic, backend, wanted),
-        *_not_taken(nic, backend, wanted),
-    )
-    return changes, tuple(notes)
+    sizes = {
+        "rx_queue_size": nic.declared.rx_queue_size,
+        "tx_queue_size": nic.declared.tx_queue_size,
+    }
+    changes = []
+    for field, now in sizes.items():
+        # not a number, or left to a template: it is never replaced unseen
+        if field in dict(nic.declared.invalid) or field in nic.declared.unseen:
+            continue
+        old, size = None if now is None else str(now), wanted.get(field)
+        refused = now is not None and (now not in RING_SIZES or now > limits[field])
+        if size is not None and (now or DEFAULT_RING) != size:
+            on_device = backend == "vdpa" and size > DEFAULT_RING
+            reason = _DEVICE if on_device else _SAFE
+            changes.append(Change(field, old, str(size), safe=not on_device, reason=reason))
+        elif size is None and refused and not nic.declared.tuning_is_read:
+            # libvirt ignores it for the present model; as virtio the guest would not start with it
+            changes.append(Change(field, old, None, safe=True, reason=_NOT_TAKEN))
+    return Tuning(tuple(changes), tuple(notes))
 
 
 def _left_alone(domain: DomainConfig, nic: Nic) -> str | None:
@@ -77,45 +93,6 @@ def _left_alone(domain: DomainConfig, nic: Nic) -> str | None:
     if domain.readiness == "ready-transitional":
         return _OLD_DRIVER
     return _PASST if nic.declared.backend_type == "passt" else None
-
-
-def _changes(nic: Nic, backend: str | None, wanted: dict[str, int]) -> Iterator[Change]:
-    sizes = _sizes(nic)
-    for field, size in wanted.items():
-        now = sizes[field]
-        if _unreadable(nic, field) or (now or DEFAULT_RING) == size:
-            continue
-        on_device = backend == "vdpa" and size > DEFAULT_RING
-        yield Change(
-            field,
-            None if now is None else str(now),
-            str(size),
-            safe=not on_device,
-            reason=_DEVICE if on_device else _SAFE,
-        )
-
-
-def _not_taken(nic: Nic, backend: str | None, wanted: dict[str, int]) -> Iterator[Change]:
-    """Removal of sizes that libvirt ignores for the present model, and with which the guest would
-    not start once it is virtio."""
-    if nic.declared.tuning_is_read:
-        return
-    limits = {"rx_queue_size": MAX_RING, "tx_queue_size": tx_limit(backend)}
-    for field, now in _sizes(nic).items():
-        if now is None or field in wanted or _unreadable(nic, field):
-            continue
-        if now not in RING_SIZES or now > limits[field]:
-            yield Change(field, str(now), None, safe=True, reason=_NOT_TAKEN)
-
-
-def _sizes(nic: Nic) -> dict[str, int | None]:
-    declared = nic.declared
-    return {"rx_queue_size": declared.rx_queue_size, "tx_queue_size": declared.tx_queue_size}
-
-
-def _unreadable(nic: Nic, field: str) -> bool:
-    """True if the field is not a number, or is left to a template: it is never replaced unseen."""
-    return field in dict(nic.declared.invalid) or field in nic.declared.unseen
 
 
 _ENOUGH_ON_S390 = 2
@@ -135,14 +112,6 @@ _ONE_THREAD = "no queue pairs are added: QEMU carries the packets in one thread 
 _SEVERAL = frozenset({None, "vhostuser", *TAP_TYPES})
 """Actual types that can have several queue pairs; None: the network decides, so it may be a tap or
 a macvtap."""
-
-
-class Tuning(NamedTuple):
-    """The changes of queues and rings that the policy makes, and notes on those that it cannot make
-    in full."""
-
-    changes: tuple[Change, ...] = ()
-    notes: tuple[str, ...] = ()
 
 
 class _Queues(NamedTuple):
@@ -180,9 +149,9 @@ def _tuned(
             f"{got} instead of {pairs.desired} queue pairs: the NICs of the guest would need more "
             f"than {policy.vectors_max} interrupt vectors"
         )
-    rings, cut = ring_changes(policy, domain, nic, backend_of(nic, goal))
-    changes = (*_queue_change(nic, goal, got, policy), *rings)
-    return Tuning(changes, (*notes, *cut))
+    rings = ring_tuning(policy, domain, nic, backend_of(nic, goal))
+    changes = (*_queue_change(nic, goal, got, policy), *rings.changes)
+    return Tuning(changes, (*notes, *rings.notes))
 
 
 def backend_of(nic: Nic, goal: Goal) -> str | None:
