@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import cache
-from typing import Literal, TypedDict
 
 import msgspec
 
@@ -128,40 +127,7 @@ class Knowledge(msgspec.Struct, frozen=True):
 
 @cache
 def _table() -> _OptionsTable:
-    """Built by hand: msgspec takes five times as long to examine the types of these records, which
-    would be felt in the lint of one file."""
-    content: OptionsContent = msgspec.json.decode(read_beside(__file__, "options.json"))
-    return _OptionsTable(
-        tuple(Release(*row) for row in content["releases"]),
-        tuple(map(_history, content["options"])),
-        {section: frozenset(names) for section, names in content["strings"].items()},
-    )
-
-
-def _history(row: HistoryRow) -> _History:
-    return _History(
-        row["section"],
-        row["name"],
-        row["since"],
-        tuple(map(_form, row.get("forms", ()))),
-        row.get("removed"),
-        row.get("deprecated"),
-        row.get("note", ""),
-    )
-
-
-def _form(row: FormRow) -> _Form:
-    return _Form(
-        since=row["since"],
-        kind=row["kind"],
-        multi=row.get("multi", False),
-        choices=tuple(row.get("choices", ())),
-        ignore_case=row.get("ignore_case", False),
-        low=row.get("low"),
-        high=row.get("high"),
-        default=row.get("default"),
-        aliases=tuple((section, name) for section, name in row.get("aliases", ())),
-    )
+    return json_as(read_beside(__file__, "options.json"), _OptionsTable)
 
 
 @cache
@@ -338,46 +304,3 @@ def _known_option(
 def _form_at(history: _History, number: int) -> _Form | None:
     forms = [form for form in history.forms if form.since <= number]
     return forms[-1] if forms else None
-
-
-# The content of ``options.json``, for the type checker: it is not loaded at run time.
-
-
-class _DatedForm(TypedDict):
-    since: int
-    kind: Literal["bool", "int", "float", "str", "list", "map", "other"]
-
-
-class FormRow(_DatedForm, total=False):
-    """The form of an option from a release on."""
-
-    multi: bool
-    choices: list[str]
-    ignore_case: bool
-    low: float
-    high: float
-    default: str
-    aliases: list[tuple[str, str]]
-
-
-class _NamedOption(TypedDict):
-    section: str
-    name: str
-    since: int
-
-
-class HistoryRow(_NamedOption, total=False):
-    """One option over all releases."""
-
-    forms: list[FormRow]
-    removed: int
-    deprecated: int
-    note: str
-
-
-class OptionsContent(TypedDict):
-    """The whole file."""
-
-    releases: list[tuple[int, str, str] | tuple[int, str, str, str]]
-    options: list[HistoryRow]
-    strings: dict[str, list[str]]
