@@ -7,15 +7,10 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from vnicaudit.knowledge.models import VIRTIO_PCI
-from vnicaudit.platforms.qemu.options import Options, lenient
+from vnicaudit.platforms.qemu.options import Options, lenient, words_of
 from vnicaudit.text.beginning import is_only_placeholder, opened, placeholder_text
 
-
-def _names(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-FLAGS = _names(
+FLAGS = words_of(
     "h help version S s no-user-config nodefaults nodefconfig nouserconfig nographic snapshot "
     "enable-kvm enable-hax no-kvm no-kvm-irqchip no-kvm-pit no-kvm-pit-reinjection no-kqemu "
     "kernel-kqemu daemonize no-reboot no-shutdown no-acpi no-hpet no-fd-bootchk no-quit "
@@ -27,7 +22,7 @@ FLAGS = _names(
 """Options without a value. From ``-help`` of QEMU 7.2 (x86_64, s390x) and, for options removed
 since, qemu-options.def of older releases as quoted in docs/about/removed-features."""
 
-VALUED = _names(
+VALUED = words_of(
     "D L accel acpitable action add-fd append audio audiodev bios blockdev boot cdrom chardev "
     "chroot compat cpu d debugcon device dfilter display drive dtb dump-vmstate echr fda fdb "
     "fsdev fw_cfg gdb global hda hdb hdc hdd icount incoming initrd iscsi k kernel loadvm m "
@@ -39,7 +34,7 @@ VALUED = _names(
     "qtest-log shim igvm-cfg"
 )
 
-EVIDENCE = _names(
+EVIDENCE = words_of(
     "machine M m netdev device net nic global drive hda cdrom kernel enable-kvm name smp cpu accel "
     "nodefaults nographic"
 )
@@ -48,6 +43,28 @@ EVIDENCE = _names(
 NIC_OPTIONS = ("device", "netdev", "nic", "net")
 
 MAX_WORDS = 100_000
+
+_FIRST = {
+    "device": "driver", "netdev": "type", "nic": "type", "net": "type", "machine": "type",
+    "M": "type", "accel": "accel", "chardev": "backend", "object": "qom-type", "smp": "cpus",
+    "name": "guest",
+}  # fmt: skip
+"""Option -> the key that the first word of its value may omit."""
+
+
+class Option(NamedTuple):
+    """One option: its index among the arguments' pairs, its name, its value as written, and as a
+    mapping (empty if it is missing or broken)."""
+
+    pair: int
+    name: str
+    text: str
+    keys: Options
+
+    @property
+    def in_json(self) -> bool:
+        """True if the value is JSON, whose values have types and whose ids may be any text."""
+        return self.text[:1] == "{"
 
 
 class Arguments(NamedTuple):
@@ -67,6 +84,16 @@ class Arguments(NamedTuple):
         """The last value, which is the one that counts for QEMU; None if there is none."""
         found = self.values(*names)
         return found[-1] if found else None
+
+    def parsed(self, *names: str) -> Iterator[Option]:
+        """The options of these names, in order, with their values as mappings."""
+        for pair, (name, value) in enumerate(self.pairs):
+            if name in names:
+                yield Option(pair, name, value or "", lenient(value, _FIRST.get(name, "")))
+
+    def last_keys(self, name: str) -> Options:
+        """The last value as a mapping, empty if there is none."""
+        return lenient(self.last(name), _FIRST.get(name, ""))
 
     def has(self, *names: str) -> bool:
         """True if one of the options is there."""
@@ -162,8 +189,6 @@ _FREE = frozenset({
     "bootindex", "group", "failover_pair_id", "acpi-index",
 })  # fmt: skip
 """Keys of NICs and their backends whose values are only names or places."""
-_KINDS = {"netdev": "type", "nic": "type", "net": "type", "device": "driver"}
-"""Options that define NICs -> the key that their first word may omit."""
 _OF_NICS = frozenset({"netdev", "mq", "mac", "rx_queue_size", "tx_queue_size", "host_mtu"})
 
 
@@ -188,22 +213,19 @@ def left_open(arguments: Arguments) -> str | None:
 
 def _decisive(arguments: Arguments) -> Iterator[str]:
     """Values that determine a NIC, and names of options that a variable makes."""
-    for name, value in arguments.pairs:
-        first = _KINDS.get(name)
-        if first is not None:
-            given = lenient(value, first)
-            if name != "device" or _is_nic(given):
-                yield from (key for key in given)
-                yield from (text for key, text in given.items() if key not in _FREE)
-        elif name in ("machine", "M"):
-            yield lenient(value, "type").get("type", "")
-        elif name in ("global", "set") and "net" in (value or "").lower():
-            yield value or ""
-
-
-def _is_nic(given: dict[str, str]) -> bool:
-    driver = given.get("driver", "")
-    return not _OF_NICS.isdisjoint(given) or "net" in driver
+    for one in arguments.parsed(*NIC_OPTIONS, "machine", "M", "global", "set"):
+        if one.name in ("machine", "M"):
+            yield one.keys.get("type", "")
+        elif one.name in ("global", "set"):
+            if "net" in one.text.lower():
+                yield one.text
+        elif (
+            one.name != "device"
+            or not _OF_NICS.isdisjoint(one.keys)
+            or "net" in one.keys.get("driver", "")
+        ):
+            yield from one.keys
+            yield from (text for key, text in one.keys.items() if key not in _FREE)
 
 
 # ``-global`` and ``-set``: properties of devices that are set elsewhere than on the device
@@ -252,8 +274,8 @@ def global_properties(arguments: Arguments) -> list[Global]:
         if match is not None:
             driver, name, text = match["driver"], match["name"], value[match.end() :]
         else:
-            given = lenient(value)
-            driver, name, text = (given.get(k, "") for k in ("driver", "property", "value"))
+            keys = lenient(value)
+            driver, name, text = (keys.get(k, "") for k in ("driver", "property", "value"))
         found.append(Global(driver, name, text))
     return found
 

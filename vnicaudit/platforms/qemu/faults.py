@@ -9,7 +9,7 @@ from typing import NamedTuple
 from vnicaudit.knowledge.models import QEMU_MODELS
 from vnicaudit.model.finding import ARM, PPC64, RISCV, S390, X86
 from vnicaudit.platforms.qemu.arguments import NIC_OPTIONS, Arguments, begins_nic_option, unfilled
-from vnicaudit.platforms.qemu.options import BrokenOption, Options, lenient, options
+from vnicaudit.platforms.qemu.options import BrokenOption, Options, options
 from vnicaudit.platforms.qemu.properties import is_switch
 
 # The NIC that QEMU itself adds if no argument configures networking.
@@ -37,42 +37,35 @@ _MIPS = frozenset({"mips", "mipsel", "mips64", "mips64el"})
 _POWER = PPC64 | {"ppc"}
 
 
-class _Board(NamedTuple):
-    archs: frozenset[str]
-    machine: re.Pattern[str]
-    nic: str | None
-
-
-def _board(archs: frozenset[str], machine: str, nic: str | None) -> _Board:
-    return _Board(archs, re.compile(machine), nic)
-
-
-_BOARDS = (
-    _board(X86, r"pc|pc-i440fx-.*|pc-[01]\..*|pc-q35-(1\.\d+|2\.(\d|10|11))(\D.*)?", "e1000"),
-    _board(X86, r"q35|pc-q35-.*", "e1000e"),
-    _board(X86, r"isapc", "ne2k_isa"),
-    _board(X86, r"microvm|x-remote", None),
-    _board(S390, r"s390-ccw.*", "virtio-net-ccw"),
-    _board(ARM, r"virt(-\d.*)?", "virtio-net-pci"),
-    _board(ARM, r"sbsa-ref", "e1000e"),
-    _board(ARM, r"integratorcp|realview-eb(-mpcore)?|versatile[ap]b", "smc91c111"),
-    _board(ARM, r"kzm|realview-pb-a8|realview-pbx-a9|smdkc210|vexpress-a(9|15)", "lan9118"),
-    _board(ARM, r"akita|borzoi|spitz|terrier|tosa|collie|z2", None),
-    _board(PPC64, r"pseries(-.*)?", "spapr-vlan"),
-    _board(PPC64, r"powernv\d*", None),
-    _board(_POWER, r"mac99", "sungem"),
-    _board(_POWER, r"g3beige", "ne2k_pci"),
-    _board(_POWER, r"40p", "pcnet"),
-    _board(_POWER, r"bamboo", "e1000"),
-    _board(frozenset({"sparc64"}), r"sun4[uv]", "sunhme"),
-    _board(_MIPS, r"malta", "pcnet"),
-    _board(_MIPS, r"fuloong2e", "rtl8139"),
-    _board(_MIPS, r"loongson3-virt", "virtio-net-pci"),
-    _board(frozenset({"loongarch64"}), r"virt", "virtio-net-pci"),
-    _board(frozenset({"alpha"}), r"clipper", "e1000"),
-    _board(frozenset({"sh4", "sh4eb"}), r"r2d", "rtl8139"),
-    _board(RISCV, r"virt|spike", None),
+_BOARDS: tuple[tuple[frozenset[str], str, str | None], ...] = (
+    (X86, r"pc|pc-i440fx-.*|pc-[01]\..*|pc-q35-(1\.\d+|2\.(\d|10|11))(\D.*)?", "e1000"),
+    (X86, r"q35|pc-q35-.*", "e1000e"),
+    (X86, r"isapc", "ne2k_isa"),
+    (X86, r"microvm|x-remote", None),
+    (S390, r"s390-ccw.*", "virtio-net-ccw"),
+    (ARM, r"virt(-\d.*)?", "virtio-net-pci"),
+    (ARM, r"sbsa-ref", "e1000e"),
+    (ARM, r"integratorcp|realview-eb(-mpcore)?|versatile[ap]b", "smc91c111"),
+    (ARM, r"kzm|realview-pb-a8|realview-pbx-a9|smdkc210|vexpress-a(9|15)", "lan9118"),
+    (ARM, r"akita|borzoi|spitz|terrier|tosa|collie|z2", None),
+    (PPC64, r"pseries(-.*)?", "spapr-vlan"),
+    (PPC64, r"powernv\d*", None),
+    (_POWER, r"mac99", "sungem"),
+    (_POWER, r"g3beige", "ne2k_pci"),
+    (_POWER, r"40p", "pcnet"),
+    (_POWER, r"bamboo", "e1000"),
+    (frozenset({"sparc64"}), r"sun4[uv]", "sunhme"),
+    (_MIPS, r"malta", "pcnet"),
+    (_MIPS, r"fuloong2e", "rtl8139"),
+    (_MIPS, r"loongson3-virt", "virtio-net-pci"),
+    (frozenset({"loongarch64"}), r"virt", "virtio-net-pci"),
+    (frozenset({"alpha"}), r"clipper", "e1000"),
+    (frozenset({"sh4", "sh4eb"}), r"r2d", "rtl8139"),
+    (RISCV, r"virt|spike", None),
 )
+
+
+"""Architectures, a pattern of machines, and the device of their NIC."""
 
 
 class DefaultNic(NamedTuple):
@@ -87,24 +80,10 @@ def machine_default(arch: str | None, machine: str | None) -> DefaultNic:
     machine = machine or _DEFAULT.get(arch or "")
     if machine == "none":
         return DefaultNic(None)
-    for board in _BOARDS:
-        if machine is not None and arch in board.archs and board.machine.fullmatch(machine):
-            return DefaultNic(board.nic)
+    for archs, machines, nic in _BOARDS:
+        if machine is not None and arch in archs and re.fullmatch(machines, machine):
+            return DefaultNic(nic)
     return DefaultNic(None, known=False)
-
-
-def default_nic(arch: str | None, machine: str | None) -> str | None:
-    """QEMU's device name of the default NIC of a machine; None if there is none, or if it is
-    unknown (other boards)."""
-    return machine_default(arch, machine).device
-
-
-def device_name(model: str, arch: str | None) -> str:
-    """QEMU's device name for the ``model=`` of ``-net nic`` and ``-nic``, which accept ``virtio``
-    for the machine's own virtio device (``qemu_find_nic_model``)."""
-    if model in ("virtio", "virtio-net"):
-        return "virtio-net-ccw" if arch in S390 else "virtio-net-pci"
-    return model
 
 
 class Fault(NamedTuple):
@@ -147,28 +126,23 @@ def joined(arguments: Arguments) -> Iterator[Fault]:
 def dangling(arguments: Arguments, netdevs: Container[str]) -> Iterator[Fault]:
     """A NIC on a missing netdev: either arguments are missing, or QEMU fails. The backend of
     ``-nic`` is a netdev by its ``id=``, but is used by the NIC of ``-nic``."""
-    backends = {given["id"] for given in map(_nic_of, arguments.values("nic")) if "id" in given}
-    for pair, (name, value) in enumerate(arguments.pairs):
-        given = lenient(value, "driver" if name == "device" else "type")
-        netdev = given.get("netdev") if name in ("device", "net") else None
+    backends = {one.keys["id"] for one in arguments.parsed("nic") if "id" in one.keys}
+    for pair, name, _text, keys in arguments.parsed("device", "net"):
+        netdev = keys.get("netdev")
         if netdev is not None and netdev not in netdevs and netdev not in backends:
-            what = given.get("driver", "?") if name == "device" else given.get("type", "?")
+            what = keys.get("driver" if name == "device" else "type", "?")
             yield Fault(pair, f"-{name} {what} uses netdev {netdev!r}, which does not exist")
-
-
-def _nic_of(value: str) -> Options:
-    return lenient(value, "type")
 
 
 def left_over(arguments: Arguments, *, any_nics: bool) -> Iterator[str]:
     """Netdevs that no NIC uses, of which QEMU warns "netdev n0 has no peer": the NIC may have been
     cut off, or be in a variable. Not counted are the ports of a hub, which may connect netdevs, and
     libvirt's channels (``guestfwd=``), which have no NIC."""
-    used = {netdev for one in _givens(arguments) if (netdev := one.get("netdev")) is not None}
+    nics = arguments.parsed(*NIC_OPTIONS)
+    used = {one.keys["netdev"] for one in nics if "netdev" in one.keys}
     used |= {value.partition("=")[2] for value in arguments.values("set") if ".netdev=" in value}
     open_device = unfilled_device(arguments)
-    for value in arguments.values("netdev"):
-        given = lenient(value, "type")
+    for _pair, _name, value, given in arguments.parsed("netdev"):
         name = given.get("id", "")
         if "id" not in given:
             if not any_nics or value == arguments.pairs[-1][1]:
@@ -183,12 +157,6 @@ def left_over(arguments: Arguments, *, any_nics: bool) -> Iterator[str]:
 def unfilled_device(arguments: Arguments) -> str | None:
     """The first ``-device`` that a variable may be part of."""
     return next((value for value in arguments.values("device") if unfilled(value)), None)
-
-
-def _givens(arguments: Arguments) -> Iterator[Options]:
-    for name, value in arguments.pairs:
-        if name in NIC_OPTIONS:
-            yield lenient(value, "driver" if name == "device" else "type")
 
 
 def cut_off(arguments: Arguments) -> str | None:
@@ -212,20 +180,20 @@ def cut_off(arguments: Arguments) -> str | None:
 
 def unnamed(arguments: Arguments, arch: str | None, machine: str | None) -> Iterator[Fault]:
     """A NIC without ``model=`` on a board whose default is unknown (``kvm -net nic``)."""
-    for pair, (name, value) in enumerate(arguments.pairs):
-        given = lenient(value, "type") if name in ("net", "nic") else {}
-        kind = given.get("type", "user" if name == "nic" else "")
-        a_nic = kind == "nic" if name == "net" else name == "nic" and kind != "none"
-        if (
-            a_nic
-            and legacy_driver(given, arch, machine) is None
-            and not machine_default(arch, machine).known
-        ):
+    if machine_default(arch, machine).known:
+        return
+    for pair, name, _text, keys in arguments.parsed("net", "nic"):
+        kind = keys.get("type", "user" if name == "nic" else "")
+        a_nic = kind == "nic" if name == "net" else kind != "none"
+        if a_nic and "model" not in keys:
             yield Fault(pair, f"-{name} names no model=, and the machine's default NIC is unknown")
 
 
 def legacy_driver(given: Options, arch: str | None, machine: str | None) -> str | None:
-    """The device of ``-net nic`` and ``-nic``; None if the machine's default is unknown, or if it
-    has none."""
+    """The device of ``-net nic`` and ``-nic``, whose ``model=virtio`` is the machine's own virtio
+    device (``qemu_find_nic_model``); None if the machine's default is unknown, or if it has
+    none."""
     model = given.get("model")
-    return default_nic(arch, machine) if model is None else device_name(model, arch)
+    if model in ("virtio", "virtio-net"):
+        return "virtio-net-ccw" if arch in S390 else "virtio-net-pci"
+    return machine_default(arch, machine).device if model is None else model

@@ -7,7 +7,7 @@ import re
 from vnicaudit.knowledge.backends import is_opennebula, owner_of
 from vnicaudit.model.finding import KnownOwner
 from vnicaudit.platforms.qemu.arguments import Arguments, unfilled
-from vnicaudit.platforms.qemu.options import Options, lenient, number, truth
+from vnicaudit.platforms.qemu.options import number, truth
 
 _SYSTEM = re.compile(r"\.?qemu-system-([a-z0-9_]+?)(?:w?\.exe)?(?![a-z0-9_])")
 _KVM_PROGRAMS = ("qemu-kvm", "kvm")
@@ -38,19 +38,14 @@ _HYPERV = re.compile(r"(?:^|,)\+?hv[-_]")
 _TOPOLOGY = ("drawers", "books", "sockets", "dies", "clusters", "modules", "cores", "threads")
 
 
-def last_value(arguments: Arguments, name: str, first: str = "") -> Options:
-    """The last value of an option as a mapping, empty if it is missing or broken."""
-    return lenient(arguments.last(name), first)
-
-
 def guest_name(arguments: Arguments) -> str | None:
     """The name from ``-name``; None if there is none."""
-    return last_value(arguments, "name", "guest").get("guest")
+    return arguments.last_keys("name").get("guest")
 
 
 def machine_type(arguments: Arguments) -> str | None:
     """``pc-q35-9.0``; None if QEMU's default is used. The last of ``-machine`` and ``-M``."""
-    kinds = [lenient(value, "type").get("type") for value in arguments.values("machine", "M")]
+    kinds = [one.keys.get("type") for one in arguments.parsed("machine", "M")]
     return next((kind for kind in reversed(kinds) if kind), None)
 
 
@@ -71,12 +66,9 @@ def accelerator(program: str, arguments: Arguments) -> str | None:
     Without any option QEMU uses TCG, or KVM with a fall-back if the program is named ``…kvm``
     (``configure_accelerators`` in softmmu/vl.c).
     """
-    named = [lenient(value, "accel").get("accel", "") for value in arguments.values("accel")]
-    named += [
-        option["accel"]
-        for option in (lenient(value, "type") for value in arguments.values("machine", "M"))
-        if "accel" in option
-    ]
+    named = [one.keys.get("accel", "") for one in arguments.parsed("accel")]
+    machines = arguments.parsed("machine", "M")
+    named += [one.keys["accel"] for one in machines if "accel" in one.keys]
     if arguments.has("enable-kvm"):
         named.append("kvm")
     if any(unfilled(name) for name in named):
@@ -97,7 +89,7 @@ def vcpus(arguments: Arguments) -> tuple[int | None, int | None]:
         return 1, 1
     if unfilled(arguments.last("smp") or ""):
         return None, None
-    given = last_value(arguments, "smp", "cpus")
+    given = arguments.last_keys("smp")
     product = 1
     for level in _TOPOLOGY:
         product *= number(given.get(level)) or 1
@@ -107,8 +99,8 @@ def vcpus(arguments: Arguments) -> tuple[int | None, int | None]:
 
 def shared_memory(arguments: Arguments) -> bool:
     """True if a memory backend is shared with other processes, as vhost-user needs."""
-    backends = [value for value in arguments.values("object") if "memory-backend-" in value]
-    return any(truth(lenient(value, "qom-type").get("share")) for value in backends)
+    backends = [one for one in arguments.parsed("object") if "memory-backend-" in one.text]
+    return any(truth(one.keys.get("share")) for one in backends)
 
 
 def has_virtio_disk(arguments: Arguments) -> bool:
@@ -123,15 +115,15 @@ def windows_hint(arguments: Arguments) -> bool:
     """True for Hyper-V enlightenments or a clock in local time: weak evidence of Windows."""
     if any(_HYPERV.search(value) for value in arguments.values("cpu")):
         return True
-    return arguments.has("localtime") or last_value(arguments, "rtc").get("base") == "localtime"
+    return arguments.has("localtime") or arguments.last_keys("rtc").get("base") == "localtime"
 
 
 def owner(arguments: Arguments) -> KnownOwner:
     """The owner of the definition: by the SMBIOS names of Nova, oVirt and KubeVirt, the paths of
     KubeVirt, Proxmox VE and OpenNebula; ``libvirt`` if libvirt's marks are there; ``qemu``
     otherwise (a script, a unit, a person)."""
-    for value in arguments.values("smbios"):
-        given = lenient(value)
+    for smbios in arguments.parsed("smbios"):
+        given = smbios.keys
         if given.get("type") != "1":
             continue
         if "KubeVirt" in (given.get("manufacturer"), given.get("family")):

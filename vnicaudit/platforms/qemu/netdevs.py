@@ -12,45 +12,40 @@ from typing import NamedTuple
 
 from vnicaudit.model.host import Version
 from vnicaudit.model.nic import StartRefusal
-from vnicaudit.platforms.qemu.arguments import Arguments, set_properties, unfilled
-from vnicaudit.platforms.qemu.options import Options, lenient, number, truth, wrong_types
-
-
-def _names(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
+from vnicaudit.platforms.qemu.arguments import Arguments, Option, set_properties, unfilled
+from vnicaudit.platforms.qemu.options import Options, number, truth, words_of, wrong_types
 
 _KEYS = {
-    "user": _names(
+    "user": words_of(
         "hostname restrict ipv4 ipv6 net host tftp bootfile dhcpstart dns dnssearch domainname "
         "ipv6-net ipv6-prefix ipv6-prefixlen ipv6-host ipv6-dns smb smbserver hostfwd guestfwd "
         "tftp-server-name"
     ),
-    "tap": _names(
+    "tap": words_of(
         "ifname fd fds script downscript br helper sndbuf vnet_hdr vhost vhostfd vhostfds "
         "vhostforce queues poll-us"
     ),
-    "bridge": _names("br helper"),
-    "hubport": _names("hubid netdev"),
-    "vhost-user": _names("chardev vhostforce queues"),
-    "vhost-vdpa": _names("vhostdev vhostfd queues x-svq"),
-    "socket": _names("fd listen connect mcast localaddr udp"),
+    "bridge": words_of("br helper"),
+    "hubport": words_of("hubid netdev"),
+    "vhost-user": words_of("chardev vhostforce queues"),
+    "vhost-vdpa": words_of("vhostdev vhostfd queues x-svq"),
+    "socket": words_of("fd listen connect mcast localaddr udp"),
 }
 _ALL = frozenset().union(*_KEYS.values())
-_OTHERS = _names(
+_OTHERS = words_of(
     "l2tpv3 stream dgram vde netmap vmnet-host vmnet-shared vmnet-bridged af-xdp passt dump channel"
 )
-_OF_DEVICES = _names("mq rx_queue_size tx_queue_size vectors bus bootindex host_mtu mtu driver")
-_OF_NIC = _names("mac macaddr model")
-_OF_PASST = _names("mac mtu")
+_OF_DEVICES = words_of("mq rx_queue_size tx_queue_size vectors bus bootindex host_mtu mtu driver")
+_OF_NIC = words_of("mac macaddr model")
+_OF_PASST = words_of("mac mtu")
 """``NetDevPasstOptions`` in qapi/net.json, since QEMU 10.1: settings that passt announces to the
 guest."""
-SWITCHES = _names("restrict ipv4 ipv6 vnet_hdr vhost vhostforce x-svq")
-_NUMBERS = _names("queues hubid poll-us")
+SWITCHES = words_of("restrict ipv4 ipv6 vnet_hdr vhost vhostforce x-svq")
+_NUMBERS = words_of("queues hubid poll-us")
 _ONE_WITH = {
-    "fd": _names("ifname script downscript vnet_hdr helper queues fds vhostfds"),
-    "fds": _names("ifname script downscript vnet_hdr helper queues vhostfd"),
-    "helper": _names("ifname script downscript queues vhostfds"),
+    "fd": words_of("ifname script downscript vnet_hdr helper queues fds vhostfds"),
+    "fds": words_of("ifname script downscript vnet_hdr helper queues vhostfd"),
+    "helper": words_of("ifname script downscript queues vhostfds"),
 }
 """Options that a tap cannot have beside descriptors or a helper (``net_init_tap`` in net/tap.c)."""
 _NEEDED = {
@@ -67,24 +62,10 @@ _SINCE = {"af-xdp": Version(8, 2), "passt": Version(10, 1)}
 _IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9._-]*")
 
 
-class Netdev(NamedTuple):
-    """A backend: the name of its option, its keys, and the text from which they were read."""
-
-    option: str
-    keys: Options
-    text: str = ""
-
-    @property
-    def in_json(self) -> bool:
-        """True if the option is written in JSON, whose values have types and whose ids may be any
-        text."""
-        return self.text[:1] == "{"
-
-
-def netdev_faults(netdev: Netdev, chardevs: Container[str] | None) -> Iterator[str]:
+def netdev_faults(netdev: Option, chardevs: Container[str] | None) -> Iterator[str]:
     """Each reason why QEMU does not start with it; ``chardevs`` are all ids, None if there may be
     others."""
-    option, given = netdev.option, netdev.keys
+    option, given = netdev.name, netdev.keys
     kind = given.get("type") or ("user" if option == "nic" else "")
     if unfilled(kind) is not None:
         return
@@ -114,58 +95,58 @@ def id_faults(option: str, given: Options, *, in_json: bool) -> Iterator[str]:
     yield f"-{option} id={name[:40]!r} is not a valid id: use letters, digits, '-', '.', '_'"
 
 
-def _misplaced(netdev: Netdev, kind: str) -> Iterator[str]:
+def _misplaced(netdev: Option, kind: str) -> Iterator[str]:
     own = _KEYS.get(kind, _ALL)
     wrong = (_ALL - own) | _OF_DEVICES
-    if netdev.option == "netdev":
+    if netdev.name == "netdev":
         wrong |= _OF_NIC
     if kind == "passt":
         wrong -= _OF_PASST
     for name in sorted(wrong & netdev.keys.keys()):
-        yield f"-{netdev.option} {kind} has no option {name}="
+        yield f"-{netdev.name} {kind} has no option {name}="
 
 
-def _values(netdev: Netdev) -> Iterator[str]:
+def _values(netdev: Option) -> Iterator[str]:
     for name, value in netdev.keys.items():
         if unfilled(value) is not None:
             continue
         if name in SWITCHES and truth(value) is None:
-            yield f"{name}={value[:40]!r} of -{netdev.option} is neither on nor off"
+            yield f"{name}={value[:40]!r} of -{netdev.name} is neither on nor off"
         elif name in _NUMBERS and number(value) is None:
-            yield f"{name}={value[:40]!r} of -{netdev.option} is not a number"
+            yield f"{name}={value[:40]!r} of -{netdev.name} is not a number"
         elif name == "queues" and number(value) == 0:
-            yield f"queues=0 of -{netdev.option} leaves no queue"
+            yield f"queues=0 of -{netdev.name} leaves no queue"
     if netdev.in_json:
         for name, wanted, value in wrong_types(netdev.text, SWITCHES, _NUMBERS):
             yield f'"{name}" is {wanted} in JSON, not {value[:40]}'
 
 
-def _missing(netdev: Netdev, kind: str, chardevs: Container[str] | None) -> Iterator[str]:
+def _missing(netdev: Option, kind: str, chardevs: Container[str] | None) -> Iterator[str]:
     given = netdev.keys
     needed = next((one for one in _NEEDED.get(kind, ()) if one not in given), None)
     nested = _NESTED.get(kind, ())
     if nested and not any(name.startswith(nested) for name in given):
         needed = f"{nested[0]}type"
     if needed is not None:
-        yield f"-{netdev.option} {kind} has no {needed}="
+        yield f"-{netdev.name} {kind} has no {needed}="
     if kind == "socket":
         yield from _of_socket(netdev)
     if kind == "vhost-vdpa" and given.keys().isdisjoint(("vhostdev", "vhostfd")):
-        yield f"-{netdev.option} {kind} has neither vhostdev= nor vhostfd="
+        yield f"-{netdev.name} {kind} has neither vhostdev= nor vhostfd="
     chardev = given.get("chardev") if kind == "vhost-user" and chardevs is not None else None
     if chardev is not None and unfilled(chardev) is None and chardev not in (chardevs or ()):
-        yield f"-{netdev.option} {kind} uses chardev {chardev[:40]!r}, which does not exist"
+        yield f"-{netdev.name} {kind} uses chardev {chardev[:40]!r}, which does not exist"
 
 
-def _of_socket(netdev: Netdev) -> Iterator[str]:
+def _of_socket(netdev: Option) -> Iterator[str]:
     """The combinations of ``net_init_socket`` in net/socket.c."""
     given = [name for name in _SOCKETS if name in netdev.keys]
     if len(given) != 1:
-        yield f"-{netdev.option} socket needs exactly one of listen=, connect=, mcast= and udp="
+        yield f"-{netdev.name} socket needs exactly one of listen=, connect=, mcast= and udp="
     elif given == ["udp"] and "localaddr" not in netdev.keys:
-        yield f"-{netdev.option} socket with udp= has no localaddr="
+        yield f"-{netdev.name} socket with udp= has no localaddr="
     elif given[0] not in ("udp", "mcast") and "localaddr" in netdev.keys:
-        yield f"localaddr= of -{netdev.option} socket is for mcast= and udp="
+        yield f"localaddr= of -{netdev.name} socket is for mcast= and udp="
 
 
 def kind_refusal(kind: str | None) -> StartRefusal | None:
@@ -209,20 +190,19 @@ def faults_of(arguments: Arguments, used: Container[str], *, whole: bool) -> Net
     unused = next(_set_too_early(arguments), None) if whole else None
     of_hub = None
     settings = set_properties(arguments, "netdev")
-    for name, value in arguments.pairs:
-        given = lenient(value, "type") if name in ("netdev", "net") else {}
-        if name == "netdev":
-            given |= settings.get(given.get("id", ""), {})
-            own = given.get("id", "")
-            fault = next(netdev_faults(Netdev(name, given, value or ""), chardevs), None)
+    for one in arguments.parsed("netdev", "net"):
+        if one.name == "netdev":
+            one.keys.update(settings.get(one.keys.get("id", ""), {}))
+            own = one.keys.get("id", "")
+            fault = next(netdev_faults(one, chardevs), None)
             if fault is None and own in seen:
                 fault = f"netdev {own[:40]!r} is defined twice"
             seen.add(own)
             if fault is not None and own in used:
                 by_id.setdefault(own, fault)
             unused = unused or (fault if own not in used else None)
-        elif given.get("type") not in (None, "nic", "none"):
-            of_hub = of_hub or next(netdev_faults(Netdev(name, given), chardevs), None)
+        elif one.keys.get("type") not in (None, "nic", "none"):
+            of_hub = of_hub or next(netdev_faults(one._replace(text=""), chardevs), None)
     return Netdevs(by_id, of_hub, unused, chardevs)
 
 
@@ -230,13 +210,14 @@ def _set_too_early(arguments: Arguments) -> Iterator[str]:
     """A ``-set`` for an object that does not exist yet; objects in JSON do not exist until all
     options are read."""
     there: set[tuple[str, str]] = set()
-    for name, value in arguments.pairs:
-        if name == "readconfig" or (name in ("device", "netdev") and unfilled(value or "")):
+    for option in arguments.parsed("readconfig", "device", "netdev", "set"):
+        name, text = option.name, option.text
+        if name == "readconfig" or (name in ("device", "netdev") and unfilled(text)):
             return
-        if name in ("device", "netdev") and (value or "")[:1] != "{":
-            there.add((name, lenient(value).get("id", "")))
+        if name in ("device", "netdev") and not option.in_json:
+            there.add((name, option.keys.get("id", "")))
         elif name == "set":
-            group, _dot, rest = (value or "").partition(".")
+            group, _dot, rest = text.partition(".")
             one = rest.partition(".")[0]
             if group in ("device", "netdev") and not unfilled(one) and (group, one) not in there:
                 yield f"-set {group}.{one[:40]} comes before any such {group}"
@@ -245,4 +226,4 @@ def _set_too_early(arguments: Arguments) -> Iterator[str]:
 def _chardevs(arguments: Arguments) -> set[str] | None:
     if arguments.has("readconfig"):
         return None
-    return {lenient(value, "backend").get("id", "") for value in arguments.values("chardev")}
+    return {one.keys.get("id", "") for one in arguments.parsed("chardev")}

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import chain
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -26,23 +27,21 @@ from vnicaudit.model.nic import RunningNic, StartRefusal
 from vnicaudit.platforms.qemu.arguments import (
     Arguments,
     Global,
+    Option,
     device_defaults,
     global_properties,
     set_properties,
     unfilled,
 )
 from vnicaudit.platforms.qemu.faults import (
-    Fault,
     broken_options,
     dangling,
-    default_nic,
     joined,
     legacy_driver,
     machine_default,
     unnamed,
 )
 from vnicaudit.platforms.qemu.netdevs import (
-    Netdev,
     Netdevs,
     faults_of,
     id_faults,
@@ -54,7 +53,6 @@ from vnicaudit.platforms.qemu.options import (
     Options,
     Socket,
     backend_of,
-    lenient,
     number,
     sockets,
     virtio_nic,
@@ -73,7 +71,6 @@ _NO_NIC = Backend(None)
 _SWITCH = frozenset({"rocker"})
 """A network device whose ports are not NICs of the guest."""
 _OF_NICS = frozenset({"netdev", "mac"})
-_FIRST = {"device": "driver", "net": "type", "nic": "type"}
 _ONCE = ("id", "bootindex", "acpi-index", "devno")
 """Properties that no two devices may have in common."""
 _NOT_SET = frozenset({("bootindex", "-1"), ("acpi-index", "0")})
@@ -116,16 +113,17 @@ def nics(
     have been left out (libvirt adds them all, but people cut them from what they publish)."""
     context = _context(arguments, arch, machine, whole=with_default and not trimmed)
     found = tuple(nic for _pair, nic in _nics(arguments, context))
-    if with_default and silent(arguments) and (driver := default_nic(arch, machine)):
+    if with_default and silent(arguments) and (driver := machine_default(arch, machine).device):
         preset = device_defaults(driver, context.globals)
         refusal = property_refusal(driver, preset)
         found += (replace(_running(driver, preset, Backend("user")), refusal=refusal),)
-    problem = (
-        _first_problem(joined(arguments))
-        or _first_problem(broken_options(arguments))
-        or _first_problem(dangling(arguments, context.netdevs))
+    faults = chain(
+        joined(arguments),
+        broken_options(arguments),
+        dangling(arguments, context.netdevs),
+        unnamed(arguments, arch, machine),
     )
-    return NicsFound(found, problem or _first_problem(unnamed(arguments, arch, machine)))
+    return NicsFound(found, next((fault.problem for fault in faults), None))
 
 
 def added_nics(
@@ -136,26 +134,22 @@ def added_nics(
     return list(_nics(arguments, _context(arguments, arch, machine, whole=False)))
 
 
-def _first_problem(faults: Iterator[Fault]) -> str | None:
-    return next((fault.problem for fault in faults), None)
-
-
 def _context(
     arguments: Arguments, arch: str | None, machine: str | None, *, whole: bool
 ) -> _Context:
-    chardevs = sockets(arguments.values("chardev"))
+    chardevs = sockets(one.keys for one in arguments.parsed("chardev"))
     netdevs: dict[str, Backend] = {}
     settings = set_properties(arguments, "netdev")
-    for value in arguments.values("netdev"):
-        given = lenient(value, "type")
-        given |= settings.get(given.get("id", ""), {})
+    for one in arguments.parsed("netdev"):
+        given = one.keys | settings.get(one.keys.get("id", ""), {})
         if "id" in given:
             netdevs[given["id"]] = backend_of(given, chardevs)
     hubs: dict[str, list[Backend]] = {}
-    for value in arguments.values("net"):
-        given = lenient(value, "type")
+    for one in arguments.parsed("net"):
+        given = one.keys
         if given.get("type") not in (None, "nic", "none") and "netdev" not in given:
             hubs.setdefault(given.get("vlan", "0"), []).append(backend_of(given, chardevs))
+    users = [one.keys for one in arguments.parsed("device", "net") if "netdev" in one.keys]
     return _Context(
         chardevs,
         netdevs,
@@ -165,58 +159,53 @@ def _context(
         arch,
         machine,
         board(arguments, arch, machine, whole=whole),
-        faults_of(arguments, _on_netdevs(arguments), whole=whole),
+        faults_of(arguments, {keys["netdev"] for keys in users}, whole=whole),
     )
-
-
-def _on_netdevs(arguments: Arguments) -> frozenset[str]:
-    """The netdevs that devices and ``-net nic`` name."""
-    given = [lenient(value, "driver") for value in arguments.values("device")]
-    given += [lenient(value, "type") for value in arguments.values("net")]
-    return frozenset(one["netdev"] for one in given if "netdev" in one)
 
 
 def _nics(arguments: Arguments, context: _Context) -> Iterator[tuple[int, RunningNic]]:
     taken: set[tuple[str, str]] = set()
     unused, preset = context.faults.unused, global_refusal(context.globals, context.board)
-    for pair, (name, value) in enumerate(arguments.pairs):
-        given = lenient(value, _FIRST.get(name, ""))
-        nic = None
-        if name == "device":
-            nic = _from_device(given, value or "", context, pair)
-        elif name == "net":
-            nic = _from_net(given, context)
-        elif name == "nic":
-            nic = _from_nic(given, context)
+    for one in arguments.parsed("device", "net", "nic"):
+        if one.name == "device":
+            nic = _from_device(one, context)
+        elif one.name == "net":
+            nic = _from_net(one.keys, context)
+        else:
+            nic = _from_nic(one.keys, context)
         made = nic is not None and nic.refusal is None
-        repeated = _repeated(name, given, taken, context, made=made)
+        repeated = _repeated(one, taken, context, made=made)
         if nic is not None:
-            why = repeated or _backend_fault(name, given, value or "", context) or unused
+            why = repeated or _backend_fault(one, context) or unused
             fault = (preset or kind_refusal(nic.backend)) if why is None else StartRefusal(why)
             unused = preset = None
             only_some = nic.refusal is None or nic.refusal.outcome(None) != "fails"
-            yield pair, replace(nic, refusal=(fault or nic.refusal) if only_some else nic.refusal)
+            yield (
+                one.pair,
+                replace(nic, refusal=(fault or nic.refusal) if only_some else nic.refusal),
+            )
 
 
-def _backend_fault(option: str, given: Options, text: str, context: _Context) -> str | None:
+def _backend_fault(option: Option, context: _Context) -> str | None:
     """The fault of a device's id, or of the backend that carries its packets; None if there is
     none."""
-    faults = context.faults
-    if option == "nic":
-        return next(netdev_faults(Netdev(option, given), faults.chardevs), None)
-    if option == "device":
-        found = next(id_faults(option, given, in_json=text[:1] == "{"), None)
+    faults, given = context.faults, option.keys
+    if option.name == "nic":
+        return next(netdev_faults(option._replace(text=""), faults.chardevs), None)
+    if option.name == "device":
+        found = next(id_faults("device", given, in_json=option.in_json), None)
         return found or faults.by_id.get(given.get("netdev", ""))
     return faults.by_id.get(given["netdev"]) if "netdev" in given else faults.of_hub
 
 
 def _repeated(
-    option: str, given: Options, taken: set[tuple[str, str]], context: _Context, *, made: bool
+    option: Option, taken: set[tuple[str, str]], context: _Context, *, made: bool
 ) -> str | None:
     """The fault of an id, netdev or slot that another device already uses. A NIC that is not
     ``made`` uses no netdev."""
     names = []
-    if option == "device":
+    given = option.keys
+    if option.name == "device":
         given = given | context.settings.get(given.get("id", ""), {})
         names = [(name, given[name]) for name in _ONCE if name in given]
         names = [one for one in names if one not in _NOT_SET]
@@ -224,7 +213,7 @@ def _repeated(
         names += _rom_in_firmware(given, context)
     if made and "netdev" in given:
         names.append(("netdev", given["netdev"]))
-    if made and option == "nic" and "id" in given:
+    if made and option.name == "nic" and "id" in given:
         names.append(("netdev", given["id"]))  # the netdev that -nic itself creates
     again = next((name for name in names if name in taken), None)
     taken.update(names)
@@ -242,13 +231,16 @@ def _rom_in_firmware(given: Options, context: _Context) -> Iterator[tuple[str, s
         yield "romfile", rom
 
 
-def _from_device(given: Options, text: str, context: _Context, pair: int) -> RunningNic | None:
+def _from_device(option: Option, context: _Context) -> RunningNic | None:
+    given = option.keys
     driver = given.get("driver", "")
     if driver in ("vfio-pci", "vfio-pci-nohotplug"):
         if _MDEV.search(given.get("sysfsdev", "")):
             return None  # a mediated device: part of a GPU, a crypto card
         return RunningNic(driver, "vfio-pci", "vfio", id=given.get("id"))
-    if driver in _SWITCH or (_OF_NICS.isdisjoint(given) and not _is_nic(driver.lower())):
+    plain = driver.lower()
+    named = plain in QEMU_MODELS or plain.startswith(_NIC_PREFIXES)
+    if driver in _SWITCH or (_OF_NICS.isdisjoint(given) and not named):
         return None
     device = device_of(driver, context.arch)
     merged = {
@@ -260,7 +252,7 @@ def _from_device(given: Options, text: str, context: _Context, pair: int) -> Run
         backend = context.netdevs.get(merged["netdev"], _NO_NIC)
     else:
         backend = _hub(context, merged["vlan"]) if "vlan" in merged else _NO_NIC
-    refusal = device_refusal(driver, device, merged, text, context.board, pair)
+    refusal = device_refusal(driver, device, option._replace(keys=merged), context.board)
     return replace(_running(driver, merged, backend), refusal=refusal)
 
 
@@ -352,10 +344,6 @@ def _mac(given: Options) -> str | None:
     (``qemu_macaddr_default_if_unset``)."""
     mac = given.get("mac", "").strip().lower().replace("-", ":")
     return None if mac in ("", NOT_SET) else mac
-
-
-def _is_nic(driver: str) -> bool:
-    return driver in QEMU_MODELS or driver.startswith(_NIC_PREFIXES)
 
 
 def silent(arguments: Arguments) -> bool:

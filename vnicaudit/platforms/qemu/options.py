@@ -15,6 +15,12 @@ from typing import NamedTuple
 from vnicaudit.knowledge.backends import is_ovs_socket
 from vnicaudit.model.nic import RunningNic
 
+
+def words_of(text: str) -> frozenset[str]:
+    """The words of a text, for tables of names."""
+    return frozenset(text.split())
+
+
 Options = dict[str, str]
 """Flat: nested JSON is keyed ``addr.type``, as ``k=v`` syntax writes it."""
 
@@ -73,15 +79,14 @@ def number(text: str | None) -> int | None:
     match = _NUMBER.fullmatch(text or "")
     if match is None:
         return None
+    digits, base = match["hex"] or match["plain"], 16 if match["hex"] else 10
+    if base == 10 and digits[0] == "0":
+        base = 8
     try:
-        value = int(match["hex"], 16) if match["hex"] else _decimal_or_octal(match["plain"])
+        value = int(digits, base)
     except ValueError:
         return None
     return value if value < _MAX_NUMBER else None
-
-
-def _decimal_or_octal(digits: str) -> int:
-    return int(digits, 8 if digits[0] == "0" else 10)
 
 
 def json_of(text: str) -> object:
@@ -128,7 +133,8 @@ def _without_repeats(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 def _from_pairs(text: str, first: str) -> Options:
     found: Options = {}
-    for position, item in enumerate(_items(text)):
+    items = [match[1].replace(",,", ",") for match in _ITEM.finditer(text)][:_MAX_KEYS]
+    for position, item in enumerate(items):
         key, equals, value = item.partition("=")
         if equals:
             found[key] = value
@@ -141,10 +147,6 @@ def _from_pairs(text: str, first: str) -> Options:
         if len(found) >= _MAX_KEYS:
             break
     return found
-
-
-def _items(text: str) -> list[str]:
-    return [match.group(1).replace(",,", ",") for match in _ITEM.finditer(text)][:_MAX_KEYS]
 
 
 def _from_json(text: str) -> Options:
@@ -174,13 +176,8 @@ def _flatten(data: object, prefix: str, found: Options) -> None:
         elif isinstance(value, list):
             pending.extend((f"{name}.{place}", part) for place, part in enumerate(value))
         elif value is not None:
-            found[name] = _text(value)
-
-
-def _text(value: object) -> str:
-    if isinstance(value, bool):
-        return "on" if value else "off"
-    return str(value)
+            switch = "on" if value else "off"
+            found[name] = switch if isinstance(value, bool) else str(value)
 
 
 # The backends that carry packets: ``-netdev``, and the backend half of ``-nic`` and ``-net``.
@@ -212,25 +209,18 @@ class Backend(NamedTuple):
     socket: Socket | None = None
 
 
-def sockets(chardevs: Iterable[str]) -> dict[str, Socket]:
-    """The Unix sockets among the values of ``-chardev``, by id."""
-    given = [lenient(value, "backend") for value in chardevs]
+def sockets(chardevs: Iterable[Options]) -> dict[str, Socket]:
+    """The Unix sockets among the chardevs, by id. ``reconnect-ms=`` exists since QEMU 9.2; 0 is
+    off, as in ``reconnect=``."""
     return {
-        chardev["id"]: _socket(chardev)
-        for chardev in given
+        chardev["id"]: Socket(
+            "server" if truth(chardev.get("server")) else "client",
+            is_ovs_socket(chardev["path"]),
+            "yes" if number(chardev.get("reconnect-ms", chardev.get("reconnect"))) else "no",
+        )
+        for chardev in chardevs
         if chardev.get("backend") == "socket" and "id" in chardev and "path" in chardev
     }
-
-
-def _socket(chardev: Options) -> Socket:
-    """The socket of a chardev. ``reconnect-ms=`` exists since QEMU 9.2; 0 is off, as in
-    ``reconnect=``."""
-    seconds = chardev.get("reconnect-ms", chardev.get("reconnect"))
-    return Socket(
-        "server" if truth(chardev.get("server")) else "client",
-        is_ovs_socket(chardev["path"]),
-        "yes" if number(seconds) else "no",
-    )
 
 
 def backend_of(given: Options, sockets: dict[str, Socket]) -> Backend:
@@ -244,7 +234,9 @@ def backend_of(given: Options, sockets: dict[str, Socket]) -> Backend:
         return Backend(kind, False, number(given.get("queues")) or 1)
     if kind not in ("tap", "bridge"):
         return Backend(kind, False)
-    return Backend(kind, _vhost(given), _tap_queues(given))
+    descriptors = given.get("fds") or given.get("vhostfds")  # one for each queue pair: fds=28:30
+    queues = number(given.get("queues")) or 1
+    return Backend(kind, _vhost(given), descriptors.count(":") + 1 if descriptors else queues)
 
 
 def _vhost(given: Options) -> bool:
@@ -255,15 +247,6 @@ def _vhost(given: Options) -> bool:
         return explicit
     passed = "vhostfd" in given or "vhostfds" in given
     return passed or truth(given.get("vhostforce")) is True
-
-
-def _tap_queues(given: Options) -> int:
-    """Number of queue pairs: one descriptor for each (``fds=28:30``); else ``queues=``; else
-    one."""
-    for name in ("fds", "vhostfds"):
-        if given.get(name):
-            return given[name].count(":") + 1
-    return number(given.get("queues")) or 1
 
 
 # Read the properties of a virtio NIC on ``-device`` in libvirt's terms.
@@ -307,7 +290,8 @@ def virtio_nic(
         mac=mac,
         id=given.get("id"),
         vhost=backend.vhost,
-        queues=_pairs(backend, mq=mq),
+        # a vDPA device without queues= has its own number (QEMU 10.0 net/vhost-vdpa.c)
+        queues=backend.queues if mq else 1,
         rx_queue_size=_ring(given, "rx_queue_size"),
         tx_queue_size=_ring(given, "tx_queue_size"),
         mq=mq,
@@ -324,12 +308,6 @@ def virtio_nic(
         reconnect=socket.reconnect if socket else None,
         evidence="command line",
     )
-
-
-def _pairs(backend: Backend, *, mq: bool) -> int | None:
-    """Queue pairs that the guest can use: those of the backend, if the device offers multiqueue. A
-    vDPA device without ``queues=`` has its own number (QEMU 10.0 net/vhost-vdpa.c)."""
-    return backend.queues if mq else 1
 
 
 def _ring(given: Options, name: str) -> int | None:

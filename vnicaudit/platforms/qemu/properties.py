@@ -15,7 +15,7 @@ from vnicaudit.model.host import Version
 from vnicaudit.model.nic import StartRefusal, is_multicast
 from vnicaudit.platforms.qemu.arguments import unfilled
 from vnicaudit.platforms.qemu.netdevs import SWITCHES as BACKEND_SWITCHES
-from vnicaudit.platforms.qemu.options import Options, number, truth, wrong_types
+from vnicaudit.platforms.qemu.options import Options, number, truth, words_of, wrong_types
 
 # The ``addr=`` of a device on PCI (``set_pci_devfn`` in hw/core/qdev-properties-system.c).
 
@@ -86,10 +86,6 @@ def of_nic(text: str) -> str | None:
     return ":".join(byte.zfill(2) for byte in re.split("[:-]", text.lower()))
 
 
-def _names(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
 _OF_CHOICE = "virtio-net-pci"
 """The device with the most properties."""
 _ADDRESS_OF_CCW = re.compile(r"(?:0[xX])?[0-9a-fA-F]{1,2}\.[0-3]\.[0-9a-fA-F]{4}")
@@ -98,15 +94,15 @@ _CHOICES = {"OnOffAuto": ("on", "off", "auto"), "duplex": ("half", "full")}
 _SIGNED = re.compile(r"[ \t]{0,8}[-+]?(?:0[xX][0-9a-fA-F]{1,8}|[0-9]{1,10})")
 _BITS = {"uint8": 8, "uint16": 16, "uint32": 32, "int32": 31}
 _NUMBERS = _BITS.keys() | {"uint64", "size"}
-_OF_BACKENDS = _names(
+_OF_BACKENDS = words_of(
     "macaddr model queues vhost vhostfd vhostfds vhostforce name type ifname script downscript br "
     "helper fd fds hostfwd guestfwd mtu"
 )
 """Keys of ``-netdev``, ``-nic`` and ``-net`` (and libvirt's ``<mtu>``), which no device has."""
 
-_OF_BOTH = _names("mac netdev")
+_OF_BOTH = words_of("mac netdev")
 """Keys of ``-nic`` and ``-net nic`` that devices have as well."""
-_OF_NO_NIC = _OF_BACKENDS - _names("macaddr model name type")
+_OF_NO_NIC = _OF_BACKENDS - words_of("macaddr model name type")
 """Keys of a backend, which ``-net nic`` lacks."""
 
 _ADDRESS = re.compile(r"[0-9a-fA-F]{2}(?:[:-][0-9a-fA-F]{2}){5}")

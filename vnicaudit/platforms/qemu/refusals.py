@@ -31,9 +31,9 @@ from vnicaudit.knowledge.systems import MODERN_ZPCI, may_be_modern_zpci
 from vnicaudit.model.finding import ARM, RISCV, S390, VIRTIO, X86
 from vnicaudit.model.host import Version
 from vnicaudit.model.nic import NEVER, NIC_REWORK, StartRefusal
-from vnicaudit.platforms.qemu.arguments import MAX_WORDS, Arguments, Global, unfilled
+from vnicaudit.platforms.qemu.arguments import MAX_WORDS, Arguments, Global, Option, unfilled
 from vnicaudit.platforms.qemu.netdevs import id_faults
-from vnicaudit.platforms.qemu.options import Options, lenient, number, truth
+from vnicaudit.platforms.qemu.options import Options, number, truth
 from vnicaudit.platforms.qemu.properties import (
     is_device,
     is_taken,
@@ -88,16 +88,17 @@ def board(
     """The machine that the arguments describe."""
     buses = machine_buses(arch, machine or _DEFAULT_MACHINE.get(arch or ""))
     options: Options = {}
-    for value in arguments.values("machine", "M"):
-        options.update(lenient(value, "type"))
+    for one in arguments.parsed("machine", "M"):
+        options.update(one.keys)
     if buses is not None and truth(options.get("pcie")) and VIRTIO_BUS in buses:
         buses |= {PCI}
-    devices = [
-        (_turn(pair, value or ""), lenient(value, "driver"))
-        for pair, (name, value) in enumerate(arguments.pairs)
-        if name == "device"
-    ]
-    usb = min((turn for turn, given in devices if _has_usb(given.get("driver", ""))), default=None)
+    devices = [(_turn(one), one.keys) for one in arguments.parsed("device")]
+    hosts = (
+        turn
+        for turn, given in devices
+        if any(word in given.get("driver", "") for word in _USB_CONTROLLERS)
+    )
+    usb = min(hosts, default=None)
     if truth(options.get("usb")) or (arguments.has("usb", "usbdevice") and PCI in (buses or {PCI})):
         usb = -1
     more = arguments.has("readconfig")
@@ -114,34 +115,31 @@ def board(
     return Board(arch, machine, buses, usb, ids, conventional, named, more, vga)
 
 
-def _turn(pair: int, text: str) -> int:
+def _turn(device: Option) -> int:
     """Position of a device in the order of creation: those in JSON come after all others, each
     group in its order (``qemu_create_cli_devices`` in softmmu/vl.c)."""
-    return pair + MAX_WORDS if text.lstrip()[:1] == "{" else pair
+    return device.pair + MAX_WORDS if device.text.lstrip()[:1] == "{" else device.pair
 
 
-def _has_usb(driver: str) -> bool:
-    return any(word in driver for word in _USB_CONTROLLERS)
-
-
-def device_refusal(
-    driver: str, device: str, given: Options, text: str, place: Board, pair: int
-) -> StartRefusal | None:
-    """The reason why there is no such NIC: ``given`` are all its properties, ``text`` is its
-    argument. Refusals by every QEMU come before those by some."""
-    absent = _no_such_device(driver, device, place) or _late_id(given, text)
+def device_refusal(driver: str, device: str, option: Option, place: Board) -> StartRefusal | None:
+    """The reason why there is no such NIC: ``option`` has all its properties. Refusals by every
+    QEMU come before those by some."""
+    given = option.keys
+    absent = _no_such_device(driver, device, place) or _late_id(option)
     if absent is not None and not absent.has_nic:
         return absent
-    wrong = _no_bus(device, given, place, _turn(pair, text))
-    wrong = (
-        wrong or _slot_refusal(device, given, place) or _wrong_property(device, given, text, place)
+    return (
+        _no_bus(device, given, place, _turn(option))
+        or _slot_refusal(device, given, place)
+        or _wrong_property(device, given, option.text, place)
+        or absent
     )
-    return wrong or absent
 
 
-def _late_id(given: Options, text: str) -> StartRefusal | None:
+def _late_id(option: Option) -> StartRefusal | None:
     """The refusal of an id in JSON, which was any text before (measured with 10.0 and 11.1)."""
-    if text[:1] != "{" or (fault := next(id_faults("device", given, in_json=False), None)) is None:
+    fault = next(id_faults("device", option.keys, in_json=False), None)
+    if not option.in_json or fault is None:
         return None
     return StartRefusal(fault, has_nic=True, refused_from=Version(11, 1))
 
