@@ -27,7 +27,8 @@ from vnicaudit.platforms.infra_code.records import (
     value_of,
     with_images,
 )
-from vnicaudit.platforms.infra_code.shell import Word, commands, definitions
+from vnicaudit.platforms.infra_code.shell import definitions
+from vnicaudit.text.shell import Word, commands
 from vnicaudit.text.template_walk import HOLE
 from vnicaudit.text.yaml_nodes import YamlPlace
 from vnicaudit.text.yaml_source import Scalar
@@ -184,7 +185,7 @@ def _command(place: YamlPlace, target: str, file: str) -> Iterator[Statement]:
         cmd = argv
         nodes = [item.node for item in argv.items()]
         texts = [node.text for node in nodes if isinstance(node, Scalar)]
-        words = [tuple(Word(text, 1, 1, HOLE not in text) for text in texts)]
+        words = [tuple(Word(text, 0, HOLE not in text) for text in texts)]
     if cmd is None or words is None:
         return
     finder = _Finder(cmd, target, file)

@@ -6,29 +6,12 @@ import re
 from typing import NamedTuple
 
 from vnicaudit.text.beginning import PROMPT
+from vnicaudit.text.shell import ShellLexer
 
 MAX_COMMAND = 4 << 20
 """Maximum number of characters of one command line; Linux allows arguments of 2 MiB."""
 
-_PATTERN = r"""(?P<space>[ \t\r\f\v]+)
-      | (?P<joint>(?:\\|(?<=[ \t])\^)\r?\n)
-      | (?P<sample><[A-Za-z_][\w.-]*>)
-      | (?P<redirection>&>>?|>[>|&]?)
-      | (?P<end>\n|\#(?<![^\s]\#)|[;|&]%s)
-      | '(?P<single>[^']*)'
-      | "(?P<double>[^"\\]*)"
-      | \\(?P<escaped>.)
-      | (?P<raw>%s|<)
-      | (?P<open>['"\\])
-    """
-_TOKEN = re.compile(_PATTERN % ("", r"[^\s'\"\\;|&<>]+"), re.VERBOSE | re.DOTALL)
-_ENCLOSED = re.compile(
-    _PATTERN % (r"|\)", r"\$\([^()\n]*\)|[^\s'\"\\;|&<>)$]+|\$"), re.VERBOSE | re.DOTALL
-)
-"""The same pattern within parentheses."""
-_QUOTE_OR_ESCAPE = re.compile(r"[\"\\]")
 _BARE_JSON = re.compile(r"\{[ \t]{0,8}\"")
-_IN_DOUBLE = re.compile(r"\\(\n|[$`\"\\])")
 
 
 class Words(NamedTuple):
@@ -55,108 +38,23 @@ def shell_words(text: str, start: int, most: int = MAX_COMMAND, *, enclosed: boo
 
     Nothing is expanded: ``$VAR`` stays as it is. The target of a redirection is not a word.
     """
-    pattern = _ENCLOSED if enclosed else _TOKEN
-    found = _WordReader()
-    bare = kept = False
-    position = start
     limit = min(len(text), start + most)
-    while position < limit:
-        match = pattern.match(text, position, limit)
-        if match is None:
-            break
-        kind = match.lastgroup
-        if kind == "open" and (end := _closing(text, match, limit)) >= 0:
-            plain = _IN_DOUBLE.sub(_unescape, text[match.end() : end])
-            kept = kept or (not found.parts and plain.startswith("{"))
-            found.take(plain, sealed=True)
-            position = end + 1
-            continue
-        if kind == "open":
-            mark = _unfinished(match.group())
-            return Words(found.finished(), limit, mark, bare, kept, found.seals())
-        if kind == "end":
-            return Words(found.finished(), match.start(), None, bare, kept, found.seals())
-        position = match.end()
-        if kind in ("space", "redirection"):
-            found.end_word(redirection=kind == "redirection")
-        elif kind != "joint":
-            plain = match.group(kind or 0)
-            if not found.parts:
-                bare = bare or _BARE_JSON.match(text, match.start(), limit) is not None
-                kept = kept or (kind != "raw" and plain.startswith("{"))
-            found.take(plain, sealed=kind in ("double", "single"))
-    problem = _unended(text, limit)
-    return Words(found.finished(), position, problem, bare, kept, found.seals())
-
-
-class _WordReader:
-    """The words so far, and the ``parts`` of the current word, which are joined once, because a
-    word may have millions."""
-
-    def __init__(self) -> None:
-        self.words: list[str] = []
-        self.parts: list[str] = []
-        self._sealed: set[int] = set()
-        self._open = False
-        """True if a part of the word is not in quotes."""
-        self._redirected = False
-        """True if the current or next word is the target of a redirection."""
-
-    def take(self, part: str, *, sealed: bool) -> None:
-        """Add a part to the current word."""
-        self.parts.append(part)
-        self._open = self._open or not sealed
-
-    def seals(self) -> frozenset[int]:
-        """The positions of words in quotes."""
-        return frozenset(self._sealed)
-
-    def end_word(self, *, redirection: bool) -> None:
-        """End the current word at a blank or a redirection, except for the number of a descriptor
-        (``2>``)."""
-        word = bool(self.parts)
-        if word and not self._redirected and not (redirection and self._is_number()):
-            if not self._open:
-                self._sealed.add(len(self.words))
-            self.words.append("".join(self.parts))  # an empty word ('') has one empty part
-        self._open = False
-        self._redirected = redirection or (self._redirected and not word)
-        self.parts = []
-
-    def finished(self) -> list[str]:
-        """All words, after ending the last one."""
-        self.end_word(redirection=False)
-        return self.words
-
-    def _is_number(self) -> bool:
-        return len(self.parts) == 1 and self.parts[0].isdecimal()
-
-
-def _unended(text: str, limit: int) -> str | None:
-    if text[:limit].rstrip(" \t").endswith("\\\n"):
-        return "ends in a continued line"
-    return "a command line of more than 4 MiB" if limit < len(text) else None
-
-
-def _closing(text: str, opening: re.Match[str], limit: int) -> int:
-    """The end of a double-quoted text that contains escapes; negative if there is none."""
-    position = opening.end()
-    while opening.group() == '"':
-        found = _QUOTE_OR_ESCAPE.search(text, position, limit)
-        if found is None:
-            break
-        if found.group() == '"':
-            return found.start()
-        position = found.end() + 1
-    return -1
-
-
-def _unescape(match: re.Match[str]) -> str:
-    return "" if match.group(1) == "\n" else match.group(1)
-
-
-def _unfinished(mark: str) -> str:
-    return "ends in a continued line" if mark == "\\" else f"a quotation mark {mark} is not closed"
+    lexer = ShellLexer(text, start, limit, pasted=True)
+    words = lexer.command(")" if enclosed else "")
+    problem = lexer.problem
+    if problem is None and lexer.at == limit:
+        if text[start:limit].rstrip(" \t").endswith("\\\n"):
+            problem = "ends in a continued line"
+        elif limit < len(text):
+            problem = "a command line of more than 4 MiB"
+    return Words(
+        [word.text for word in words],
+        lexer.at,
+        problem,
+        any(_BARE_JSON.match(text, word.start, limit) for word in words),
+        any(word.text[:1] == "{" and text[word.start] != "{" for word in words),
+        frozenset(place for place, word in enumerate(words) if word.quoted),
+    )
 
 
 # Analyse the text before QEMU's program in its line, to tell whether a shell would start the
