@@ -12,7 +12,7 @@ from typing import Literal
 
 import msgspec
 
-from vnicaudit.model.finding import AuditedScope
+from vnicaudit.model.finding import AuditedScope, NamedKind
 from vnicaudit.model.ranking import PlaceKind
 
 
@@ -23,7 +23,7 @@ class SubjectRow(msgspec.Struct, frozen=True):
     """In a sentence that counts, and in messages."""
     title: str
     """In a heading, after its owner; empty: a heading names the owner alone."""
-    pseudonym: Literal["vm", "host", "path", "image", "flavor", "preference"]
+    pseudonym: Literal["vm", "host", "path", NamedKind]
     """The kind of name that a redacted report shows instead (``path``: of each of its parts)."""
     place: PlaceKind | None = None
     """The place where such a subject is changed, in a ranking of fixes; None: its guest."""

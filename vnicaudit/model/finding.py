@@ -24,6 +24,8 @@ class Description(msgspec.Struct, frozen=True, kw_only=True):
 
     comments: tuple[AcceptingComment, ...] = ()
     """Comments of its file that accept findings."""
+    id: str | None = None
+    """The id, in a live cloud."""
 
     @property
     def ref(self) -> Ref:
@@ -37,6 +39,23 @@ class Description(msgspec.Struct, frozen=True, kw_only=True):
     def first_line(self) -> int | None:
         """The line on which it begins; None: its file describes nothing else."""
         return None
+
+
+class NamedDescription(Description, frozen=True):
+    """A description with a name, in a file that may describe others too, or in a cloud."""
+
+    target: str
+    name: str
+    location: Location
+
+    @property
+    def ref(self) -> Ref:
+        """The object, for a finding."""
+        return Ref(self.scope, self.name or None, self.id)
+
+    def first_line(self) -> int | None:
+        """The line on which it begins."""
+        return self.location.line
 
 
 # Comments of a file that accept findings, as the file's descriptions carry them.
@@ -153,9 +172,11 @@ QEMU = PlatformName("qemu")
 # The subject of a finding or a step, by name.
 
 
-SubjectKind = Literal["nic", "domain", "server", "image", "flavor", "preference", "host", "config"]
-DescribedScope = Literal["config", "image", "flavor", "preference"]
-AuditedScope = Literal["domain", "host", "config", "image", "flavor", "preference", "site", "mac"]
+NamedKind = Literal["image", "flavor", "preference"]
+"""Descriptions that have a name of their own."""
+SubjectKind = Literal["nic", "domain", "server", NamedKind, "host", "config"]
+DescribedScope = Literal["config", NamedKind]
+AuditedScope = Literal["domain", "host", "config", NamedKind, "site", "mac"]
 """What a judgement is about; :data:`vnicaudit.audit.kinds.KINDS` has a row for each."""
 Scope = Literal["nic"] | AuditedScope
 """What a rule judges."""

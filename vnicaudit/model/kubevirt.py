@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from vnicaudit.model.finding import Description, Location, Readiness, Ref
+from vnicaudit.model.finding import Location, NamedDescription, Readiness
 
 MODELS = frozenset({"e1000", "e1000e", "igb", "ne2k_pci", "pcnet", "rtl8139", "virtio"})
 """Values that KubeVirt accepts as ``model`` (igb: only in late releases). Source:
@@ -41,7 +41,7 @@ class Manifest(msgspec.Struct, frozen=True, tag="manifest"):
     """Only the name of its container disk shows that the guest supports virtio."""
 
 
-class Preference(Description, frozen=True):
+class Preference(NamedDescription, frozen=True):
     """A VirtualMachinePreference or VirtualMachineClusterPreference. A field is None if the
     preference does not set it.
 
@@ -51,9 +51,6 @@ class Preference(Description, frozen=True):
     scope = "preference"
     described_for = "kubevirt"
 
-    target: str
-    name: str
-    location: Location
     interface_model: str | None = None
     multiqueue: bool | None = None
     transitional: bool | None = None
@@ -67,15 +64,6 @@ class Preference(Description, frozen=True):
     :class:`~vnicaudit.model.domain.DomainConfig`."""
     places: tuple[tuple[str, Location], ...] = ()
     """Field -> where it is set."""
-
-    @property
-    def ref(self) -> Ref:
-        """The preference, for a finding."""
-        return Ref("preference", self.name or None)
-
-    def first_line(self) -> int | None:
-        """The line on which it begins."""
-        return self.location.line
 
     def place(self, field: str | None) -> Location:
         """Where a field is set; the preference itself if it is not set."""

@@ -10,7 +10,7 @@ from typing import Literal
 
 import msgspec
 
-from vnicaudit.model.finding import S390, Description, Location, Readiness, Ref
+from vnicaudit.model.finding import S390, Location, NamedDescription, Readiness
 
 VIF_MODELS = frozenset({
     "virtio", "ne2k_pci", "pcnet", "rtl8139", "e1000", "e1000e", "netfront", "spapr-vlan",
@@ -61,24 +61,39 @@ class Property(msgspec.Struct, frozen=True):
     certain: bool = True
 
 
-class Image(Description, frozen=True):
-    """One image. ``complete`` False: it may have further properties (a command that only sets some,
-    a list that is filled in)."""
+class _WithProperties(NamedDescription, frozen=True):
+    """An image or a flavor. ``complete`` False: it may have further properties (a command that only
+    sets some, a list that is filled in)."""
 
-    scope = "image"
     described_for = "nova"
 
-    target: str
-    name: str
-    location: Location
     properties: tuple[Property, ...] = ()
     complete: bool = False
+
+    def place(self, field: str | None) -> Location:
+        """Where a property is set."""
+        found = self.property(field or "")
+        return self.location if found is None else found.location
+
+    def property(self, name: str) -> Property | None:
+        """The property, or extra spec, that is in effect: the last of several."""
+        return next((found for found in reversed(self.properties) if found.name == name), None)
+
+    def certain_value(self, name: str) -> str | None:
+        """The value of a property that is set for certain."""
+        found = self.property(name)
+        return found.value if found is not None and found.certain else None
+
+
+class Image(_WithProperties, frozen=True):
+    """One image."""
+
+    scope = "image"
+
     disk_format: str | None = None
     libosinfo_model: str | None = None
     """The emulated NIC that libosinfo lists first for its ``os_distro``, if it lists virtio for
     that system as well. None: there is no such NIC, or it is unknown."""
-    id: str | None = None
-    """The id, in a live cloud."""
     servers: int | None = None
     """Number of visible servers that were created from it; None: not counted."""
     updated: str = ""
@@ -94,20 +109,6 @@ class Image(Description, frozen=True):
     :attr:`~vnicaudit.model.domain.DomainConfig.readiness` and by the same rules."""
     proven: bool = False
     """A server that was created from it, and is not Windows, has run with virtio."""
-
-    @property
-    def ref(self) -> Ref:
-        """The image, for a finding."""
-        return Ref("image", self.name or None, self.id)
-
-    def place(self, field: str | None) -> Location:
-        """Where a property is set."""
-        found = self.property(field or "")
-        return self.location if found is None else found.location
-
-    def first_line(self) -> int | None:
-        """The line on which it begins."""
-        return self.location.line
 
     @property
     def vif_model(self) -> str | None:
@@ -164,64 +165,27 @@ class Image(Description, frozen=True):
             return "; used by 1 server"
         return f"; used by {self.servers or 'no'} servers"
 
-    def property(self, name: str) -> Property | None:
-        """The property that is in effect: the last of several."""
-        return _last(self.properties, name)
 
-    def certain_value(self, name: str) -> str | None:
-        """The value of a property that is set for certain."""
-        return _certain(self.property(name))
-
-
-class Flavor(Description, frozen=True):
-    """One flavor. ``complete`` as for an image; ``vcpus`` None: unknown here. ``images`` are those
-    that a server (described in the same file, or of the same cloud) boots with this flavor."""
+class Flavor(_WithProperties, frozen=True):
+    """One flavor. ``vcpus`` None: unknown here. ``images`` are those that a server (described in
+    the same file, or of the same cloud) boots with this flavor."""
 
     scope = "flavor"
-    described_for = "nova"
 
-    target: str
-    name: str
-    location: Location
-    properties: tuple[Property, ...] = ()
-    complete: bool = False
     vcpus: int | None = None
     images: tuple[Image, ...] = ()
-    id: str | None = None
     servers: int | None = None
     """Number of visible servers that use it; None: not counted."""
-
-    @property
-    def ref(self) -> Ref:
-        """The flavor, for a finding."""
-        return Ref("flavor", self.name or None, self.id)
-
-    def place(self, field: str | None) -> Location:
-        """Where a property is set."""
-        found = self.property(field or "")
-        return self.location if found is None else found.location
-
-    def first_line(self) -> int | None:
-        """The line on which it begins."""
-        return self.location.line
-
-    def property(self, name: str) -> Property | None:
-        """The extra spec that is in effect: the last of several."""
-        return _last(self.properties, name)
-
-    def certain_value(self, name: str) -> str | None:
-        """The value of an extra spec that is set for certain."""
-        return _certain(self.property(name))
 
     def contradicted(self, spec: str, name: str) -> tuple[Image, ...]:
         """Images of the flavor that set the flag ``name`` to the opposite of the value of ``spec``
         here: Nova refuses a server with both (``FlavorImageConflict``)."""
-        said = self.certain_value(spec)
-        return tuple(image for image in self.images if _opposed(said, image.certain_value(name)))
-
-
-def _opposed(one: str | None, other: str | None) -> bool:
-    return one is not None and other is not None and as_flag(one) != as_flag(other)
+        if (said := self.certain_value(spec)) is None:
+            return ()
+        flags = ((image, image.certain_value(name)) for image in self.images)
+        return tuple(
+            image for image, flag in flags if flag is not None and as_flag(flag) != as_flag(said)
+        )
 
 
 def _system_name(os_distro: str) -> str:
@@ -242,14 +206,6 @@ def as_flag(text: str) -> bool:
     """A flag as Nova reads it: ``oslo_utils.strutils.bool_from_string``, for which everything that
     is not a word for yes means no."""
     return text.strip().lower() in _TRUE
-
-
-def _last(properties: tuple[Property, ...], name: str) -> Property | None:
-    return next((found for found in reversed(properties) if found.name == name), None)
-
-
-def _certain(found: Property | None) -> str | None:
-    return found.value if found is not None and found.certain else None
 
 
 # A server of OpenStack: Nova's record of it, besides the definition made from that record.

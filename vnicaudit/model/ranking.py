@@ -7,12 +7,12 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
-from vnicaudit.model.finding import Confidence, Severity
+from vnicaudit.model.finding import Confidence, NamedKind, Severity
 from vnicaudit.model.history import AuditSummary, FindingRecord
 
 TOP_SCHEMA: Literal["vnicaudit.top/1"] = "vnicaudit.top/1"
 
-PlaceKind = Literal["domain", "server", "host", "file", "image", "flavor", "preference", "many"]
+PlaceKind = Literal["domain", "server", "host", "file", NamedKind, "many"]
 """``host``: settings of a host, or of Nova on it; ``file``: a template or a manifest; ``many``: the
 same change in several places, combined."""
 Safety = Literal["safe", "unsafe", "none"]

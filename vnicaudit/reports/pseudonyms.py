@@ -20,11 +20,12 @@ from uuid import UUID
 
 from vnicaudit.audit.judging.catalogue import shipped_catalogue
 from vnicaudit.base.wording import ANY_UUID, bare_uuid
+from vnicaudit.model.finding import NamedKind
 from vnicaudit.model.names import STANDARD_INPUT
 
 Prefix = Literal[
-    "vm", "host", "site", "group", "project", "image", "flavor", "preference", "cloud", "user",
-    "dev", "id", "dir", "file", "name", "text",
+    "vm", "host", "site", "group", "project", NamedKind, "cloud", "user", "dev", "id", "dir",
+    "file", "name", "text",
 ]  # fmt: skip
 """Kinds of names, used as prefixes of pseudonyms."""
 

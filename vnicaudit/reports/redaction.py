@@ -22,6 +22,7 @@ from vnicaudit.model.finding import (
     Crashed,
     Finding,
     Location,
+    NamedKind,
     OutsideOwner,
     Ref,
     Skipped,
@@ -63,7 +64,7 @@ matches names of hosts and groups. ``subject``: depends on the scope of the reco
 
 NAMES: frozenset[Kind] = frozenset(
     {
-        "vm", "host", "site", "group", "project", "image", "flavor", "preference", "cloud", "dev",
+        "vm", "host", "site", "group", "project", *typing.get_args(NamedKind), "cloud", "dev",
         "uuid", "path", "target", "subject",
     }
 )  # fmt: skip

@@ -42,19 +42,15 @@ _OF_INTEREST = re.compile(
 )
 
 
-class Key(NamedTuple):
-    """The key of a preference or an instance type. ``space`` is the namespace as written: empty if
-    there is none, and for cluster-wide kinds, which have none. A key without a namespace differs
-    from one with it, because ``kubectl -n`` decides."""
-
-    kind: str
-    name: str
-    space: str
+Key = tuple[str, str, str]
+"""The key of a preference or an instance type: kind, name, and the namespace as written: empty if
+there is none, and for cluster-wide kinds, which have none. A key without a namespace differs from
+one with it, because ``kubectl -n`` decides."""
 
 
 def key_of(kind: str, name: str, space: str) -> Key:
     """The key of an object of that kind and name in that namespace."""
-    return Key(kind, name, "" if "Cluster" in kind else space)
+    return kind, name, "" if "Cluster" in kind else space
 
 
 class Referred(msgspec.Struct):
@@ -71,8 +67,10 @@ class Referred(msgspec.Struct):
         if name is None:
             return
         if found.kind in objects.KINDS:
-            key = key_of(found.kind, name, found.space)
-            self._add_preference(key, objects.preference_of(found, target))
+            key, new = key_of(found.kind, name, found.space), objects.preference_of(found, target)
+            known = self.preferences.setdefault(key, new)
+            if known is not None and _without_place(known) != _without_place(new):
+                self.preferences[key] = None
         elif found.kind in INSTANCETYPES:
             guest = found.place.at("spec", "cpu", "guest")
             count = None if guest is None else guest.integer
@@ -89,11 +87,6 @@ class Referred(msgspec.Struct):
         """The CNI type of an attachment; empty if it is unknown."""
         exact = self.networks.get((namespace or "", name))
         return exact if exact is not None else self.networks.get(("", name), "")
-
-    def _add_preference(self, key: Key, new: Preference) -> None:
-        known = self.preferences.setdefault(key, new)
-        if known is not None and _without_place(known) != _without_place(new):
-            self.preferences[key] = None
 
 
 def network_type(config: str | None) -> str:
@@ -159,9 +152,7 @@ def _file_content(path: str) -> bytes:
 
 
 def _without_place(preference: Preference) -> Preference:
-    return msgspec.structs.replace(
-        preference, target="", location=preference.location.__class__(""), places=()
-    )
+    return replace(preference, target="", location=Location(""), places=())
 
 
 # How KubeVirt connects an interface: its binding, its network, and the plugin behind that network.
@@ -206,7 +197,11 @@ def wiring_of(
     interface: YamlPlace, networks: YamlPlace | None, known: list[Referred], namespace: str | None
 ) -> NicWiring:
     """How one interface is connected."""
-    binding, plugin = _binding(interface)
+    named = interface.child("binding")
+    plugin = named is not None
+    binding = next((key for key in METHODS if interface.child(key) is not None), None)
+    if named is not None:
+        binding = text_at(named, "name")
     network = _network(text_at(interface, "name"), networks)
     attached = text_at(network, "multus", "networkName")
     kind = "" if attached is None else _attachment(attached, known, namespace)
@@ -218,14 +213,6 @@ def wiring_of(
     qualified = attached and namespace and "/" not in attached
     where = f"{namespace}/{attached}" if qualified else attached
     return NicWiring(name, binding, libvirts, where or ("pod" if on_pod else None), plugin)
-
-
-def _binding(interface: YamlPlace) -> tuple[str | None, bool]:
-    """The binding's name, and whether it is a plugin."""
-    plugin = interface.child("binding")
-    if plugin is not None:
-        return text_at(plugin, "name"), True
-    return next((name for name in METHODS if interface.child(name) is not None), None), False
 
 
 def _network(name: str | None, networks: YamlPlace | None) -> YamlPlace | None:
@@ -244,16 +231,12 @@ def _name(binding: str | None, *, plugin: bool, on_pod: bool, kind: str) -> str:
     if binding is None:
         return "plugin" if plugin else "not said"
     if plugin:
-        return _name_of_plugin(binding)
+        if any(word in binding.lower() for word in _VDPA):
+            return "vhost-vdpa"
+        return {"l2bridge": "udn", "passt": "passt"}.get(binding, f"plugin {binding}")
     if binding == "bridge":
         return "pod-bridge" if on_pod else _name_of_secondary(kind)
     return {"sriov": "sriov-vfio", "passtBinding": "passt"}.get(binding, binding)
-
-
-def _name_of_plugin(binding: str) -> str:
-    if any(word in binding.lower() for word in _VDPA):
-        return "vhost-vdpa"
-    return {"l2bridge": "udn", "passt": "passt"}.get(binding, f"plugin {binding}")
 
 
 def _name_of_secondary(kind: str) -> str:
@@ -277,11 +260,14 @@ def nics_of(
     devices = domain.child("devices")
     interfaces = None if devices is None else devices.child("interfaces")
     networks = spec.child("networks")
-    shared = _multiqueue(domain, devices, target)
+    own = None if devices is None else devices.child("networkInterfaceMultiqueue")
+    shared: Places = (("multiqueue", location_of(own or devices or domain, target)),)
     if devices is None or interfaces is None or _is_empty(interfaces):
         added, reasons = _default(spec, prefers, target, shared), not_admitted(spec, prefers=True)
         return tuple(_refused(nic, tuple(reasons.get(0, ())), target) for nic in added)
-    refused = not_admitted(spec, prefers=_names_preference(found))
+    way = VM_SPEC.get(found.kind)
+    prefers_any = way is not None and found.place.at(*way, "preference") is not None
+    refused = not_admitted(spec, prefers=prefers_any)
     wanted = [
         (item, tuple(refused.get(number, ())))
         for number, item in enumerate(interfaces.items())
@@ -306,11 +292,6 @@ def _is_empty(interfaces: YamlPlace) -> bool:
     """True for a list without items (``interfaces: []``), to which no template adds any."""
     node = interfaces.node
     return isinstance(node, Sequence) and not node.items and interfaces.complete
-
-
-def _names_preference(found: Object) -> bool:
-    way = VM_SPEC.get(found.kind)
-    return way is not None and found.place.at(*way, "preference") is not None
 
 
 def _refused(nic: Nic, reasons: tuple[NotAdmitted, ...], target: str) -> Nic:
@@ -359,11 +340,6 @@ def _unseen(place: YamlPlace, model: YamlPlace | None) -> bool:
     if model is None:
         return not place.complete
     return model.text is None or stands_for_model(model.text)
-
-
-def _multiqueue(domain: YamlPlace, devices: YamlPlace | None, target: str) -> Places:
-    own = None if devices is None else devices.child("networkInterfaceMultiqueue")
-    return (("multiqueue", location_of(own or devices or domain, target)),)
 
 
 def _default(

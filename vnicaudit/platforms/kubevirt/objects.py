@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Iterator
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from vnicaudit.errors import TargetError
 from vnicaudit.model.finding import Location, Readiness
@@ -187,7 +187,8 @@ def _objects_in(top: YamlPlace) -> Iterator[Object | TargetError | NotJudged]:
             continue
         seen.add(id(node))
         if isinstance(node, Scalar):
-            if _is_machine_in_text(node.text):
+            text = node.text
+            if "kubevirt.io/" in text and is_wanted(text) and is_machine(text):
                 line, _column = place.document.source.line_column(node.start)
                 yield NotJudged(_IN_TEXT, place.document.source.file, line + 1)
         elif depth and _is_machine(place):
@@ -208,12 +209,6 @@ def _is_machine(place: YamlPlace) -> bool:
     )
 
 
-def _is_machine_in_text(text: str) -> bool:
-    if "kubevirt.io/" not in text or not is_wanted(text):
-        return False
-    return is_machine(text)
-
-
 def _group(place: YamlPlace) -> str:
     return (text_at(place, "apiVersion") or "").partition("/")[0]
 
@@ -232,11 +227,6 @@ def location_of(place: YamlPlace, target: str) -> Location:
 
 # Facts of the guest in a manifest: its operating system and its vCPUs.
 
-
-READY: Final = "ready"
-LIKELY: Final = "likely-ready"
-NEEDS_DRIVER: Final = "needs-driver"
-UNKNOWN: Final = "unknown"
 
 _KEYS = (
     "vm.kubevirt.io/os",
@@ -271,10 +261,10 @@ def readiness_of_words(*words: str | None) -> Readiness:
     for word in words:
         name = (word or "").lower()
         if _WINDOWS.match(name):
-            return NEEDS_DRIVER
+            return "needs-driver"
         if _LINUX.match(name) and not _OLD.match(name):
-            return READY
-    return UNKNOWN
+            return "ready"
+    return "unknown"
 
 
 def named_systems(*holders: YamlPlace | None) -> list[str]:
@@ -302,11 +292,11 @@ def readiness_of_devices(
     driver: if the system is unknown, the guest is only ``likely-ready``."""
     found = [] if volumes is None else volumes.items()
     if _for_windows(domain, found, name):
-        return NEEDS_DRIVER, False
+        return "needs-driver", False
     by_image = readiness_of_words(*(image for volume in found if (image := _image(volume))))
     if _has_virtio_disk(domain, volumes):
-        return (READY if by_image == READY else LIKELY), False
-    return by_image, by_image == READY
+        return ("ready" if by_image == "ready" else "likely-ready"), False
+    return by_image, by_image == "ready"
 
 
 def _for_windows(domain: YamlPlace, volumes: list[YamlPlace], name: str) -> bool:
@@ -341,10 +331,8 @@ def vcpus_of(domain: YamlPlace) -> int | None:
         product *= count or 1
     if product > _MOST_VCPUS:
         return None
-    return product if given else _by_resources(domain)
-
-
-def _by_resources(domain: YamlPlace) -> int | None:
+    if given:
+        return product
     for bound in ("limits", "requests"):
         place = domain.at("resources", bound, "cpu")
         if place is not None:
@@ -394,8 +382,8 @@ GROUP = "instancetype.kubevirt.io"
 
 def preference_of(found: Object, target: str) -> Preference:
     """The NIC preferences of one object of ``KINDS``."""
-    spec = found.place.child("spec")
-    devices = None if spec is None else spec.child("devices")
+    metadata, spec = found.place.child("metadata"), found.place.child("spec")
+    devices = found.place.at("spec", "devices")
     model = _child(devices, "preferredInterfaceModel")
     multiqueue = _child(devices, "preferredNetworkInterfaceMultiQueue")
     transitional = _child(devices, "preferredUseVirtioTransitional")
@@ -411,7 +399,7 @@ def preference_of(found: Object, target: str) -> Preference:
         pod_interface=None if pod_interface is None else pod_interface.boolean,
         kind=found.kind,
         unseen=_unseen(devices, model, multiqueue),
-        readiness=_readiness(found, spec),
+        readiness=readiness_of_words(*named_systems(metadata, spec), found.name),
         places=tuple(
             (field, location_of(place, target))
             for field, place in (("model", model), ("multiqueue", multiqueue))
@@ -431,11 +419,6 @@ def _unseen(
     if multiqueue is not None and multiqueue.boolean is None:
         unseen.append("multiqueue")
     return tuple(unseen)
-
-
-def _readiness(found: Object, spec: YamlPlace | None) -> Readiness:
-    metadata = found.place.child("metadata")
-    return readiness_of_words(*named_systems(metadata, spec), found.name)
 
 
 def _child(place: YamlPlace | None, key: str) -> YamlPlace | None:

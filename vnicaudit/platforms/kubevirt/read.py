@@ -22,7 +22,6 @@ from vnicaudit.platforms.kubevirt import objects
 from vnicaudit.platforms.kubevirt.interfaces import Key, Referred, in_folder, key_of, nics_of
 from vnicaudit.platforms.kubevirt.objects import (
     MACHINE_GROUPS,
-    UNKNOWN,
     VM_SPEC,
     VMI_SPEC,
     Object,
@@ -47,18 +46,13 @@ PREFIX = "suppress.vnicaudit/"
 
 def suppressions_of(found: Object) -> tuple[str, ...]:
     """The raw JSON of each, as in :attr:`vnicaudit.model.domain.Domain.suppressions`."""
-    return tuple(msgspec.json.encode(entry).decode() for entry in _entries(found))
-
-
-def _entries(found: Object) -> Iterator[dict[str, str]]:
     annotations = found.place.at("metadata", "annotations")
-    if annotations is None:
-        return
-    for key in annotations.names():
-        if key.startswith(PREFIX):
-            value = annotations.child(key)
-            text = "" if value is None else value.text or ""
-            yield {"rule": key.removeprefix(PREFIX), **reason_and_settings(text)}
+    entries = [
+        {"rule": key.removeprefix(PREFIX), **reason_and_settings(text_at(annotations, key) or "")}
+        for key in (() if annotations is None else annotations.names())
+        if key.startswith(PREFIX)
+    ]
+    return tuple(msgspec.json.encode(entry).decode() for entry in entries)
 
 
 # Read the manifest of a virtual machine into :class:`~vnicaudit.model.domain.Domain`: a whole one,
@@ -195,11 +189,10 @@ def _readiness(
     named = readiness_of_words(
         *named_systems(found.place.child("metadata"), machine.child("metadata"))
     )
-    if named != UNKNOWN:
+    if named != "unknown":
         return named, False
-    preferred = prefers.readiness if prefers is not None else UNKNOWN
-    if preferred != UNKNOWN:
-        return preferred, False
+    if prefers is not None and prefers.readiness != "unknown":
+        return prefers.readiness, False
     return readiness_of_devices(domain, machine.at("spec", "volumes"), found.name or "")
 
 
@@ -288,16 +281,12 @@ def read_bytes(
         if is_preference:
             yield objects.preference_of(item, target)
         elif is_machine:
-            domain = domain_of(item, _references(here, name), target)
+            known = [here]
+            if os.path.isfile(name):
+                known.append(in_folder(os.path.dirname(os.path.abspath(name))))
+            domain = domain_of(item, known, target)
             if domain is not None:
                 yield domain
-
-
-def _references(here: Referred, file: str) -> list[Referred]:
-    """The objects that the file defines, then those of its folder."""
-    if not os.path.isfile(file):
-        return [here]
-    return [here, in_folder(os.path.dirname(os.path.abspath(file)))]
 
 
 _Way = tuple[str, ...]
