@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.text.parsers import parser as parser
-from vnicaudit.text.template_walk import HOLE
+from vnicaudit.text.template_walk import HOLE, is_opened
 from vnicaudit.text.yaml_nodes import YamlDocument, YamlPlace, documents
-from vnicaudit.text.yaml_source import Mask, TemplateBlock, is_opened, without_tags
+from vnicaudit.text.yaml_source import Mask, TemplateBlock, without_tags
 
 
 def top(text: str) -> YamlPlace:

@@ -70,10 +70,8 @@ def quotes_others(head: bytes) -> bool:
 
 def is_script(head: bytes) -> bool:
     """True if the first line names a shell, or the first command is typical of a script."""
-    return _SHEBANG.match(head) is not None or _begins_like_a_script(head)
-
-
-def _begins_like_a_script(head: bytes) -> bool:
+    if _SHEBANG.match(head) is not None:
+        return True
     return _FIRST_WORDS.match(_first_line(head.decode("utf-8-sig", "replace"))) is not None
 
 

@@ -138,7 +138,7 @@ class _Composer:
         reached = 0
         try:
             for event in events:
-                _STEPS[type(event).__name__](self, event)
+                self._take(event)
                 reached = event.end_mark.index
         except MarkedYAMLError as error:
             mark = error.problem_mark or error.context_mark
@@ -159,39 +159,37 @@ class _Composer:
         root = nodes[0] if nodes else None
         return Composed(root, tuple(self._duplicates), tuple(self._hashes))
 
-    def scalar(self, event: _Event) -> None:
+    def _take(self, event: _Event) -> None:
+        """Add what an event says; the begin and end of the stream and of the document say
+        nothing."""
+        start, end = self._offset + event.start_mark.index, self._offset + event.end_mark.index
+        kind = type(event).__name__
+        if kind == "ScalarEvent":
+            self._take_scalar(event, start, end)
+        elif kind == "AliasEvent":
+            found = self._anchors.get(event.anchor or "")
+            if found is None:
+                raise NotYamlError("an alias whose anchor does not exist, or comes later", start)
+            self._add(*found, None, start)
+        elif kind in ("SequenceStartEvent", "MappingStartEvent"):
+            self._open(start, event.anchor)
+        elif kind == "SequenceEndEvent":
+            self._close_sequence(end)
+        elif kind == "MappingEndEvent":
+            self._close_mapping(end)
+
+    def _take_scalar(self, event: _Event, start: int, end: int) -> None:
         text = event.value
         if not text.isascii():
             text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
         plain = not event.style and event.tag is None
-        start, end = self._offset + event.start_mark.index, self._offset + event.end_mark.index
-        node = Scalar(start, end, text, plain, event.anchor is not None)
         if event.style and "#" in text:
-            self._hashes.append((self._text_start(event), end))
+            at = event.start_mark.index
+            if event.style in ("|", ">"):  # the text begins behind the first line
+                at = max(at, self._text.find("\n", at))
+            self._hashes.append((self._offset + at, end))
+        node = Scalar(start, end, text, plain, event.anchor is not None)
         self._add(node, 1, 1, event.anchor, start)
-
-    def _text_start(self, event: _Event) -> int:
-        """Where the text of a scalar begins; for a block scalar, behind its first line."""
-        at = event.start_mark.index
-        if event.style in ("|", ">"):
-            at = max(at, self._text.find("\n", at))
-        return self._offset + at
-
-    def alias(self, event: _Event) -> None:
-        at = self._offset + event.start_mark.index
-        found = self._anchors.get(event.anchor or "")
-        if found is None:
-            raise NotYamlError("an alias whose anchor does not exist, or comes later", at)
-        self._add(*found, None, at)
-
-    def begin(self, event: _Event) -> None:
-        self._open(self._offset + event.start_mark.index, event.anchor)
-
-    def end_sequence(self, event: _Event) -> None:
-        self._close_sequence(self._offset + event.end_mark.index)
-
-    def end_mapping(self, event: _Event) -> None:
-        self._close_mapping(self._offset + event.end_mark.index)
 
     def _open(self, start: int, anchor: str | None) -> None:
         if len(self._stack) > MAX_DEPTH:
@@ -212,9 +210,6 @@ class _Composer:
             self._place_nothing(key, value)
         node = Mapping(frame.start, end, pairs, frame.anchor is not None)
         self._add(node, frame.size, frame.depth, frame.anchor, frame.start)
-
-    def skip(self, event: _Event) -> None:
-        """Ignore the begin and end of the stream and of the document."""
 
     def _add(self, node: Node, size: int, depth: int, anchor: str | None, at: int) -> None:
         if anchor is not None:
@@ -244,20 +239,6 @@ class _Composer:
                 first = seen.setdefault(key.text, key)
                 if first is not key:
                     self._duplicates.append((first, key))
-
-
-_STEPS: dict[str, Callable[[_Composer, _Event], None]] = {
-    "ScalarEvent": _Composer.scalar,
-    "AliasEvent": _Composer.alias,
-    "SequenceStartEvent": _Composer.begin,
-    "MappingStartEvent": _Composer.begin,
-    "SequenceEndEvent": _Composer.end_sequence,
-    "MappingEndEvent": _Composer.end_mapping,
-    "StreamStartEvent": _Composer.skip,
-    "StreamEndEvent": _Composer.skip,
-    "DocumentStartEvent": _Composer.skip,
-    "DocumentEndEvent": _Composer.skip,
-}
 
 
 def _is_json(text: str) -> bool:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import msgspec
 
 from vnicaudit.errors import TargetError
-from vnicaudit.text.template_walk import HOLE, Tag, Turn, tags
+from vnicaudit.text.template_walk import HOLE, Tag, Turn, is_opened, tags
 
 # The nodes of a YAML document: content and position.
 
@@ -132,11 +132,6 @@ class Mask(NamedTuple):
         block = self.innermost[edge - 1] if edge else None
         # if the innermost block has it, so have all surrounding ones
         return block is not None and not block.has(outer)
-
-
-def is_opened(text: str) -> bool:
-    """True for a text that may have template syntax in it."""
-    return "{{" in text or "{%" in text or "{#" in text
 
 
 def without_tags(text: str) -> Mask:

@@ -11,7 +11,6 @@ import pytest
 from tests.cli.inside import inside
 from tests.regressions.said_clean.test_a_second_kind_in_a_file_is_not_dropped import (
     DOMAIN,
-    MACHINE,
     NOVA,
     indented,
 )
@@ -23,118 +22,22 @@ IMAGE = """- hosts: all
         name: debian
         properties: {hw_vif_model: virtio}
 """
-SCRIPT = "openstack image set --property hw_vif_model=virtio debian\n"
-RESOURCE = """resource "openstack_images_image_v2" "x" {
-  name = "x"
-  properties = { hw_vif_model = "virtio" }
-}
-"""
 INTERFACE = """<interface type='network'>
   <source network='default'/>
   <model type='rtl8139'/>
 </interface>
 """
-GOOD = DOMAIN.replace("rtl8139", "virtio")
-QEMU = "qemu-system-x86_64 -nodefaults -device rtl8139,netdev=n0 -netdev user,id=n0"
-
 NOVA_INSIDE = "also holds a nova.conf inside a string: not judged, save it as a file of its own"
-COMMAND_INSIDE = (
-    "also holds a QEMU command line in a form that is not read: not judged, save it as a file of "
-    "its own"
-)
 ATTACHED = (
     "also holds an <interface> outside of a domain (virsh attach-device): not judged, give the "
     "definition of the domain that it is attached to (virsh dumpxml)"
 )
-MANIFEST_INSIDE = (
-    "also holds a KubeVirt manifest inside a string: not judged, save it as a file of its own"
+PLAY = (
+    IMAGE
+    + "    - ansible.builtin.copy:\n        dest: /etc/nova/nova.conf\n        content: |\n"
+    + indented(NOVA, 10)
 )
-OF_IMAGES = (
-    "also holds a command that makes or changes an image or a flavor: not judged, save it as a "
-    "script of its own"
-)
-MADE = (
-    "also holds a guest that virt-install makes: not judged, give its definition (virt-install "
-    "--print-xml)"
-)
-ADDED = (
-    "also holds a NIC that virsh attach-interface adds: not judged, give the definition of its "
-    "domain (virsh dumpxml)"
-)
-
-BESIDE = {
-    "a play that copies a nova.conf": (
-        IMAGE + "    - ansible.builtin.copy:\n        dest: /etc/nova/nova.conf\n"
-        "        content: |\n" + indented(NOVA, 10),
-        [(9, NOVA_INSIDE)],
-    ),
-    "a play that copies a nova.conf as a quoted text": (
-        IMAGE + "    - copy:\n        dest: /etc/nova/nova.conf\n"
-        '        content: "[DEFAULT]\\ncompute_driver = libvirt.LibvirtDriver\\n"\n',
-        [(8, NOVA_INSIDE)],
-    ),
-    "a script that writes a nova.conf": (
-        f"{SCRIPT}cat >/etc/nova/nova.conf <<EOT\n{NOVA}EOT\n",
-        [(3, NOVA_INSIDE)],
-    ),
-    "a resource that writes a nova.conf": (
-        RESOURCE + f'resource "local_file" "n" {{\n  content = <<EOT\n{NOVA}EOT\n}}\n',
-        [(7, NOVA_INSIDE)],
-    ),
-    "a script that writes a domain and a nova.conf": (
-        f"cat >d.xml <<EOT\n{GOOD}EOT\ncat >/etc/nova/nova.conf <<EOT\n{NOVA}EOT\n",
-        [(14, NOVA_INSIDE)],
-    ),
-    "a command as a task": (
-        IMAGE + f"    - ansible.builtin.shell: {QEMU}\n",
-        [(6, COMMAND_INSIDE)],
-    ),
-    "a command as a task's cmd": (
-        IMAGE + f'    - command:\n        cmd: "sudo {QEMU}"\n',
-        [(7, COMMAND_INSIDE)],
-    ),
-    "the words of a command": (
-        IMAGE + "    - command:\n        argv: [qemu-system-x86_64, -nodefaults, -device, "
-        '"rtl8139,netdev=n0"]\n',
-        [(7, COMMAND_INSIDE)],
-    ),
-    "the words of a command, one a line": (
-        IMAGE + "    - command:\n        argv:\n          - /usr/bin/qemu-system-x86_64\n"
-        "          - -nodefaults\n          - -device\n          - rtl8139,netdev=n0\n",
-        [(8, COMMAND_INSIDE)],
-    ),
-    "a command in a provisioner": (
-        RESOURCE + 'resource "null_resource" "z" {\n  provisioner "local-exec" {\n'
-        f'    command = "{QEMU}"\n  }}\n}}\n',
-        [(7, COMMAND_INSIDE)],
-    ),
-    "a command for an image in a provisioner": (
-        RESOURCE + 'resource "null_resource" "z" {\n  provisioner "local-exec" {\n'
-        '    command = "openstack image set --property hw_vif_model=e1000 y"\n  }\n}\n',
-        [(7, OF_IMAGES)],
-    ),
-    "an interface that is attached": (
-        f"{SCRIPT}virsh attach-device x /dev/stdin <<EOT\n{INTERFACE}EOT\n",
-        [(3, ATTACHED)],
-    ),
-    "an interface in a play": (
-        IMAGE + "    - copy:\n        dest: /nic.xml\n        content: |\n"
-        + indented(INTERFACE, 10),
-        [(9, ATTACHED)],
-    ),
-    "an interface behind a domain": (GOOD + INTERFACE, [(11, ATTACHED)]),
-    "an interface before a domain": (INTERFACE + GOOD, [(1, ATTACHED)]),
-    "an interface between two domains": (GOOD + INTERFACE + GOOD, [(11, ATTACHED)]),
-    "a manifest in a script": (
-        f"{SCRIPT}kubectl apply -f - <<EOT\n{MACHINE}EOT\n",
-        [(3, MANIFEST_INSIDE)],
-    ),
-    "guests and NICs that virsh's kin make": (
-        f"{SCRIPT}sudo virt-install --name x --network network=default,model=rtl8139\n"
-        "virsh -c qemu:///system attach-interface x network default --model rtl8139\n",
-        [(2, MADE), (3, ADDED)],
-    ),
-}  # fmt: skip
+"""A play that copies a nova.conf, whose text begins in line 9."""
 
 
 def audited(path: Path) -> tuple[int, dict[str, Any]]:
@@ -143,14 +46,9 @@ def audited(path: Path) -> tuple[int, dict[str, Any]]:
     return result.returncode, json.loads(result.stdout)
 
 
-def said(report: dict[str, Any]) -> list[tuple[int, str]]:
-    """What a report says was not judged, by line."""
-    return [(one["line"], one["message"]) for one in report["targets"][0]["not_judged"]]
-
-
 def test_reports_for_people_and_for_build_servers_say_it(tmp_path: Path) -> None:
     path = tmp_path / "play.yml"
-    path.write_text(BESIDE["a play that copies a nova.conf"][0])
+    path.write_text(PLAY)
     text = " ".join(inside("audit", path).stdout.split())
     assert f"Not judged {path}:9: {NOVA_INSIDE}" in text.replace("judged- ", "judged ")
     assert text.endswith("No problems in 1 image; 1 part was not judged")
@@ -170,7 +68,7 @@ def test_reports_for_people_and_for_build_servers_say_it(tmp_path: Path) -> None
 
 def test_it_leaves_no_baseline_incomplete(tmp_path: Path) -> None:
     path, baseline = tmp_path / "play.yml", tmp_path / "b.json"
-    path.write_text(BESIDE["a play that copies a nova.conf"][0])
+    path.write_text(PLAY)
     written = inside("audit", "--write-baseline", baseline, path)
     assert written.returncode == 0
     assert "some targets could not be read" not in written.stderr
@@ -208,7 +106,7 @@ WITHOUT_PLACES = ["concise", "csv", "github", "prometheus"]
 def test_no_format_leaves_it_unsaid(tmp_path: Path, name: str) -> None:
     """CSV, GitLab and metrics had no word of it: a green pipeline was taken for all judged."""
     path = tmp_path / "play.yml"
-    path.write_text(BESIDE["a play that copies a nova.conf"][0])
+    path.write_text(PLAY)
     result = inside("audit", "--format", name, path)
     said = f"1 part was not judged: {path}:9; --format text shows why\n"
     assert result.returncode == 0
@@ -220,7 +118,11 @@ def test_no_format_leaves_it_unsaid(tmp_path: Path, name: str) -> None:
 
 def test_a_report_that_names_it_is_enough(tmp_path: Path) -> None:
     path, table = tmp_path / "all.sh", tmp_path / "a.csv"
-    path.write_text(BESIDE["guests and NICs that virsh's kin make"][0])
+    path.write_text(
+        "openstack image set --property hw_vif_model=virtio debian\n"
+        "sudo virt-install --name x --network network=default,model=rtl8139\n"
+        "virsh attach-interface x network default --model rtl8139\n"
+    )
     both = inside("audit", "--format", "csv", "-o", table, "--format", "text", "-o", "-", path)
     assert both.stderr == ""
     alone = inside("audit", "--format", "csv", path)
@@ -231,20 +133,20 @@ def test_a_report_that_names_it_is_enough(tmp_path: Path) -> None:
 
 def test_a_diff_without_a_report_says_it(tmp_path: Path) -> None:
     path = tmp_path / "play.yml"
-    path.write_text(BESIDE["a play that copies a nova.conf"][0])
+    path.write_text(PLAY)
     assert f"1 part was not judged: {path}:9;" in inside("audit", "--diff", path).stderr
 
 
 def test_merge_requests_and_dashboards_have_it(tmp_path: Path) -> None:
     path = tmp_path / "play.yml"
-    path.write_text(BESIDE["a play that copies a nova.conf"][0])
+    path.write_text(PLAY)
     (entry,) = json.loads(inside("audit", "--format", "gitlab", path).stdout)
     assert (entry["check_name"], entry["severity"]) == ("not-judged", "info")
     assert entry["description"] == NOVA_INSIDE
     assert entry["location"] == {"path": str(path), "lines": {"begin": 9}}
-    path.write_text(f"# moved\n{BESIDE['a play that copies a nova.conf'][0]}" * 2)
+    path.write_text(f"# moved\n{PLAY}" * 2)
     first, second = json.loads(inside("audit", "--format", "gitlab", path).stdout)
     assert first["location"]["lines"]["begin"] == 10
     assert first["fingerprint"] == entry["fingerprint"] != second["fingerprint"]
-    path.write_text(BESIDE["a play that copies a nova.conf"][0])
+    path.write_text(PLAY)
     assert "\nvnicaudit_not_judged 1\n" in inside("audit", "--format", "prometheus", path).stdout

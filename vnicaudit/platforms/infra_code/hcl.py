@@ -67,12 +67,18 @@ def tokens(text: str) -> Iterator[Token]:
     UnexpectedError."""
     at = 0
     while at < len(text):
-        token = _token(text, at)
-        if token is None:
-            at = _blank_end(text, at)
-            continue
-        yield token
-        at = token.end
+        found = _match(text, at)
+        if found is None:
+            raise UnexpectedError(at)
+        start, kind = at, str(found.lastgroup)
+        at, filled = found.end(), False
+        if kind == "quote":
+            at, filled = _string_end(text, start)
+        elif kind == "heredoc":
+            at = _heredoc_end(text, found)
+        if kind != "blank":
+            kind = found[0] if kind == "sign" else STRING if kind == "quote" else kind
+            yield Token(kind, start, at, filled)
     yield Token(END, at, at)
 
 
@@ -105,27 +111,6 @@ def _blank_unless_hash(comment: re.Match[str]) -> str:
     if written.startswith(("#", "//")):
         return written if written.startswith("#") else f" #{written[2:]}"
     return "".join("\n" if sign == "\n" else " " for sign in written)
-
-
-def _blank_end(text: str, at: int) -> int:
-    found = _TOKEN.match(text, at)
-    return at if found is None else found.end()
-
-
-def _token(text: str, at: int) -> Token | None:
-    """The token that begins here; None for a blank."""
-    found = _match(text, at)
-    if found is None:
-        raise UnexpectedError(at)
-    kind = str(found.lastgroup)
-    if kind == "blank":
-        return None
-    if kind == "quote":
-        end, filled = _string_end(text, at)
-        return Token(STRING, at, end, filled)
-    if kind == "heredoc":
-        return Token(HEREDOC, at, _heredoc_end(text, found))
-    return Token(found[0] if kind == "sign" else kind, at, found.end())
 
 
 def _match(text: str, at: int) -> re.Match[str] | None:

@@ -57,6 +57,16 @@ class _Call(NamedTuple):
     options: tuple[tuple[str, Word], ...]
     open_ended: bool
 
+    def last(self, option: str) -> Word | None:
+        """The last value of an option; None if it is not given."""
+        return next((word for name, word in reversed(self.options) if name == option), None)
+
+    def said(self, option: str) -> str | None:
+        """The last value of an option, if neither the shell nor an earlier placeholder replaces
+        it."""
+        word = self.last(option)
+        return word.text if word is not None and _is_said(word) else None
+
 
 Place = Callable[[Word], Location]
 Key = Callable[[Word], object]
@@ -121,8 +131,8 @@ def _openstack(
     kind: Kind, verb: str, call: _Call, command: Word, place: Place, key: Key
 ) -> Statement:
     name = call.plain[-1] if len(call.plain) > 2 else command
-    # one name is required: an unquoted $NAME alone must be that name
-    open_ended = (call.open_ended and len(call.plain) > 3) or _only_splitting_name(call)
+    # one name is required: an unquoted $NAME alone must be that name, but not ${ARGS[@]}
+    anything = len(call.plain) == 3 and "@" in name.text and name.splits
     removed = tuple(word.text for option, word in call.options if option == "--property")
     unset = verb == "unset"
     return Statement(
@@ -132,7 +142,7 @@ def _openstack(
         () if unset else _properties(call, place, kind),
         key(name),
         creates=verb == "create",
-        open_ended=open_ended,
+        open_ended=(call.open_ended and len(call.plain) > 3) or anything,
         vcpus=_vcpus(call, verb) if kind == "flavor" else None,
         disk_format=_openstack_format(call, verb),
         removed=removed if unset else (),
@@ -149,25 +159,19 @@ def _is_said(word: Word) -> bool:
     return word.certain and not is_only_placeholder(word.text)
 
 
-def _only_splitting_name(call: _Call) -> bool:
-    """True if the only name is ``${ARGS[@]}``, which may expand to anything."""
-    return len(call.plain) == 3 and "@" in call.plain[2].text and call.plain[2].splits
-
-
 def _glance(creates: bool, call: _Call, command: Word, place: Place, key: Key) -> Statement:
-    named = [word for option, word in call.options if option == "--name"]
-    plain = list(call.plain[1:])
-    name = (named if creates else plain or named) or [command]
+    named, plain = call.last("--name"), call.plain[1:]
+    name = (named if creates or not plain else plain[0]) or command
     return Statement(
         "image",
-        name[0].text if name[0] is not command else "",
+        name.text if name is not command else "",
         place(command),
         _properties(call, place, "image"),
-        key(name[0]),
+        key(name),
         creates=creates,
         open_ended=call.open_ended and (creates or len(plain) > 1),
-        disk_format=_certain(call, "--disk-format"),
-        has_certain_name=_is_name(name[0]),
+        disk_format=call.said("--disk-format"),
+        has_certain_name=_is_name(name),
     )
 
 
@@ -199,37 +203,24 @@ def _properties(call: _Call, place: Place, kind: Kind) -> tuple[Property, ...]:
 def _property(word: Word, place: Place) -> Property | None:
     """``key=value``; None if the key is not certain."""
     name, equals, value = word.text.partition("=")
-    if not equals or not (word.certain or _is_plain(name)):
+    if not equals or not (word.certain or {"$", "`", HOLE}.isdisjoint(name)):
         return None
     return Property(name, value, place(word), word.certain and not is_only_placeholder(value))
 
 
-def _is_plain(name: str) -> bool:
-    return not any(char in name for char in ("$", "`", HOLE))
-
-
 def _vcpus(call: _Call, verb: str) -> int | None:
     """Number of vCPUs; the client's default for a new flavor is 1."""
-    given = [word for option, word in call.options if option == "--vcpus"]
-    if not given:
+    vcpus = call.last("--vcpus")
+    if vcpus is None:
         return 1 if verb == "create" and not call.open_ended else None
-    return whole_number(given[-1].text) if given[-1].certain else None
+    return whole_number(vcpus.text) if vcpus.certain else None
 
 
 def _openstack_format(call: _Call, verb: str) -> str | None:
     """The disk format; the client's default for a new image is raw."""
-    if verb == "create" and not call.open_ended and not _has_option(call, "--disk-format"):
+    if verb == "create" and not call.open_ended and call.last("--disk-format") is None:
         return "raw"
-    return _certain(call, "--disk-format")
-
-
-def _has_option(call: _Call, option: str) -> bool:
-    return any(name == option for name, _word in call.options)
-
-
-def _certain(call: _Call, option: str) -> str | None:
-    words = [word for name, word in call.options if name == option]
-    return words[-1].text if words and _is_said(words[-1]) else None
+    return call.said("--disk-format")
 
 
 # Shell scripts that create images and flavors with the clients.

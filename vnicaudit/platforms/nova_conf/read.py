@@ -19,7 +19,7 @@ from vnicaudit.knowledge.nova_conf.resolve import as_of, is_placeholder
 from vnicaudit.model.finding import AcceptingComment
 from vnicaudit.model.nova import NovaConfig, NovaOption
 from vnicaudit.platforms.nova_conf.recognise import UTF_16
-from vnicaudit.text.comment_walk import MARK, accepting_comments
+from vnicaudit.text.comment_walk import accepting_comments
 from vnicaudit.text.template_walk import TemplateLine, is_template, plain
 
 # Sections and assignments of nova.conf, line by line, as read by ``oslo_config.iniparser``.
@@ -97,12 +97,6 @@ _CREDENTIAL = ("passw", "secret", "token", "transport_url", "connection", "crede
 """Parts of the names of options that may hold a credential: these are not kept, so that they cannot
 leak."""
 
-_QUOTES_READ = ('"', "'")
-
-
-def _may_be_credential(name: str) -> bool:
-    return name.endswith("_key") or any(part in name for part in _CREDENTIAL)
-
 
 def read_bytes(data: bytes, *, target: str, file: str | None) -> NovaConfig:
     """One file. Raises TargetError, with file and line, if Nova would refuse it; in a template,
@@ -173,14 +167,8 @@ def parsed_text(text: str, file: str, is_kept: IsKept = is_asked_for) -> Parsed:
         lines, open_ended = [TemplateLine(line, True, False) for line in written], False
     parser = _OptionParser(lines, written, file, is_kept, certain=not open_ended)
     shown = "\n".join(line.text for line in lines)  # without comments of the template language
-    comments = _comments(shown, file)
+    comments = tuple(AcceptingComment(file, *one) for one in accepting_comments(shown, "ini"))
     return Parsed(parser.options(), open_ended, parser.compute, parser.rest, comments)
-
-
-def _comments(text: str, file: str) -> tuple[AcceptingComment, ...]:
-    if MARK not in text:
-        return ()
-    return tuple(AcceptingComment(file, *one) for one in accepting_comments(text, "ini"))
 
 
 class _OptionParser:
@@ -241,7 +229,7 @@ class _OptionParser:
         number, section = self._starts.popleft()
         if section is None:
             raise IniError("Section must be started before assignment", number)
-        if _may_be_credential(key):
+        if key.endswith("_key") or any(part in key for part in _CREDENTIAL):
             return
         self.compute = self.compute or section == "libvirt" or key == "compute_driver"
         if not self._is_kept(section, key):
@@ -280,5 +268,5 @@ def _columns(line: str, key: str) -> tuple[int | None, int | None]:
     value = rest.lstrip()[1:].strip()
     if not value:
         return start + 1, None
-    quoted = len(value) > 1 and value[0] == value[-1] and value.startswith(_QUOTES_READ)
+    quoted = len(value) > 1 and value[0] == value[-1] and value.startswith(_QUOTES)
     return start + 1, line.rindex(value) + 1 + quoted

@@ -48,12 +48,12 @@ def edits_for(data: bytes, place: Location, change: Change) -> list[Edit]:
         raise RefusedError("the option is not in this file")
     if _LONE_RETURN.search(data):  # lines are counted differently there
         raise RefusedError("a carriage return ends a line of the file: edit it by hand")
-    found = _assignments(data)
-    chosen = found.by_line.get(place.line)
+    by_line, by_name = _assignments(data)
+    chosen = by_line.get(place.line)
     if chosen is None:
         raise RefusedError(f"line {place.line} does not set an option")
     if change.new is None:
-        gone = found.by_name[chosen.section, chosen.name]
+        gone = by_name[chosen.section, chosen.name]
     elif _PLAIN.fullmatch(change.new) is None:
         raise RefusedError(f"{change.field} cannot be set to {change.new[:40]!r}")
     else:
@@ -87,21 +87,18 @@ class _Option(NamedTuple):
     below: int
 
 
-class _Assignments(NamedTuple):
-    """The assignments of a file by their lines, and by section and name."""
-
-    by_line: dict[int, _Option]
-    by_name: dict[tuple[bytes, bytes], list[_Option]]
-
-
 @lru_cache(maxsize=1)
-def _assignments(data: bytes) -> _Assignments:
-    """Parse the assignments, once for all changes that are tried on one text."""
-    found = _Assignments({}, {})
+def _assignments(
+    data: bytes,
+) -> tuple[dict[int, _Option], dict[tuple[bytes, bytes], list[_Option]]]:
+    """The assignments of a file by their lines, and by section and name; parsed once for all
+    changes that are tried on one text."""
+    by_line: dict[int, _Option] = {}
+    by_name: dict[tuple[bytes, bytes], list[_Option]] = {}
     for option in _options(data):
-        found.by_line[option.line] = option
-        found.by_name.setdefault((option.section, option.name), []).append(option)
-    return found
+        by_line[option.line] = option
+        by_name.setdefault((option.section, option.name), []).append(option)
+    return by_line, by_name
 
 
 def _options(data: bytes) -> Iterator[_Option]:

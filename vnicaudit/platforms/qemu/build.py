@@ -74,7 +74,9 @@ def build(
         owner=machine.owner(arguments),
     )
     cut = cut_off(arguments) or (_cut_nic(arguments, found.nics) if runs else None)
-    problem = arguments.problem or found.problem or cut or _missing_defaults(arguments)
+    problem = arguments.problem or found.problem or cut
+    if problem is None and machine.by_libvirt(arguments) and not arguments.has("nodefaults"):
+        problem = "libvirt started it, but its -nodefaults is missing"  # always, before any NIC
     return Built(qemu, problem)
 
 
@@ -85,14 +87,6 @@ def _cut_nic(arguments: Arguments, nics: tuple[RunningNic, ...]) -> str | None:
     if refusal is None or refusal.starts_from is not None:
         return None
     return f"its last argument is cut off: {refusal.reason}"
-
-
-def _missing_defaults(arguments: Arguments) -> str | None:
-    """The problem of missing default options: libvirt passes ``-nodefaults`` to every QEMU, before
-    any NIC."""
-    if machine.by_libvirt(arguments) and not arguments.has("nodefaults"):
-        return "libvirt started it, but its -nodefaults is missing"
-    return None
 
 
 _SHOWN = 60

@@ -46,9 +46,7 @@ _ADDRESSES = {CCW: "ccw", VIRTIO_BUS: "virtio-mmio"}
 
 def domain_of(qemu: RunningQemu, target: str) -> Domain:
     """The domain that the command line describes; its NICs include ``running``."""
-    found = tuple(
-        running_nic(qemu, index, running, origin="qemu") for index, running in enumerate(qemu.nics)
-    )
+    found = tuple(_running_nic(qemu, index, running) for index, running in enumerate(qemu.nics))
     return Domain(
         name=qemu.name or _nameless(qemu),
         uuid=qemu.uuid,
@@ -65,29 +63,24 @@ def domain_of(qemu: RunningQemu, target: str) -> Domain:
     )
 
 
-def running_nic(qemu: RunningQemu, index: int, running: RunningNic, *, origin: Origin) -> Nic:
+def _running_nic(qemu: RunningQemu, index: int, running: RunningNic) -> Nic:
     """A NIC that is known only from a command line, as the ``index``-th of its domain."""
+    location = qemu.location
+    if index < len(qemu.nic_lines):
+        location = msgspec.structs.replace(location, line=qemu.nic_lines[index])
+    places: tuple[tuple[str, Location], ...] = ()
+    if qemu.warning_line is not None:
+        warning = msgspec.structs.replace(qemu.location, line=qemu.warning_line)
+        places = (("log_warning", warning),)
     return Nic(
         index=index,
-        declared=config_of(running, origin=origin, arch=qemu.arch),
-        location=_place(qemu, index),
+        declared=config_of(running, origin="qemu", arch=qemu.arch),
+        location=location,
         mac=running.mac,
         alias=running.id,
-        places=_warning(qemu),
+        places=places,
         running=anonymous(running),
     )
-
-
-def _place(qemu: RunningQemu, index: int) -> Location:
-    if index >= len(qemu.nic_lines):
-        return qemu.location
-    return msgspec.structs.replace(qemu.location, line=qemu.nic_lines[index])
-
-
-def _warning(qemu: RunningQemu) -> tuple[tuple[str, Location], ...]:
-    if qemu.warning_line is None:
-        return ()
-    return (("log_warning", msgspec.structs.replace(qemu.location, line=qemu.warning_line)),)
 
 
 def anonymous(running: RunningNic) -> RunningNic:

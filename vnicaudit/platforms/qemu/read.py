@@ -78,7 +78,8 @@ def is_log(text: str) -> bool:
     first = text.lstrip("\n").split("\n", 1)[0]
     if _LINE.match(first):
         return True
-    return first.startswith("-") and first.endswith(" \\") and _started(text)
+    continued = first.startswith("-") and first.endswith(" \\")
+    return continued and any(_LINE.match(line) for line in text.split("\n", 2000))
 
 
 def last_start(text: str) -> LoggedStart | None:
@@ -145,10 +146,6 @@ def _file_part(descriptor: int, start: int, length: int) -> bytes:
         start += len(part)
         length -= len(part)
     return b"".join(parts)
-
-
-def _started(text: str) -> bool:
-    return any(_LINE.match(line) for line in text.split("\n", 2000))
 
 
 def _version(pattern: re.Pattern[str], header: str) -> Version | None:
@@ -398,7 +395,15 @@ def _pasted(text: str, found: list[Command], target: str, file: str | None) -> l
         arguments = command.arguments
         if command.line in cut:
             arguments = arguments._replace(problem=cut[command.line])
-        item = _pasted_one(command, arguments, Location(target, file, command.line))
+        item = build(
+            command.program,
+            arguments,
+            Location(target, file, command.line),
+            pid=command.pid,
+            whole=command.complete,
+            opened=command.opened,
+            runs=command.listed,
+        )
         if end > command.line:
             written = "\n".join(lines[command.line - 1 : end])
             where = nic_lines(written, command.line, item.qemu.nics)
@@ -407,18 +412,6 @@ def _pasted(text: str, found: list[Command], target: str, file: str | None) -> l
             item = item._replace(qemu=msgspec.structs.replace(item.qemu, owner="kubevirt"))
         built.append(item)
     return built
-
-
-def _pasted_one(command: Command, arguments: Arguments, place: Location) -> Built:
-    return build(
-        command.program,
-        arguments,
-        place,
-        pid=command.pid,
-        whole=command.complete,
-        opened=command.opened,
-        runs=command.listed,
-    )
 
 
 def _cut_lines(text: str, found: list[Command]) -> dict[int, str]:
