@@ -35,26 +35,6 @@ _SAVED = b"LibvirtQemud"
 _NO_BREAK = rb"[^\r\n]"
 
 
-def _may_have_tags(head: bytes) -> bool:
-    """False for a file without any tag, such as most of nova.conf's: the recogniser is not loaded
-    for it. A save image begins with an L."""
-    return b"<" in head or head.startswith(b"L")
-
-
-def _looks_like(head: bytes) -> bool:
-    if not _may_have_tags(head):
-        return False
-
-    return looks_like_xml(head)
-
-
-def _holds_document(data: bytes) -> bool:
-    if not _may_have_tags(data):
-        return False
-
-    return holds_document(data)
-
-
 def _read_content(content: Content) -> Iterator[Item]:
     from vnicaudit.platforms.domain_xml.read import read_bytes
 
@@ -122,9 +102,9 @@ DOMAIN_XML = FileKind(
     "libvirt domain XML",
     "domain",
     "xml",
-    _looks_like,
+    looks_like_xml,
     _read_content,
-    documents=Documents(_holds_document, without_documents, _extent),
+    documents=Documents(holds_document, without_documents, _extent),
     any_size=lambda head: head.startswith(_SAVED),
     suffix=".xml",
     load=_load,

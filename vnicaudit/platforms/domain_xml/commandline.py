@@ -28,27 +28,22 @@ _MAX_UNREAD = 100
 """Maximum number reported for one domain; further ones are only counted."""
 
 
-class AddedNics(NamedTuple):
-    """The NICs, and the arguments that cannot be read."""
-
-    nics: tuple[Nic, ...]
-    unread: tuple[ReadError, ...]
-
-
 class _Arg(NamedTuple):
     value: str | None
     location: Location
 
 
-def read_commandlines(guest: DomainFacts, first: int, place: Location, base: int) -> AddedNics:
-    """The NICs among the arguments; the first gets index ``first``. ``place`` is the domain's,
-    ``base`` the number of lines before its document.
+def read_commandlines(
+    facts: DomainFacts, first: int, place: Location, base: int
+) -> tuple[tuple[Nic, ...], tuple[ReadError, ...]]:
+    """The NICs among the arguments, of which the first gets index ``first``, and the arguments that
+    cannot be read. ``place`` is the domain's, ``base`` the number of lines before its document.
 
     References of an argument to the rest of the definition are not resolved.
     """
-    args = list(islice(_args(guest.commandlines, place, base), _MAX_ARGS + 1))
+    args = list(islice(_args(facts.commandlines, place, base), _MAX_ARGS + 1))
     words = [arg.value or "" for arg in args[:_MAX_ARGS]]
-    added = read_added(words, arch=guest.arch, machine=guest.machine)
+    added = read_added(words, arch=facts.arch, machine=facts.machine)
     nics = tuple(
         Nic(
             index=first + offset,
@@ -60,7 +55,7 @@ def read_commandlines(guest: DomainFacts, first: int, place: Location, base: int
         )
         for offset, (index, running) in enumerate(added.nics)
     )
-    return AddedNics(nics, tuple(_unread(args, added.problems)))
+    return nics, tuple(_unread(args, added.problems))
 
 
 def set_behind(elements: Sequence[etree._Element]) -> dict[str, dict[str, str]]:

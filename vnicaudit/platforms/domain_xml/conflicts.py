@@ -50,23 +50,6 @@ _OWN_ALIAS = "ua-"
 """libvirt keeps an alias only if it begins like this."""
 
 
-class Devices:
-    """Numbers of devices for each value that no two devices of a domain may share, and the PCI
-    controllers."""
-
-    def __init__(self) -> None:
-        self.addresses: Counter[tuple[str, tuple[int, ...]]] = Counter()
-        self.orders: Counter[int] = Counter()
-        self.indexes: Counter[str] = Counter()
-        self.aliases: Counter[str] = Counter()
-        self.nic_aliases: Counter[str] = Counter()
-        self.controllers: dict[int, str] = {}
-        self.usb: set[str] = set()
-        """The models of the USB controllers, ``""`` for the machine's own."""
-        self.other_buses: set[int] = set()
-        """The PCI buses of devices that are not NICs."""
-
-
 def with_conflicts(
     nics: tuple[Nic, ...], facts: DomainFacts, domain: DomainConfig
 ) -> tuple[Nic, ...]:
@@ -76,7 +59,7 @@ def with_conflicts(
         return nics
     if domain.form != "raw" and all(nic.declared.acpi is None for nic in nics):
         return nics
-    around = _Surroundings(_gathered(facts.devices), facts, domain, nics)
+    around = _Surroundings(facts.devices, facts, domain, nics)
     found = list(nics)
     for place, nic in enumerate(nics):
         if nic.declared.origin == "interface" and (more := tuple(around.refusals(nic))):
@@ -85,43 +68,29 @@ def with_conflicts(
     return tuple(found)
 
 
-def _gathered(devices: etree._Element) -> Devices:
-    found = Devices()
-    _note_controllers(found, devices)
-    for address in _ADDRESSES(devices):
-        place = _address(tuple(address.items()))
-        if place is not None:
-            found.addresses[place] += 1
-            if place[0] == "pci" and address.getparent().tag != "interface":
-                found.other_buses.add(place[1][1])
-    for part in _NAMES_AND_NUMBERS(devices):
-        if part.tag == "boot":
-            found.orders[count(part.get("order", "")) or 0] += 1
-        elif part.tag == "acpi":
-            found.indexes[part.get("index", "")] += 1
-        elif (name := part.get("name", "")).startswith(_OWN_ALIAS):
-            found.aliases[name] += 1
-            found.nic_aliases[name] += part.getparent().tag == "interface"
-    return found
-
-
-def _note_controllers(found: Devices, devices: etree._Element) -> None:
-    for controller in devices.iterchildren("controller"):
-        if controller.get("type") == "usb":
-            found.usb.add(controller.get("model", ""))
-        elif controller.get("type") == "pci":
-            index = count(controller.get("index", ""))
-            if index is not None:
-                found.controllers.setdefault(index, controller.get("model", ""))
-
-
 class _Surroundings:
-    """The other devices of a domain, and the buses of its machine."""
+    """The other devices of a domain, with the number of devices for each value that no two of them
+    may share, and the buses of its machine."""
 
     def __init__(
-        self, devices: Devices, facts: DomainFacts, domain: DomainConfig, nics: tuple[Nic, ...]
+        self,
+        devices: etree._Element,
+        facts: DomainFacts,
+        domain: DomainConfig,
+        nics: tuple[Nic, ...],
     ) -> None:
-        self._devices = devices
+        self._addresses: Counter[tuple[str, tuple[int, ...]]] = Counter()
+        self._orders: Counter[int] = Counter()
+        self._indexes: Counter[str] = Counter()
+        self._aliases: Counter[str] = Counter()
+        self._nic_aliases: Counter[str] = Counter()
+        self._controllers: dict[int, str] = {}
+        self._usb: set[str] = set()
+        """The models of the USB controllers, ``""`` for the machine's own."""
+        self._other_buses: set[int] = set()
+        """The PCI buses of devices that are not NICs."""
+        self._note_controllers(devices)
+        self._note_shared_values(devices)
         self._facts = facts
         self._domain = domain
         self._nics = nics
@@ -129,10 +98,34 @@ class _Surroundings:
         self._names = Counter(nic.target_dev for nic in nics if nic.declared.type in TAPS)
         self._roms = Counter(_rom_in_firmware(nic.declared, domain) for nic in nics)
 
+    def _note_controllers(self, devices: etree._Element) -> None:
+        for controller in devices.iterchildren("controller"):
+            kind, model = controller.get("type"), controller.get("model", "")
+            if kind == "usb":
+                self._usb.add(model)
+            elif kind == "pci" and (index := count(controller.get("index", ""))) is not None:
+                self._controllers.setdefault(index, model)
+
+    def _note_shared_values(self, devices: etree._Element) -> None:
+        for address in _ADDRESSES(devices):
+            place = _address(tuple(address.items()))
+            if place is not None:
+                self._addresses[place] += 1
+                if place[0] == "pci" and address.getparent().tag != "interface":
+                    self._other_buses.add(place[1][1])
+        for part in _NAMES_AND_NUMBERS(devices):
+            if part.tag == "boot":
+                self._orders[count(part.get("order", "")) or 0] += 1
+            elif part.tag == "acpi":
+                self._indexes[part.get("index", "")] += 1
+            elif (name := part.get("name", "")).startswith(_OWN_ALIAS):
+                self._aliases[name] += 1
+                self._nic_aliases[name] += part.getparent().tag == "interface"
+
     def _slots_of(self, bus: int) -> _Slots | None:
         """The slots of a bus, None if unknown. Where the definition has no controller, libvirt adds
         the buses up to that of a NIC, of the kind that this NIC needs."""
-        domain, controllers = self._domain, self._devices.controllers
+        domain, controllers = self._domain, self._controllers
         express = self._machine == "q35" or (
             domain.arch in ARM | RISCV and is_virt(domain.machine or "virt")
         )
@@ -147,7 +140,7 @@ class _Surroundings:
             return _CONVENTIONAL
         if bus < last:
             return _PORT
-        if any(other > last for other in self._devices.other_buses):
+        if any(other > last for other in self._other_buses):
             return None
         slots = ((pci_slot(nic), nic) for nic in self._nics)
         first = next(nic for slot, nic in slots if slot is not None and slot.bus >= bus)
@@ -161,9 +154,10 @@ class _Surroundings:
             if nic.declared.multifunction == "on" and self._domain.arch in S390:
                 why = "multifunction='on' is not for zPCI"
                 yield DefinitionRefusal("address/@multifunction", why, at_start=True)
-        ccw = nic.declared.address_type == "ccw" and nic.address is not None
-        if ccw and self._devices.addresses.get(("ccw", _ccw(nic.address or "")), 0) > 1:
-            yield _twice("address", "its channel address")
+        if nic.declared.address_type == "ccw" and nic.address is not None:
+            ccw = tuple(int(part, 16) for part in nic.address.split("."))
+            if self._addresses.get(("ccw", ccw), 0) > 1:
+                yield _twice("address", "its channel address")
         yield from self._of_usb(nic)
         yield from self._of_rom(nic)
         yield from self._of_names(nic)
@@ -175,10 +169,10 @@ class _Surroundings:
             why = "only PCI domain 0 exists"
             yield DefinitionRefusal("address/@domain", f"{why}, and its address is in another one")
             return
-        if self._devices.addresses.get(("pci", tuple(slot)), 0) > 1:
+        if self._addresses.get(("pci", tuple(slot)), 0) > 1:
             yield _twice("address", "its PCI address")
         yield from self._of_machine(slot)
-        if self._devices.controllers.get(slot.bus) in _NO_DEVICES:
+        if self._controllers.get(slot.bus) in _NO_DEVICES:
             why = f"the controller of PCI bus {slot.bus} takes no NIC"
             yield DefinitionRefusal("address/@bus", why)
         slots = self._slots_of(slot.bus)
@@ -191,14 +185,14 @@ class _Surroundings:
         place = (slot.slot, slot.function)
         if slot.bus or place not in _TAKEN.get(self._machine, ()):
             return
-        if place != _USB_OF_PC or "none" not in self._devices.usb:
+        if place != _USB_OF_PC or "none" not in self._usb:
             why = f"PCI slot {slot.slot}.{slot.function} belongs to {self._machine} itself"
             yield DefinitionRefusal("address/@slot", why)
 
     def _of_usb(self, nic: Nic) -> Iterator[DefinitionRefusal]:
         """A NIC on USB, where the domain has none: libvirt adds a controller on ``pc``, ``q35``,
         pseries and ``versatilepb``, and has none of its own on s390x."""
-        controllers, arch = self._devices.usb, self._domain.arch
+        controllers, arch = self._usb, self._domain.arch
         known = bool(self._machine) or arch in ARM | RISCV | S390 | PPC64
         if nic.declared.model != "usb-net" or not known:
             return
@@ -216,9 +210,9 @@ class _Surroundings:
 
     def _of_names(self, nic: Nic) -> Iterator[DefinitionRefusal]:
         alias = nic.alias or ""
-        if alias.startswith(_OWN_ALIAS) and self._devices.aliases.get(alias, 0) > 1:
+        if alias.startswith(_OWN_ALIAS) and self._aliases.get(alias, 0) > 1:
             # QEMU tells them apart later than libvirt
-            at_start = self._devices.nic_aliases.get(alias, 0) < 2
+            at_start = self._nic_aliases.get(alias, 0) < 2
             yield _twice("alias/@name", "its alias", at_start=at_start)
         name = nic.target_dev
         on_host = nic.declared.type in TAPS
@@ -233,7 +227,7 @@ class _Surroundings:
             yield DefinitionRefusal(
                 "boot/@order", "<boot order> and <boot dev> (in <os>) exclude each other"
             )
-        if self._devices.orders.get(order, 0) > 1:
+        if self._orders.get(order, 0) > 1:
             yield _twice("boot/@order", "its boot order")
 
     def _of_acpi(self, nic: Nic) -> Iterator[DefinitionRefusal]:
@@ -248,7 +242,7 @@ class _Surroundings:
         if value > _MOST_ACPI:
             why = f"an ACPI index of {value} is above {_MOST_ACPI}"
             yield DefinitionRefusal("acpi/@index", why, at_start=True, since_qemu=since)
-        elif self._devices.indexes.get(index, 0) > 1:
+        elif self._indexes.get(index, 0) > 1:
             found = _twice("acpi/@index", "its ACPI index", at_start=True)
             yield replace(found, since_qemu=since)
 
@@ -287,10 +281,6 @@ def _address(given: tuple[tuple[str, str], ...]) -> tuple[str, tuple[int, ...]] 
     if len(numbers) < len(parts) or (kind == "pci" and not any(numbers[:3])):
         return None
     return kind, numbers
-
-
-def _ccw(address: str) -> tuple[int, ...]:
-    return tuple(int(part, 16) for part in address.split("."))
 
 
 def _twice(place: str, what: str, *, at_start: bool = False) -> DefinitionRefusal:

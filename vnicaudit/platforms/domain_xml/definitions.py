@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
-from functools import lru_cache
 from typing import NamedTuple
 
 from lxml import etree
@@ -14,10 +13,11 @@ from vnicaudit.base.wording import count
 from vnicaudit.errors import TargetError
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.finding import DefinitionForm, Location
-from vnicaudit.platforms.domain_xml.documents import documents, harmless, may_be_template
+from vnicaudit.platforms.domain_xml.combinations import number
+from vnicaudit.platforms.domain_xml.documents import document_spans, documents
 from vnicaudit.platforms.domain_xml.facts import pcie_ports
 from vnicaudit.platforms.domain_xml.read import domain_of
-from vnicaudit.platforms.domain_xml.recognise import Span, is_foreign, spans
+from vnicaudit.platforms.domain_xml.recognise import is_foreign
 
 _SHOWN = 60
 _ORDINAL = re.compile(r"/\w+\[(\d{1,9})\](?=/|\Z)")
@@ -53,17 +53,10 @@ def document_at(data: bytes, xpath: str) -> tuple[int, int] | None:
     found = _ORDINAL.match(xpath)
     if found is None or is_foreign(data):
         return None
-    all_of_them, number = _spans(data), int(found[1])
+    all_of_them, number = document_spans(data), int(found[1])
     if not 0 < number <= len(all_of_them):
         return None
     return all_of_them[number - 1][:2]
-
-
-@lru_cache(maxsize=1)
-def _spans(data: bytes) -> tuple[Span, ...]:
-    """The spans of the domains in a file. Cached for the last file: each of its domains needs
-    them."""
-    return tuple(spans(harmless(data) if may_be_template(data) else data))
 
 
 def power_off_action(data: bytes) -> str:
@@ -72,17 +65,17 @@ def power_off_action(data: bytes) -> str:
     return (_root(data, "").findtext("on_poweroff") or "destroy").strip()
 
 
-def children_of(data: bytes, number: int) -> dict[str, str]:
+def children_of(data: bytes, nic: int) -> dict[str, str]:
     """The children of the ``<interface>`` of that number (from 1): tag -> its text, in short."""
-    interface = _interfaces_of(_root(data, ""))[number - 1]
+    interface = _interfaces_of(_root(data, ""))[nic - 1]
     return {str(child.tag): _short(_canonical(child)) for child in interface.iterchildren("*")}
 
 
-def shares_slot(data: bytes, number: int) -> bool:
+def shares_slot(data: bytes, nic: int) -> bool:
     """True if another device is in the PCI slot of the ``<interface>`` of that number (from 1), at
     another function."""
     root = _root(data, "")
-    mine = _interfaces_of(root)[number - 1].find("address[@type='pci']")
+    mine = _interfaces_of(root)[nic - 1].find("address[@type='pci']")
     if mine is None:
         return False
     there = Counter(map(_slot, root.iterfind("devices/*/address[@type='pci']")))
@@ -90,15 +83,7 @@ def shares_slot(data: bytes, number: int) -> bool:
 
 
 def _slot(address: etree._Element) -> tuple[int | None, ...]:
-    return tuple(_number(address.get(name)) for name in _SLOT)
-
-
-def _number(text: str | None) -> int | None:
-    """The number in ``0x1f`` or ``31``; 0 without text."""
-    try:
-        return int(text or "0", 0)
-    except ValueError:
-        return None
+    return tuple(number(address.get(name) or "0") for name in _SLOT)
 
 
 def _short(text: str) -> str:
@@ -238,9 +223,7 @@ def equal_but_controllers(one: bytes, other: bytes) -> bool:
 def unlike(wanted: bytes, got: bytes) -> tuple[str, ...]:
     """Differences of ``got`` from ``wanted``, one clause each. The order of controllers does not
     count, nor does an additional PCI controller, which libvirt adds when needed."""
-    if wanted == got:
-        return ()
-    return _unlike(_parts_of(wanted), _parts_of(got))
+    return () if wanted == got else _unlike(_parts_of(wanted), _parts_of(got))
 
 
 def _unlike(old: _Parts, new: _Parts) -> tuple[str, ...]:

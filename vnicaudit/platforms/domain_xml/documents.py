@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
 from lxml import etree
@@ -27,7 +28,7 @@ from vnicaudit.platforms.domain_xml.recognise import (
 from vnicaudit.platforms.domain_xml.source import is_crowded
 from vnicaudit.text.beginning import placeholder_text
 from vnicaudit.text.secrets import STARS
-from vnicaudit.text.template_walk import CLOSE, Tag, tags
+from vnicaudit.text.template_walk import CLOSE, tags
 
 # Template tags (Jinja, Go, ERB, Terraform) in domain XML, and their effect on elements.
 #
@@ -35,37 +36,13 @@ from vnicaudit.text.template_walk import CLOSE, Tag, tags
 # become Jinja's.
 
 
-_FEW = 16
-
+_BEGINNINGS = (b"{", b"$", b"@", b"%", b"((", b"[[", b"&lt;", b"__")
 _UNFIT = re.compile(rb"[<>&\"']")
 
 
 def may_be_template(data: bytes) -> bool:
     """Quick test: True if the data contains anything with which a placeholder can begin."""
-    # one byte is found far faster than two, and most documents have none of the first bytes
-    return (
-        b"{" in data
-        or b"$" in data
-        or b"@" in data
-        or b"%" in data
-        or (b"(" in data and b"((" in data)
-        or (b"[" in data and b"[[" in data)
-        or (b"&" in data and b"&lt;" in data)
-        or _has_dunder(data)
-    )
-
-
-def _has_dunder(data: bytes) -> bool:
-    """True if there are two adjacent underscores. One byte is found six times as fast as two, so
-    the few underscores of most documents are checked one by one."""
-    at = -1
-    for _ in range(_FEW):
-        at = data.find(b"_", at + 1)
-        if at < 0:
-            return False
-        if data[at + 1 : at + 2] == b"_":
-            return True
-    return b"__" in data[at + 1 :]
+    return any(begin in data for begin in _BEGINNINGS)
 
 
 def harmless(data: bytes) -> bytes:
@@ -117,6 +94,13 @@ def effect(text: str | None, depth: int) -> TagEffect:
 def has_tag(text: str | None) -> bool:
     """True if a text between elements contains a template tag."""
     return bool(text) and any(opener in (text or "") for opener in ("{{", "{%", "%{"))
+
+
+@lru_cache(maxsize=2)
+def document_spans(data: bytes) -> tuple[Span, ...]:
+    """The spans of the documents in a file. Cached for the last files: each of their domains, and
+    each NIC, needs them."""
+    return tuple(spans(harmless(data) if may_be_template(data) else data))
 
 
 MAX_DOCUMENT = 8 * 1024 * 1024
@@ -173,9 +157,11 @@ def documents(data: bytes, file: str) -> Iterator[XmlDocument]:
         data = _save_image_xml(data, file)
     elif is_foreign(data):
         data = as_utf8(data, file)
-    if len(data) <= MAX_DOCUMENT and not _needs_care(data):
+    declares = b"<!DOCTYPE" in data or b"<!ENTITY" in data
+    if len(data) <= MAX_DOCUMENT and not declares and not _too_much(data):
         root = parsed(data)
-        if root is not None and not _holds_domains(root):
+        # not a document of another program (a collection, a report) that contains definitions
+        if root is not None and (root.tag in ROOTS or not _holds_domains(root)):
             yield XmlDocument(root, 0, 0, may_be_template(data))
             return
         wrapped = root is not None
@@ -183,8 +169,7 @@ def documents(data: bytes, file: str) -> Iterator[XmlDocument]:
 
 
 def _holds_domains(root: etree._Element) -> bool:
-    """True for a document of another program (a collection, a report) that contains definitions."""
-    return root.tag not in ROOTS and any(map(_has_devices, root.iter("domain")))
+    return any(map(_has_devices, root.iter("domain")))
 
 
 def _has_devices(domain: etree._Element) -> bool:
@@ -223,15 +208,6 @@ def _behind_doctype(data: bytes, position: int) -> int:
     if 0 <= subset < end:
         end = data.find(b">", max(subset, data.find(b"]", subset)))
     return len(data) if end < 0 else end
-
-
-def _needs_care(data: bytes) -> bool:
-    """True if the fast parser must not be used: the document declares a document type or an entity,
-    or has too many NICs or tags."""
-    # one byte is found far faster than several, and most documents do not have it
-    if b"!" in data and (b"<!DOCTYPE" in data or b"<!ENTITY" in data):
-        return True
-    return _too_much(data)
 
 
 def _too_much(data: bytes) -> bool:
@@ -287,7 +263,7 @@ def _parse(data: bytes, hidden: bytes, file: str, lines: int) -> tuple[etree._El
     """The root of one document; for a template that is not valid XML, an empty root and one of its
     tags. ``hidden``: the document with template tags made harmless."""
     if (doctype := DOCTYPE.search(data)) is not None or b"<!ENTITY" in data:
-        line = _line(data, lines, doctype)
+        line = lines + data.count(b"\n", 0, doctype.start() if doctype else 0) + 1
         raise TargetError(
             "has a document type declaration (entities or an external DTD): not read, "
             "libvirt never writes one",
@@ -353,15 +329,11 @@ def _condition(data: bytes, hidden: bytes) -> str | None:
     """A condition or loop of a template, which may be why it is not valid XML; None if there is
     none: an expression alone cannot break the XML around it."""
     for tag in tags(data.decode("latin-1"), erb=True):
-        if hidden.startswith((b"{%", b"%{"), tag.start) or _decides(tag):
+        # a statement of a Go template: a condition, a loop, ``template`` or ``include``
+        decides = tag.turn in ("begins", "between", "ends") or tag.word in ("template", "include")
+        if hidden.startswith((b"{%", b"%{"), tag.start) or (tag.opener == "{{" and decides):
             return data[tag.start : tag.end].decode("utf-8", "replace")
     return None
-
-
-def _decides(tag: Tag) -> bool:
-    """True for a statement of a Go template: a condition, a loop, ``template`` or ``include``."""
-    turns = tag.turn in ("begins", "between", "ends")
-    return tag.opener == "{{" and (turns or tag.word in ("template", "include"))
 
 
 def _empty(data: bytes) -> etree._Element:
@@ -370,10 +342,6 @@ def _empty(data: bytes) -> etree._Element:
     if (name := _NAME.search(data)) is not None:
         etree.SubElement(root, "name").text = name[1].decode("utf-8", "replace")
     return root
-
-
-def _line(data: bytes, lines: int, match: re.Match[bytes] | None) -> int:
-    return lines + data.count(b"\n", 0, match.start() if match else 0) + 1
 
 
 def _save_image_xml(data: bytes, file: str) -> bytes:

@@ -7,6 +7,7 @@ from functools import lru_cache
 from itertools import islice
 
 from lxml import etree
+from msgspec.structs import replace
 
 from vnicaudit.knowledge.backends import is_ovs_socket
 from vnicaudit.knowledge.models import normal_model
@@ -36,17 +37,12 @@ def config_of(kind: str, device: str | None, raw: tuple[Part, ...]) -> NicConfig
     config = _configs.get(key)
     if config is None:
         config = _config(kind, device, raw)
-        if _length(key) < _LONG:
+        length = sum(len(text) for _path, given in raw for pair in given for text in pair)
+        if len(kind) + len(device or "") + length < _LONG:
             if len(_configs) >= _REMEMBERED:
                 _configs.clear()  # bounded; refilled as needed
             _configs[key] = config
     return config
-
-
-def _length(key: tuple[str, str | None, tuple[Part, ...]]) -> int:
-    kind, device, raw = key
-    texts = (text for _, given in raw for pair in given for text in pair)
-    return len(kind) + len(device or "") + sum(len(text) for text in texts)
 
 
 def _config(kind: str, device: str | None, raw: tuple[Part, ...]) -> NicConfig:
@@ -104,20 +100,14 @@ def _values(
     value = _CONVERT[field.kind](text)
     if value is None:
         invalid.append((field.name, word(text)))
-    elif field.kind != "model":
-        yield field.name, value
-    elif str(value).lower() not in ("", "unknown"):
+    elif field.kind != "model" or str(value).lower() not in ("", "unknown"):
         # libvirt's virXPathString returns nothing for "", and "unknown" is not in its list of
         # models: both are the same as no model
         yield field.name, value
 
 
-def _model(text: str) -> str:
-    return word(normal_model(text))
-
-
 _CONVERT: dict[Kind, Callable[[str], str | int | None]] = {
-    "model": _model,
+    "model": lambda text: word(normal_model(text)),
     "path": str,
     "word": word,
     "count": count,
@@ -277,8 +267,8 @@ def _read_there(walk: _InterfaceWalk, element: etree._Element) -> None:
 
 def _read_port(walk: _InterfaceWalk, element: etree._Element) -> None:
     name = str(element.tag)
-    given = element.get("type") if name == "virtualport" else element.get("isolated")
     attribute = "type" if name == "virtualport" else "isolated"
+    given = element.get(attribute)
     walk.raw.append((name, () if given is None else ((attribute, given),)))
 
 
@@ -345,9 +335,7 @@ def _vhostuser(source: etree._Element, path: str | None) -> tuple[Part, ...]:
 
 
 _HOSTDEV = NicConfig(type="hostdev", origin="hostdev", actual_type="hostdev")
-_HOSTDEV_TEAMED = NicConfig(
-    type="hostdev", origin="hostdev", actual_type="hostdev", teaming="transient"
-)
+_HOSTDEV_TEAMED = replace(_HOSTDEV, teaming="transient")
 
 
 def hostdev_nic(element: etree._Element, index: int, location: Location) -> Nic:

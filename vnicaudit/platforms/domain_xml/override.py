@@ -70,12 +70,10 @@ def overridden(
     for alias, properties in set_behind(commandlines).items():
         given = {name: Behind(name, text, SET) for name, text in properties.items()}
         wanted.setdefault(alias, {}).update(given)
-    changed = _live(nics, wanted) if live else _declared(nics, wanted)
+    changed = _declared(nics, wanted)
+    if live:
+        changed = (_with_properties(nic, wanted.get(nic.alias or "", {})) for nic in nics)
     return tuple(_with_defaults(nic, commandlines, arch) for nic in changed)
-
-
-def _live(nics: Sequence[Nic], wanted: dict[str, Properties]) -> Iterator[Nic]:
-    return (_with_properties(nic, wanted.get(nic.alias or "", {})) for nic in nics)
 
 
 def _declared(nics: Sequence[Nic], wanted: dict[str, Properties]) -> Iterator[Nic]:

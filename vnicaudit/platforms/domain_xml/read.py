@@ -88,10 +88,6 @@ def definition_root(definition: str) -> etree._Element:
     return next(documents(definition.encode(), "libvirt")).root
 
 
-def _form(root: etree._Element, *, dumped: bool) -> DefinitionForm:
-    return "live" if root.get("id") else "dump" if dumped else "raw"
-
-
 def _with_holes(
     document: XmlDocument, element: etree._Element, domain: Callable[[], Domain]
 ) -> Domain:
@@ -112,7 +108,7 @@ def _declared_in(
     root = document.root
     suffix = f"[{document.ordinal}]" if document.ordinal else ""
     if root.tag == "domain":
-        form = _form(root, dumped=dumped)
+        form: DefinitionForm = "live" if root.get("id") else "dump" if dumped else "raw"
         place = Location(target, file, xpath=f"/domain{suffix}")
         return [(root, partial(domain_of, root, place, document.line_base, form=form))]
     if root.tag not in ROOTS:
@@ -131,7 +127,9 @@ def domain_of(root: etree._Element, place: Location, base: int, *, form: Definit
     facts = gathered(root)
     kind = root.get("type", "qemu")
     if not facts.arch and kind in _QEMU:
-        facts.arch = arch_of(_emulator(facts), facts.machine)
+        emulator = None if facts.devices is None else child(facts.devices, "emulator")
+        path = None if emulator is None else (emulator.text or "").strip()
+        facts.arch = arch_of(path, facts.machine)
     nics = () if facts.devices is None else _nics(facts.devices, facts, place, base)
     unread: tuple[ReadError, ...] = ()
     if facts.overrides or facts.commandlines:  # the readers of QEMU's arguments, seldom needed
@@ -141,8 +139,8 @@ def domain_of(root: etree._Element, place: Location, base: int, *, form: Definit
         nics = overridden(
             nics, facts.overrides, facts.commandlines, arch=facts.arch, live=form == "live"
         )
-        added = read_commandlines(facts, len(nics), place, base)
-        nics, unread = nics + added.nics, added.unread
+        added, unread = read_commandlines(facts, len(nics), place, base)
+        nics += added
     name = (facts.name or "").strip()
     declared = config_of(kind, form, facts, nics, session=_session(place.file))
     nics = with_conflicts(nics, facts, declared)
@@ -170,12 +168,6 @@ def _session(file: str | None) -> bool | None:
     return True if _SESSION in file else None
 
 
-def _emulator(facts: DomainFacts) -> str | None:
-    """The path of QEMU's binary, if the definition names one."""
-    element = None if facts.devices is None else child(facts.devices, "emulator")
-    return None if element is None else (element.text or "").strip()
-
-
 def _nics(
     devices: etree._Element, facts: DomainFacts, place: Location, base: int
 ) -> tuple[Nic, ...]:
@@ -189,7 +181,10 @@ def _nics(
             nics.append(interface_nic(element, len(nics), where, base))
         else:
             hostdevs += 1
-            if element.get("type") == "pci" and not _kept_back(element):
+            address = element.find("address")
+            # taken from the host, but not given to the guest
+            kept_back = address is not None and address.get("type") == "unassigned"
+            if element.get("type") == "pci" and not kept_back:
                 where = _place(place, f"hostdev[{hostdevs}]", element, base)
                 nics.append(hostdev_nic(element, len(nics), where))
     return tuple(nics)
@@ -198,12 +193,6 @@ def _nics(
 def _is_on_virtio(disk: etree._Element) -> bool:
     target = child(disk, "target")
     return target is not None and target.get("bus") == "virtio"
-
-
-def _kept_back(element: etree._Element) -> bool:
-    """True for a device that is taken from the host but not given to the guest."""
-    address = element.find("address")
-    return address is not None and address.get("type") == "unassigned"
 
 
 def _place(place: Location, step: str, element: etree._Element, base: int) -> Location:

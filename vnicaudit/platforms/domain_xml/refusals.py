@@ -133,6 +133,7 @@ _ON_BRIDGES = frozenset({"network", "bridge"})
 _WITH_IP = frozenset({"user", "vdpa"})
 _WITH_PORT = frozenset({"network", "bridge", "direct", "hostdev"})
 
+_MALFORMED = DefinitionRefusal("mac/@address", "its MAC address is malformed")
 _MODEL = re.compile(r"[a-zA-Z0-9_-]*")
 """``NET_MODEL_CHARS`` of libvirt."""
 _MANY = 6
@@ -178,18 +179,12 @@ def _of_part(kind: str, model: str, part: Part) -> Iterator[DefinitionRefusal]:
     path, attributes = part
     for name, text in attributes:
         if path == "mac" and name == WRONG:
-            yield _mac(text)
+            yield MULTICAST if text == "multicast" else _MALFORMED
         for row in _ROWS.get((path, name), ()):
             if isinstance(row, _Number):
                 yield from _number(row, path, name, text)
             elif kind in row.types and (not row.virtio or normal_model(model) in VIRTIO):
                 yield from _word(row, path, name, text)
-
-
-def _mac(wrong: str) -> DefinitionRefusal:
-    if wrong == "multicast":
-        return MULTICAST
-    return DefinitionRefusal("mac/@address", "its MAC address is malformed")
 
 
 def _word(row: _Word, path: str, name: str, text: str) -> Iterator[DefinitionRefusal]:

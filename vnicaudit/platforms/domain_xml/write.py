@@ -13,9 +13,9 @@ from functools import lru_cache
 
 from vnicaudit.errors import OwnedElsewhereError, RefusedError
 from vnicaudit.model.finding import Change, Location
-from vnicaudit.platforms.domain_xml.documents import harmless, may_be_template
+from vnicaudit.platforms.domain_xml.documents import document_spans, harmless, may_be_template
 from vnicaudit.platforms.domain_xml.fields import FIELDS, XPATH, Field
-from vnicaudit.platforms.domain_xml.recognise import Span, is_foreign, spans
+from vnicaudit.platforms.domain_xml.recognise import Span, is_foreign
 from vnicaudit.platforms.domain_xml.source import (
     NOT_WRITTEN,
     Attribute,
@@ -101,16 +101,12 @@ def attribute_value(field: str, value: str) -> bytes:
 
     Raises RefusedError for a value that the field cannot have.
     """
-    row = ATTRIBUTES[field]
-    if _pattern(row).fullmatch(value) is None:
+    pattern = {"path": _PATH, "count": _NUMBER}.get(ATTRIBUTES[field].kind, _PLAIN)
+    if field == "device":
+        pattern = _DEVICE
+    if pattern.fullmatch(value) is None:
         raise RefusedError(f"{field} cannot be set to {value[:40]!r}")
     return value.translate(_ESCAPES).encode("ascii", "xmlcharrefreplace")
-
-
-def _pattern(row: Field) -> re.Pattern[str]:
-    if row.name == "device":
-        return _DEVICE
-    return {"path": _PATH, "count": _NUMBER}.get(row.kind, _PLAIN)
 
 
 __all__ = [
@@ -203,7 +199,11 @@ def _domain(data: bytes, ordinal: int) -> Element:
         )
     if is_foreign(data):
         raise RefusedError(NOT_WRITTEN.format("UTF-16 or UTF-32"))
-    for start, end, _lines in _places(data, ordinal):
+    if ordinal:
+        places = document_spans(data)[ordinal - 1 : ordinal]
+    else:  # comments before the root may quote a document
+        places = (Span(0, len(data), 0), *document_spans(data)[:1])
+    for start, end, _lines in places:
         root = root_at(data, start)
         if root is not None and root.name == b"domain" and root.end <= end:
             break
@@ -218,27 +218,17 @@ def _domain(data: bytes, ordinal: int) -> Element:
     return root
 
 
-def _places(data: bytes, ordinal: int) -> Iterator[Span]:
-    """Candidates for the document with that number."""
-    if ordinal:
-        yield from _spans(data)[ordinal - 1 : ordinal]
-    else:
-        yield Span(0, len(data), 0)
-        yield from _spans(data)[:1]  # comments before the root may quote a document
-
-
-@lru_cache(maxsize=2)
-def _spans(data: bytes) -> list[Span]:
-    return list(spans(data))
-
-
 def _edits(data: bytes, interface: Element, change: Change) -> Iterator[Edit]:
     field, new = change.field, change.new
     row = ATTRIBUTES.get(field)
     if new is None and field in _SWITCHES:
         yield from _switched_on(data, interface, _SWITCHES[field])
     elif new is None and field in WHOLE:
-        yield from _edits_to_remove(data, interface, WHOLE[field])
+        first, *others = WHOLE[field]
+        _child(interface, first)
+        # including further ones of the same names: libvirt would read the next
+        for tag in (first, *others):
+            yield from (edit_to_remove(data, found) for found in _children_named(interface, tag))
     elif row is None or (new is None and field in REQUIRED):
         what = XPATH.get(field, field)
         raise RefusedError(f"{what} cannot be changed in place: edit it by hand")
@@ -266,15 +256,6 @@ def _unset(data: bytes, interface: Element, row: Field) -> Edit:
     child = _child(interface, row.path)
     keep = len(_children_named(interface, row.path)) > 1
     return without_attributes(data, child, names, keep=keep)
-
-
-def _edits_to_remove(data: bytes, interface: Element, tags: Iterable[str]) -> Iterator[Edit]:
-    """Remove these children, including further ones of the same names: libvirt would read the
-    next."""
-    first, *others = tags
-    _child(interface, first)
-    for tag in (first, *others):
-        yield from (edit_to_remove(data, found) for found in _children_named(interface, tag))
 
 
 def _switched_on(data: bytes, interface: Element, name: bytes) -> Iterator[Edit]:
