@@ -33,12 +33,13 @@ from typing import NamedTuple
 
 import tests.rig
 from tests.rig.dns import answers
-from vnicaudit.bench.endpoints.paths import parse_path
+from vnicaudit.bench.endpoints.opening import parse_path
+from vnicaudit.bench.engines import ENGINES
 from vnicaudit.bench.facts.validity import ValidityLimits
 from vnicaudit.bench.judging.statistics import median_interval
-from vnicaudit.bench.profiles.registry import ENGINES, SHIPPED
-from vnicaudit.bench.running.collector import DesignPlace, take_sample
-from vnicaudit.bench.running.opening import LineFacts, OpenedArm, OpenedEndpoints
+from vnicaudit.bench.judging.stopping import Slot
+from vnicaudit.bench.running.collector import take_sample
+from vnicaudit.bench.running.opening import SHIPPED, LineFacts, OpenedArm, OpenedEndpoints
 from vnicaudit.cli.wiring.adapters import adapters
 from vnicaudit.model.measurement import Workload
 
@@ -151,7 +152,7 @@ def dnsperf_alone(seconds: float) -> float:
 def ours(workload: Workload, opened: OpenedArm) -> float:
     """The same, measured as a sample of ``bench run``."""
     everything = ValidityLimits(steal=100, cpu_wait=100, throttled=100)
-    sample = take_sample(workload, opened, DesignPlace(0, 0), everything, plugins=SHIPPED)
+    sample = take_sample(workload, opened, Slot(0, 0, "", workload.id), everything, SHIPPED)
     if not sample.valid:
         raise SystemExit(sample.reason)
     return sample.values[workload.decides[0]]

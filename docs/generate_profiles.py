@@ -15,12 +15,13 @@ from pathlib import Path
 
 import msgspec
 
+from vnicaudit.bench.engines import ENGINES
+from vnicaudit.bench.facts.guards import GUARDS
 from vnicaudit.bench.judging.effect import SHARE_MARGIN, is_share
 from vnicaudit.bench.metrics import METRICS
 from vnicaudit.bench.profiles.keys import Kind, ProfileTable, WorkloadTable, descriptions, toml
 from vnicaudit.bench.profiles.load import load_profile, shipped_profiles
 from vnicaudit.bench.profiles.profile import Profile
-from vnicaudit.bench.profiles.registry import ENGINES, GUARDS
 from vnicaudit.reports.bench.profiles import render_one, takes
 from vnicaudit.reports.writers import Options
 
@@ -142,7 +143,7 @@ def page() -> str:
         engines="\n\n".join(map(_engine, ENGINES.names())),
         higher=", ".join(f"`{one.name}`" for one in METRICS.values() if one.better == "higher"),
         metrics="\n".join(_metrics()),
-        guards=", ".join(f"`{name}`" for name in GUARDS.names()),
+        guards=", ".join(f"`{name}`" for name in GUARDS),
     )
 
 

@@ -23,7 +23,7 @@ from pathlib import Path
 from statistics import NormalDist
 from typing import Literal, NamedTuple
 
-from vnicaudit.bench.judging.catastrophe import Check, Question, catastrophe, check_wanted
+from vnicaudit.bench.judging.catastrophe import Check, Question, certain_harm, check_wanted
 from vnicaudit.bench.judging.comparing import compare
 from vnicaudit.bench.judging.stopping import Slot, blocks, stop_early, turns
 from vnicaudit.bench.judging.terms import DEFAULT, Terms, alphas_of_turns, usual_turns
@@ -335,7 +335,7 @@ class _Measurement:
         samples = [sample for sample in self._samples if sample.workload == name]
         workloads = [workload for workload in self._workloads if workload.id == name]
         question = Question(workloads, *ARMS, self._case.terms.design)
-        return catastrophe(samples, question) or check_wanted(samples, question)
+        return certain_harm(samples, question) or check_wanted(samples, question)
 
     def _sample(self, slot: Slot, boot: int) -> Sample:
         share = self._made / (len(self._slots) - 1)

@@ -10,9 +10,6 @@ class SilentListener:
     def prepares(self, text: str) -> None:
         """Nothing."""
 
-    def begins(self, ahead: Ahead) -> None:
-        """Nothing."""
-
     def runs(self, workload: Workload, arm: str, ahead: Ahead) -> None:
         """Nothing."""
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from vnicaudit.bench.endpoints.paths import (
+from vnicaudit.bench.endpoints.opening import (
     PathOption,
     domain_of,
     hypervisor_of,

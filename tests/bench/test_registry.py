@@ -3,7 +3,7 @@
 import pytest
 
 from tests.bench.profiles.conftest import engines
-from vnicaudit.bench.profiles.registry import ENGINES
+from vnicaudit.bench.engines import ENGINES
 from vnicaudit.errors import UsageError
 
 __all__ = ["engines"]

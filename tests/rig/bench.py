@@ -15,10 +15,10 @@ from tests.adapters import open_endpoint
 from tests.rig.guests import Guest
 from tests.rig.process import require, wait_for
 from vnicaudit.bench.contract import Ends
+from vnicaudit.bench.engines import ENGINES
 from vnicaudit.bench.judging.effect import RankShift
 from vnicaudit.bench.profiles.load import load_profile
 from vnicaudit.bench.profiles.profile import with_seconds
-from vnicaudit.bench.profiles.registry import ENGINES
 from vnicaudit.model.measurement import Workload
 
 # Emulated vCPUs always wait for one of two cores: their waiting tells nothing here.

@@ -20,7 +20,7 @@ from tests.bench.two_links import TwoLinks, two_links
 from tests.not_run import not_run
 from tests.remedy.applying.fakes import World
 from vnicaudit.bench import history
-from vnicaudit.bench.endpoints.paths import PathOption, parse_paths
+from vnicaudit.bench.endpoints.opening import PathOption, parse_paths
 from vnicaudit.bench.facts.validity import ValidityLimits
 from vnicaudit.bench.profiles.profile import Profile
 from vnicaudit.bench.running.forecast import Ahead

@@ -14,8 +14,8 @@ from tests.rig.guests import Guest, GuestFactory
 from tests.rig.process import wait_for
 from vnicaudit.bench.contract import RequiredTool
 from vnicaudit.bench.endpoints.addresses import address_of
+from vnicaudit.bench.endpoints.opening import require_tools
 from vnicaudit.bench.endpoints.session import EndpointSession
-from vnicaudit.bench.endpoints.tools import require_tools
 from vnicaudit.errors import EndpointError
 
 pytestmark = pytest.mark.rig

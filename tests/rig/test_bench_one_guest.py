@@ -31,7 +31,7 @@ _PRODUCT = "from vnicaudit.cli.main import run; raise SystemExit(run())"
 # as long as it takes to listen in an emulated guest, and no longer: the slow one is waited for in
 # vain, and a quick one that is late as well is no regression either
 _IMPATIENT = f"""
-from vnicaudit.bench.engines._iperf3 import pairs
+from vnicaudit.bench.engines import iperf3 as pairs
 pairs._LISTEN = 2.0
 {_PRODUCT}
 """

@@ -18,7 +18,7 @@ from typing import Literal, NamedTuple, Protocol
 import msgspec
 
 from vnicaudit.errors import MeasureError, NoTrafficError
-from vnicaudit.model.measurement import End, Failure, GuardRail, Path, Ran, Workload
+from vnicaudit.model.measurement import End, Failure, Path, Ran, Workload
 
 _ODD = (
     ValueError,
@@ -202,18 +202,27 @@ class Engine(Protocol):
         an end is lost. Nothing that it started is left running, whatever happens."""
 
 
+class RailCheck(NamedTuple):
+    """The result of a guard rail: ``unknown`` if it cannot be judged, with the facts that are
+    needed for it."""
+
+    verdict: Literal["ok", "failed", "unknown"]
+    detail: str = ""
+
+
 class Guard(Protocol):
-    """A module in ``bench/guards/``; its name is the file's."""
+    """A guard rail (``bench/facts/guards.py``)."""
 
     def before(self, ends: Ends, path: Path) -> str:
         """Read the state before the measurement: JSON text to be kept for :meth:`after`, empty if
         there is nothing to keep. Raises EndpointError if an end is lost."""
 
-    def after(self, ends: Ends, path: Path, before: str) -> GuardRail:
-        """Judge the guard rail after the measurement; its arm is the path's name. The verdict is
-        ``unknown`` if it cannot be judged, with the facts that are needed for it."""
+    def after(self, ends: Ends, path: Path, before: str) -> RailCheck:
+        """Judge the guard rail after the measurement. Raises EndpointError if an end is lost,
+        MeasureError if it cannot be judged."""
 
-    def trouble(self, before: str) -> str:
+    def trouble(self, before: str) -> str:  # noqa: ARG002  (others need it)
         """Describe problems that existed already when :meth:`before` read this state (not an empty
         one), to help explain failed runs; empty if there were none. May raise MeasureError for a
         state that :meth:`before` did not write."""
+        return ""

@@ -94,30 +94,31 @@ def search(
     numbers."""
     if not 1 <= start < math.inf:
         return Searched(0.0, 0.0, None, (), False, False, "no rate to start from")
-    timed = _Timed(trial, limits, clock)
+    trials = _Trials(trial, limits, clock)
     bracket = Bracket(limits.width)
     load: float | None = float(round(start))
     try:
-        timed(float(round(start)))
+        trials.offer(float(round(start)))
         while load is not None:
-            bracket.take(_decided_load(load, timed, limits))
+            bracket.take(trials.decide(load))
             load = bracket.next_load()
     except _TimeIsOver:
-        return _search_result(bracket, timed.trials, limits, complete=False)
-    return _search_result(bracket, timed.trials, limits, complete=True)
+        return _search_result(bracket, trials.made, limits, complete=False)
+    return _search_result(bracket, trials.made, limits, complete=True)
 
 
-class _Timed:
+class _Trials:
     """Trials within the time limit: none is started that would end too late if it took as long as
-    the longest before it. All are kept."""
+    the longest before it. ``made``: all of them."""
 
     def __init__(self, trial: Try, limits: SearchLimits, clock: Callable[[], float]) -> None:
-        self.trials: list[LoadTrial] = []
+        self.made: list[LoadTrial] = []
         self._trial, self._limits, self._clock = trial, limits, clock
         self._end = clock() + limits.timeout_s
         self._longest = limits.trial_seconds
 
-    def __call__(self, load: float) -> LoadTrial:
+    def offer(self, load: float) -> LoadTrial:
+        """Offer a load once."""
         began = self._clock()
         if began + self._longest > self._end:
             raise _TimeIsOver
@@ -125,75 +126,57 @@ class _Timed:
         self._longest = max(self._longest, self._clock() - began)
         if not all(math.isfinite(number) and number >= 0 for number in trial):
             raise MeasureError(f"a trial at {load:g} per second came back without numbers")
-        self.trials.append(trial)
+        self.made.append(trial)
         return trial
 
-
-def _decided_load(load: float, timed: _Timed, limits: SearchLimits) -> DecidedLoad:
-    """Offer a load until it is decided."""
-    tally = _Tally(limits)
-    while (verdict := tally.verdict()) is None:
-        tally.add(timed(load))
-    return DecidedLoad(load, verdict, tally.came_through(), tally.throughput())
-
-
-class _Tally:
-    """Seconds of one load, by their result."""
-
-    def __init__(self, limits: SearchLimits) -> None:
-        self._limits = limits
-        self._seconds = dict.fromkeys(VERDICTS, 0.0)
-        self._far = dict.fromkeys(VERDICTS, 0)
-        self._trials: list[LoadTrial] = []
-        self._losses: list[float] = []
-
-    def add(self, trial: LoadTrial) -> None:
-        """Add one trial, with its intended duration."""
-        shown = _verdict(trial, self._limits)
-        self._seconds[shown] += self._limits.trial_seconds
-        passed = trial.offered / trial.intended if shown == "unoffered" else 1 - _loss(trial)
-        self._far[shown] += passed < self._limits.collapse
-        self._trials.append(trial)
-        if shown != "unoffered":
-            self._losses.append(_loss(trial))
-
-    def verdict(self) -> Verdict | None:
-        """The verdict on the load; None: it needs more trials."""
-        allowed = self._limits.exceed_ratio * self._limits.per_load_seconds
-        if self._seconds["good"] >= self._limits.per_load_seconds - allowed:
-            return "good" if self._loss_share() <= self._limits.all_loss else "bad"
-        for bad in ("bad", "unoffered"):
-            if self._seconds[bad] > allowed or self._far[bad] >= _FAR_OFF:
-                return bad
-        return None
-
-    def _loss_share(self) -> float:
-        """Lost share of everything that was offered as requested, without the worst trial: that may
-        have met a pause of the machine."""
-        counted = [trial for trial in self._trials if _verdict(trial, self._limits) != "unoffered"]
-        counted = sorted(counted, key=_loss)[:-1]
-        offered = math.fsum(trial.offered for trial in counted)
-        gone = math.fsum(max(0.0, trial.offered - trial.answered) for trial in counted)
-        return gone / offered if offered else 0.0
-
-    def came_through(self) -> float:
-        """Answers per second of the offered load; if too little was offered, the offered load."""
-        offered, answered = (fmean(getattr(t, n) for t in self._trials) for n in _RATES)
-        return offered if self.verdict() == "unoffered" else answered
-
-    def throughput(self) -> float:
-        """Conditional throughput: the offered load without the loss that half of all seconds (as
-        many as may be bad) did not exceed, with skipped seconds counted as lost."""
-        needed = self._limits.per_load_seconds * (1 - self._limits.exceed_ratio)
-        place = math.ceil(needed / self._limits.trial_seconds) - 1
-        losses = sorted(self._losses)
+    def decide(self, load: float) -> DecidedLoad:
+        """Offer a load until it is decided. What came through: the answers per second; if too
+        little was offered, the offered load. Conditional throughput: the offered load without the
+        loss that half of all seconds (as many as may be bad) did not exceed, with skipped seconds
+        counted as lost."""
+        limits, made = self._limits, [self.offer(load)]
+        while (verdict := _verdict_on_load(made, limits)) is None:
+            made.append(self.offer(load))
+        offered = fmean(trial.offered for trial in made)
+        answered = fmean(trial.answered for trial in made)
+        needed = limits.per_load_seconds * (1 - limits.exceed_ratio)
+        place = math.ceil(needed / limits.trial_seconds) - 1
+        losses = sorted(_loss(each) for each in made if _verdict(each, limits) != "unoffered")
         loss = losses[place] if place < len(losses) else 1.0
-        return fmean(trial.offered for trial in self._trials) * (1 - loss)
+        through = offered if verdict == "unoffered" else answered
+        return DecidedLoad(load, verdict, through, offered * (1 - loss))
+
+
+def _verdict_on_load(made: list[LoadTrial], limits: SearchLimits) -> Verdict | None:
+    """The verdict on the load of these trials; None: it needs more."""
+    verdicts = [_verdict(trial, limits) for trial in made]
+    allowed = limits.exceed_ratio * limits.per_load_seconds
+    if verdicts.count("good") * limits.trial_seconds >= limits.per_load_seconds - allowed:
+        return "good" if _loss_share(made, limits) <= limits.all_loss else "bad"
+    passed = {
+        "bad": [1 - _loss(trial) for trial in made],
+        "unoffered": [trial.offered / trial.intended for trial in made],
+    }
+    for bad, shares in passed.items():
+        mine = [share for share, one in zip(shares, verdicts, strict=True) if one == bad]
+        far = sum(share < limits.collapse for share in mine)
+        if len(mine) * limits.trial_seconds > allowed or far >= _FAR_OFF:
+            return "bad" if bad == "bad" else "unoffered"
+    return None
+
+
+def _loss_share(made: list[LoadTrial], limits: SearchLimits) -> float:
+    """Lost share of everything that was offered as requested, without the worst trial: that may
+    have met a pause of the machine."""
+    counted = [trial for trial in made if _verdict(trial, limits) != "unoffered"]
+    counted = sorted(counted, key=_loss)[:-1]
+    offered = math.fsum(trial.offered for trial in counted)
+    gone = math.fsum(max(0.0, trial.offered - trial.answered) for trial in counted)
+    return gone / offered if offered else 0.0
 
 
 _FAR_OFF = 2
 """Far-off trials that decide a load; a single one may be a pause of the machine."""
-_RATES = ("offered", "answered")
 
 
 def _loss(trial: LoadTrial) -> float:
@@ -241,8 +224,6 @@ def _reason(bracket: Bracket, limits: SearchLimits, *, complete: bool) -> str:
 
 Verdict = Literal["good", "bad", "unoffered"]
 """``unoffered``: the generator could not offer the load, so nothing is known of the other end."""
-
-VERDICTS: tuple[Verdict, ...] = ("good", "bad", "unoffered")
 
 _FURTHEST = 64
 """Limit of one step, in widths: without an upper bound, steps double; at 1.05 this is a factor of

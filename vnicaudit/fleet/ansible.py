@@ -17,7 +17,7 @@ from urllib.parse import quote
 
 import msgspec
 
-from vnicaudit.bench.endpoints.reach.process import run_here
+from vnicaudit.bench.endpoints.process import run_here
 from vnicaudit.errors import EndpointError, UsageError
 from vnicaudit.fleet.host_names import (
     MOST_GROUPS,

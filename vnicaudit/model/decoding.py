@@ -89,3 +89,40 @@ def malformed(data: bytes, name: str, error: msgspec.DecodeError) -> str:
     end = int(found["byte"]) - (found["what"] == "trailing characters")
     line, column = data.count(b"\n", 0, end) + 1, end - data.rfind(b"\n", 0, end)
     return f"{name}:{line}:{column}: not JSON: {found['what']}"
+
+
+_KINDS = {
+    "str": "a text",
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "true or false",
+    "array": "a list",
+    "object": "a table",
+    "null": "nothing",
+}
+_BOUNDS = {">=": "at least", "<=": "at most", ">": "more than", "<": "less than"}
+_EXPECTED = re.compile(
+    r"Expected `(?P<kinds>[^`]+)`(?:, got `(?P<got>\w+)`"
+    r"| (?P<length>of length )?(?P<bound>[<>]=?) (?P<number>[\d.]+?)(?:\.0)?"
+    r"| matching regex (?P<regex>.*))?",
+    re.DOTALL,
+)
+
+
+def operator_words(what: str) -> str:
+    """A message of msgspec about a value that an operator wrote, in his words: ``expected a list,
+    not a text``, ``expected a whole number of at least 1``."""
+    if missing := re.fullmatch(r"Object missing required field `(.*)`", what):
+        return f"{missing[1]} is missing"
+    if other := re.fullmatch(r"Invalid enum value (.*)", what, re.DOTALL):
+        return f"{other[1]} is not one of its values"
+    found = _EXPECTED.fullmatch(what)
+    if found is None:
+        return f"{what[:1].lower()}{what[1:]}"
+    said = "expected " + " or ".join(_KINDS.get(one, one) for one in found["kinds"].split(" | "))
+    if found["got"]:
+        return f"{said}, not {_KINDS.get(found['got'], found['got'])}"
+    if found["bound"]:
+        bound = f"{_BOUNDS[found['bound']]} {found['number']}"
+        return f"{said} with {bound} in it" if found["length"] else f"{said} of {bound}"
+    return f"{said} that matches {found['regex']}" if found["regex"] else said

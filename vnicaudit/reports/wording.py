@@ -152,14 +152,17 @@ def not_judged_sentence(targets: Iterable[TargetResult]) -> str:
 
 def accepted_sentence(end: RunEnd) -> str:
     """How many findings are not shown and why, and how the baseline changed; else empty."""
-    summary = end.summary
-    parts = (
-        (summary.suppressed, "suppressed"),
-        (summary.baselined, "known from the baseline"),
-        (summary.filtered, "left out by --severity, --min-confidence or --owner"),
-        (summary.baseline_gone, "of the baseline gone"),
-    )
-    return ", ".join(f"{count(number, 'finding')} {word}" for number, word in parts if number)
+    parts = []
+    if end.summary.suppressed:
+        parts.append(f"{count(end.summary.suppressed, 'finding')} suppressed")
+    if end.summary.baselined:
+        parts.append(f"{count(end.summary.baselined, 'finding')} known from the baseline")
+    if end.summary.filtered:
+        which = "--severity, --min-confidence or --owner"
+        parts.append(f"{count(end.summary.filtered, 'finding')} left out by {which}")
+    if end.summary.baseline_gone:
+        parts.append(f"{count(end.summary.baseline_gone, 'finding')} of the baseline gone")
+    return ", ".join(parts)
 
 
 def fixed_sentence(end: RunEnd) -> str:
@@ -377,7 +380,7 @@ def _without_any_rule(tally: Tally) -> Iterator[str]:
 
 MASKED = f"# Text that may be secret is shown as {STARS}: patch cannot apply this diff; use --fix"
 """Written before the diff of a file; ``patch`` ignores it."""
-DIFF_STYLES = {"-": "removed", "+": "added", "@": "hunk"}
+_STYLES = {"-": "removed", "+": "added", "@": "hunk"}
 
 
 def diff_lines(before: str, after: str, path: str, paint: Paint) -> Iterator[str]:
@@ -404,12 +407,7 @@ def diff_lines(before: str, after: str, path: str, paint: Paint) -> Iterator[str
 def _line_text(mark: Mark, line: str, paint: Paint) -> Iterator[str]:
     text = line.removesuffix("\n")
     stop = "\r" if text.endswith("\r") and line != text else ""
-    shown = tabbed(text.removesuffix(stop))
-    yield paint(DIFF_STYLES.get(mark, ""), f"{'' if mark == '@' else mark}{shown}") + stop + "\n"
+    shown = "\t".join(map(safe, text.removesuffix(stop).split("\t")))
+    yield paint(_STYLES.get(mark, ""), f"{'' if mark == '@' else mark}{shown}") + stop + "\n"
     if line == text:
         yield NO_NEWLINE
-
-
-def tabbed(line: str) -> str:
-    """A line made safe, except for its tabs."""
-    return "\t".join(map(safe, line.split("\t")))

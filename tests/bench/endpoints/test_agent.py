@@ -9,7 +9,7 @@ import pytest
 from tests.adapters import open_endpoint
 from tests.bench.endpoints.fake_guest import FakeHost, FakeMachine, agent_error
 from tests.bench.endpoints.left import gone, until
-from vnicaudit.bench.endpoints.reach import agent
+from vnicaudit.bench.endpoints import agent
 from vnicaudit.errors import EndpointError, MissingExtraError, TargetError
 from vnicaudit.model.host import GuestInterface
 from vnicaudit.remedy.hypervisor import Hypervisor

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from vnicaudit.bench.endpoints.reach.process import run_here, signals_held
+from vnicaudit.bench.endpoints.process import run_here, signals_held
 from vnicaudit.errors import EndpointError
 
 Handler = Callable[[int, Any], Any] | int

@@ -16,7 +16,7 @@ from tests.adapters import open_endpoint
 from tests.bench.endpoints.left import gone, listens, marked, until
 from tests.not_run import not_run
 from tests.ports import free_port
-from vnicaudit.bench.endpoints.reach.transport import TransportOutput
+from vnicaudit.bench.endpoints.process import TransportOutput
 from vnicaudit.bench.endpoints.session import EndpointSession
 from vnicaudit.errors import EndpointError
 

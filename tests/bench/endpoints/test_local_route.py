@@ -8,7 +8,7 @@ import pytest
 from tests.bench.two_links import TwoLinks, two_links
 from tests.cli.command import vnicaudit
 from vnicaudit.bench.endpoints.addresses import refuse_local_route
-from vnicaudit.bench.endpoints.paths import PathOption
+from vnicaudit.bench.endpoints.opening import PathOption
 from vnicaudit.bench.running.opening import LineFacts, OpenedEndpoints
 from vnicaudit.cli.wiring.adapters import adapters
 from vnicaudit.errors import UsageError

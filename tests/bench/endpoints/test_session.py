@@ -16,7 +16,7 @@ from tests.not_run import not_run
 from tests.ports import free_port
 from vnicaudit.bench.contract import Endpoint, StartedProgram
 from vnicaudit.bench.endpoints import session as sessions
-from vnicaudit.bench.endpoints.reach.process import Prefixed
+from vnicaudit.bench.endpoints.process import Prefixed
 from vnicaudit.bench.endpoints.session import EndpointSession, open_session
 from vnicaudit.errors import EndpointError
 

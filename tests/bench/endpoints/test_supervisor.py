@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.not_run import not_run
 from vnicaudit.bench.endpoints import session
 from vnicaudit.bench.endpoints import session as sessions
-from vnicaudit.bench.endpoints.reach.transport import TransportOutput
+from vnicaudit.bench.endpoints.process import TransportOutput
 from vnicaudit.bench.endpoints.session import (
     EndpointSession,
     Program,

@@ -10,9 +10,9 @@ import pytest
 from tests.adapters import open_endpoint
 from tests.bench.endpoints.said import Saying
 from vnicaudit.bench.contract import RequiredTool
-from vnicaudit.bench.endpoints.reach.process import Prefixed
+from vnicaudit.bench.endpoints.opening import missing_tools, require_tools
+from vnicaudit.bench.endpoints.process import Prefixed
 from vnicaudit.bench.endpoints.session import EndpointSession, open_session
-from vnicaudit.bench.endpoints.tools import missing_tools, require_tools
 from vnicaudit.errors import EndpointError
 
 SH = RequiredTool("sh", {"apt": "dash"})

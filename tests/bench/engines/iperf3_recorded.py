@@ -4,9 +4,10 @@ from typing import Any
 
 from tests.bench.engines.record import DATA, RUNS
 from vnicaudit.bench.contract import Measured
-from vnicaudit.bench.engines._iperf3 import command, result
-from vnicaudit.bench.engines._iperf3.command import Iperf3Load
-from vnicaudit.bench.engines._iperf3.pairs import PairRuns
+from vnicaudit.bench.engines import _iperf3_command as command
+from vnicaudit.bench.engines import _iperf3_result as result
+from vnicaudit.bench.engines._iperf3_command import Iperf3Load
+from vnicaudit.bench.engines._iperf3_report import PairRuns
 from vnicaudit.model.measurement import Ran, Workload
 
 VERSIONS = ("3.9", "3.12", "3.18", "3.22")

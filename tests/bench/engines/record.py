@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tests.bench.engines.here import Here, HereStarted
-from vnicaudit.bench.engines._iperf3 import command
+from vnicaudit.bench.engines import _iperf3_command as command
 from vnicaudit.model.measurement import Ran
 
 DATA = Path(__file__).parent / "data" / "iperf3"

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from vnicaudit.bench.engines import _dnsperf_options as options
 from vnicaudit.bench.engines import dnsperf
-from vnicaudit.bench.engines._dnsperf import options as options
 from vnicaudit.errors import UsageError
 from vnicaudit.model.measurement import Workload
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.bench.engines.here import Here
-from vnicaudit.bench.engines._dnsperf.batch import (
+from vnicaudit.bench.engines._dnsperf_batch import (
     StuckError,
     busiest,
     concurrent_command,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vnicaudit.bench.engines._dnsperf.batch import Bucket, Statistics, percentile, statistics
+from vnicaudit.bench.engines._dnsperf_batch import Bucket, Statistics, percentile, statistics
 from vnicaudit.errors import MeasureError
 
 DATA = Path(__file__).parent / "data" / "dnsperf"

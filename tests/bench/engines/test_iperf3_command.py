@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
+from vnicaudit.bench.engines import _iperf3_command as command
 from vnicaudit.bench.engines import iperf3
-from vnicaudit.bench.engines._iperf3 import command
-from vnicaudit.bench.engines._iperf3.command import Iperf3Install, Iperf3Load, Iperf3Version
+from vnicaudit.bench.engines._iperf3_command import Iperf3Install, Iperf3Load, Iperf3Version
 from vnicaudit.bench.metrics import METRICS
 from vnicaudit.errors import EndpointError, UsageError
 from vnicaudit.model.measurement import Workload

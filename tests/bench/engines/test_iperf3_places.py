@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from tests.bench.engines.here import Here
-from vnicaudit.bench.engines._iperf3 import command
-from vnicaudit.bench.engines._iperf3.command import Iperf3Install, Iperf3Version
+from vnicaudit.bench.engines import _iperf3_command as command
+from vnicaudit.bench.engines._iperf3_command import Iperf3Install, Iperf3Version
 from vnicaudit.errors import EndpointError
 from vnicaudit.model.measurement import Ran
 

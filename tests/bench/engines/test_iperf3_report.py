@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from tests.bench.engines.iperf3_recorded import FILES, VERSIONS, WHOLE, plan, ran, said, text
 from vnicaudit.bench.contract import Measured
-from vnicaudit.bench.engines._iperf3 import report, result
-from vnicaudit.bench.engines._iperf3.pairs import PairRuns
+from vnicaudit.bench.engines import _iperf3_report as report
+from vnicaudit.bench.engines import _iperf3_result as result
+from vnicaudit.bench.engines._iperf3_report import PairRuns
 from vnicaudit.errors import MeasureError
 from vnicaudit.model.measurement import Ran
 

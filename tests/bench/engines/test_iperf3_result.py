@@ -9,10 +9,9 @@ import pytest
 
 from tests.bench.engines.iperf3_recorded import VERSIONS, WHOLE, measured, plan, said, text
 from vnicaudit.bench.contract import Measured
-from vnicaudit.bench.engines._iperf3 import report as flows
-from vnicaudit.bench.engines._iperf3 import result
-from vnicaudit.bench.engines._iperf3.pairs import PairRuns
-from vnicaudit.bench.engines._iperf3.report import Flow, Slice
+from vnicaudit.bench.engines import _iperf3_report as flows
+from vnicaudit.bench.engines import _iperf3_result as result
+from vnicaudit.bench.engines._iperf3_report import Flow, PairRuns, Slice
 from vnicaudit.errors import MeasureError
 from vnicaudit.model.measurement import Ran
 

@@ -18,10 +18,11 @@ from tests.bench.engines.here import Here, HereStarted
 from tests.bench.engines.iperf3_recorded import text
 from tests.not_run import not_run
 from vnicaudit.bench.contract import Endpoint, Ends, Measured
+from vnicaudit.bench.engines import _iperf3_command as command
 from vnicaudit.bench.engines import iperf3
-from vnicaudit.bench.engines._iperf3 import command, pairs
-from vnicaudit.bench.engines._iperf3.command import Iperf3Load
-from vnicaudit.bench.engines._iperf3.result import measure_packet_rate as searched
+from vnicaudit.bench.engines import iperf3 as pairs
+from vnicaudit.bench.engines._iperf3_command import Iperf3Load
+from vnicaudit.bench.engines.iperf3 import measure_packet_rate as searched
 from vnicaudit.bench.search import LoadTrial, Searched
 from vnicaudit.errors import EndpointError
 from vnicaudit.model.measurement import Workload

@@ -2,7 +2,7 @@
 
 import pytest
 
-from vnicaudit.bench.engines._programs.listening import client_error
+from vnicaudit.bench.engines._rr_command import client_error
 from vnicaudit.errors import NoTrafficError
 
 

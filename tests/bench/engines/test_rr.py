@@ -10,9 +10,8 @@ from tests.bench.clearest import clearest
 from tests.bench.engines.here import Here
 from tests.bench.generator.roles import group_lives, listens
 from vnicaudit.bench.contract import Ends, Measured
-from vnicaudit.bench.engines import rr
+from vnicaudit.bench.engines import ENGINES, rr
 from vnicaudit.bench.metrics import METRICS
-from vnicaudit.bench.profiles.registry import ENGINES
 from vnicaudit.errors import UsageError
 from vnicaudit.model.measurement import Ran, Workload
 

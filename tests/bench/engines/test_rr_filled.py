@@ -15,7 +15,7 @@ from tests.bench.generator.roles import group_lives
 from tests.not_run import not_run
 from vnicaudit.bench.contract import Ends
 from vnicaudit.bench.engines import rr
-from vnicaudit.bench.engines._rr.command import filled_rate
+from vnicaudit.bench.engines._rr_command import filled_rate
 from vnicaudit.errors import MeasureError, NoTrafficError, UsageError
 from vnicaudit.model.measurement import Ran, Workload
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vnicaudit.bench.engines import rr
-from vnicaudit.bench.engines._rr.command import Pattern, RrReport, error_of, pattern_of, report_of
+from vnicaudit.bench.engines._rr_command import Pattern, RrReport, error_of, pattern_of, report_of
 from vnicaudit.errors import MeasureError
 from vnicaudit.model.measurement import Workload
 
@@ -206,5 +206,5 @@ def test_names_of_patterns(name: str, pattern: Pattern | None) -> None:
 def test_a_percentile_is_the_latency_that_so_many_requests_do_not_exceed(
     percent: float, nanoseconds: int
 ) -> None:
-    report = RrReport((), (), ((10, 50), (20, 49), (30, 1)))
+    report = RrReport("", ((10, 50), (20, 49), (30, 1)))
     assert report.percentile(percent) == nanoseconds

@@ -109,7 +109,7 @@ def test_how_long_the_load_was_in_fact_is_the_engines_to_say() -> None:
     def read(end: Endpoint, _which: object, _address: object) -> EndReading:
         user = spent[end.url].pop(0)
         clock = BootTime(15.0 if user else 0.0, 100, f"boot of {end.url}")
-        return EndReading(CpuReading(clock, Ticks(user, *[0] * 7), {}), None, None)
+        return EndReading(CpuReading(clock, Ticks(user, *[0] * 7), {}), None)
 
     with Here("target") as target, Here("peer") as peer:
         watch = Watch(ends(target, peer), PATH, None, None, read)

@@ -113,7 +113,7 @@ def test_how_long_its_threads_waited_for_a_cpu() -> None:
         return found
 
     before, after = reading(100, 10**9, 5), reading(110, 2 * 10**9, 4 * 10**9 + 5)
-    assert before.waited == {7: 10**9, 9: 5}
+    assert before.waited == {7: 1.0, 9: 5e-9}
     assert host_use(before, after, vhost=True).waited == pytest.approx(40.0)
     blind = after._replace(waited={})
     assert host_use(before, blind, vhost=True).waited is None

@@ -30,7 +30,7 @@ from tests.bench.generator.roles import (
 )
 from tests.not_run import not_run
 from tests.ports import free_port
-from vnicaudit.bench.engines._rr.command import Pattern, report_of
+from vnicaudit.bench.engines._rr_command import Pattern, report_of
 from vnicaudit.bench.generator import FLAGS, PARTS, source
 
 pytestmark = pytest.mark.alone

@@ -8,9 +8,10 @@ from hypothesis import strategies as st
 
 from tests.bench.guards.canned import DATA, NOT_THERE, WAY, Canned, Said, ends, recorded
 from vnicaudit.bench.endpoints import ip_output
-from vnicaudit.bench.guards import addresses
+from vnicaudit.bench.facts.guards import GUARDS, check
 from vnicaudit.errors import MeasureError
 
+addresses = GUARDS["addresses"]
 ADDR = (DATA / "ip" / "addr.json").read_text("utf-8")
 
 
@@ -34,7 +35,7 @@ def with_address(**entry: object) -> Said:
 
 def test_all_is_as_it_was() -> None:
     here = ends(target())
-    rail = addresses.after(here, WAY, addresses.before(here, WAY))
+    rail = check(addresses, here, WAY, addresses.before(here, WAY))
     assert rail.verdict == "ok"
     assert rail.detail == (
         "still there: 192.0.2.2/24, 2001:db8::2/64, default via 192.0.2.1, default via 2001:db8::1"
@@ -46,7 +47,7 @@ def test_an_address_and_a_route_are_gone() -> None:
     kept = addresses.before(ends(vm), WAY)
     vm.answers["addr show"] = Said(ADDR.replace("192.0.2.2", "192.0.2.77"))
     vm.answers["-6 route show"] = recorded("ip/route6-none.json")
-    rail = addresses.after(ends(vm), WAY, kept)
+    rail = check(addresses, ends(vm), WAY, kept)
     assert rail.verdict == "failed"
     assert rail.detail == ("address 192.0.2.2/24 is gone; default route via 2001:db8::1 is gone")
 
@@ -55,7 +56,7 @@ def test_another_name_of_the_nic_is_no_news() -> None:
     vm = target()
     kept = addresses.before(ends(vm), WAY)
     vm.answers["addr show"] = Said(ADDR.replace('"v1"', '"ens4"'))
-    assert addresses.after(ends(vm), WAY, kept).verdict == "ok"
+    assert check(addresses, ends(vm), WAY, kept).verdict == "ok"
 
 
 @pytest.mark.parametrize(
@@ -71,7 +72,7 @@ def test_what_does_not_last_may_go(entry: dict[str, object]) -> None:
     vm.answers["addr show"] = with_address(**entry)
     kept = addresses.before(ends(vm), WAY)
     vm.answers["addr show"] = recorded("ip/addr.json")
-    assert addresses.after(ends(vm), WAY, kept).verdict == "ok"
+    assert check(addresses, ends(vm), WAY, kept).verdict == "ok"
 
 
 def test_a_default_route_without_a_gateway() -> None:
@@ -79,19 +80,19 @@ def test_a_default_route_without_a_gateway() -> None:
     vm.answers["-4 route show"] = Said('[{"dst":"default","dev":"wg0","flags":[]}]')
     kept = addresses.before(ends(vm), WAY)
     vm.answers["-4 route show"] = recorded("ip/route4-none.json")
-    rail = addresses.after(ends(vm), WAY, kept)
+    rail = check(addresses, ends(vm), WAY, kept)
     assert (rail.verdict, rail.detail) == ("failed", "default route via on-link is gone")
 
 
 def test_where_there_is_no_ip_its_package_is_named() -> None:
-    rail = addresses.after(ends(), WAY, addresses.before(ends(), WAY))
+    rail = check(addresses, ends(), WAY, addresses.before(ends(), WAY))
     assert rail.verdict == "unknown"
     assert rail.detail == "ip is not installed: iproute2 (apt), iproute (dnf)"
 
 
 def test_an_ip_without_json_tells_nothing() -> None:
     busybox = Canned(ip=Said(code=1, stderr="ip: invalid argument '-json' to 'ip'"))
-    rail = addresses.after(ends(busybox), WAY, addresses.before(ends(busybox), WAY))
+    rail = check(addresses, ends(busybox), WAY, addresses.before(ends(busybox), WAY))
     assert rail.verdict == "unknown"
     assert rail.detail == "ip ended with exit code 1: ip: invalid argument '-json' to 'ip'"
 

@@ -9,7 +9,7 @@ from tests.adapters import open_endpoint
 from tests.bench.guards.canned import WAY
 from tests.not_run import not_run
 from vnicaudit.bench.contract import Ends
-from vnicaudit.bench.profiles.registry import GUARDS
+from vnicaudit.bench.facts.guards import GUARDS
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def ends() -> Iterator[Ends]:
 def test_they_hold(ends: Ends, name: str, program: str, detail: str) -> None:
     if shutil.which(program) is None:
         not_run("tests", f"{program} is not installed: see scripts/packages/tests.apt")
-    guard = GUARDS.load(name)
+    guard = GUARDS[name]
     rail = guard.after(ends, WAY, guard.before(ends, WAY))
     assert rail.verdict == "ok"
     assert rail.detail.startswith(detail)

@@ -8,10 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.bench.guards.canned import DATA, WAY, Canned, ends, recorded
-from vnicaudit.bench.guards import path_mtu
+from vnicaudit.bench.facts import guards
+from vnicaudit.bench.facts.guards import GUARDS, check
 from vnicaudit.errors import MeasureError
 from vnicaudit.model.measurement import Path as Way
 
+path_mtu = GUARDS["path_mtu"]
 REACHED = {"20221126-reached": 1500, "20221126-reached6": 1500, "20221126-mtu1400": 1400}
 FILES = sorted((DATA / "tracepath").glob("*.txt"))
 FULL = "ping/iputils-20221126-full.txt"
@@ -23,10 +25,10 @@ UNDECLARED = msgspec.structs.replace(WAY, mtu=None)
 def test_recorded(path: Path) -> None:
     whole = path.read_text("utf-8")
     if path.stem in REACHED:
-        assert path_mtu.path_mtu(whole) == REACHED[path.stem]
+        assert guards.path_mtu(whole) == REACHED[path.stem]
     else:
         with pytest.raises(MeasureError, match="tracepath did not reach the other end"):
-            path_mtu.path_mtu(whole)
+            guards.path_mtu(whole)
 
 
 @pytest.mark.parametrize("name", REACHED)
@@ -34,18 +36,18 @@ def test_cut_off_anywhere_it_is_an_error(name: str) -> None:
     whole = (DATA / "tracepath" / f"{name}.txt").read_text("utf-8")
     for end in range(len(whole)):
         with pytest.raises(MeasureError):
-            path_mtu.path_mtu(whole[:end])
+            guards.path_mtu(whole[:end])
 
 
 @given(st.text())
 def test_any_text_is_read_or_refused(noise: str) -> None:
     with pytest.raises(MeasureError):
-        path_mtu.path_mtu(noise)
+        guards.path_mtu(noise)
 
 
 def test_the_declared_size_passes() -> None:
     peer = Canned(ping=recorded(FULL))
-    rail = path_mtu.after(ends(peer=peer), WAY, path_mtu.before(ends(peer=peer), WAY))
+    rail = check(path_mtu, ends(peer=peer), WAY, path_mtu.before(ends(peer=peer), WAY))
     assert (rail.verdict, rail.detail) == ("ok", "1500 B: 3 of 3 got through")
     assert peer.commands[-1][-5:] == ("-M", "do", "-s", "1472", "192.0.2.2")
 
@@ -60,14 +62,14 @@ def test_it_does_not_pass_any_more() -> None:
     peer = Canned(ping=recorded(FULL))
     kept = path_mtu.before(ends(peer=peer), WAY)
     peer.answers["ping"] = recorded(TOO_LONG, 1)
-    rail = path_mtu.after(ends(peer=peer), WAY, kept)
+    rail = check(path_mtu, ends(peer=peer), WAY, kept)
     assert rail.verdict == "failed"
     assert rail.detail == "1500 B: ping: local error: message too long, mtu=1500"
 
 
 def test_what_did_not_pass_before_says_nothing() -> None:
     here = ends(peer=Canned(ping=recorded(TOO_LONG, 1)))
-    rail = path_mtu.after(here, WAY, path_mtu.before(here, WAY))
+    rail = check(path_mtu, here, WAY, path_mtu.before(here, WAY))
     assert rail.verdict == "unknown"
     assert rail.detail == (
         "1500 B did not get through before either: ping: local error: message too long, mtu=1500"
@@ -80,16 +82,16 @@ def test_by_tracepath_where_ping_is_busybox() -> None:
         tracepath=recorded("tracepath/20221126-reached.txt"),
     )
     kept = path_mtu.before(ends(peer=peer), WAY)
-    rail = path_mtu.after(ends(peer=peer), WAY, kept)
+    rail = check(path_mtu, ends(peer=peer), WAY, kept)
     assert (rail.verdict, rail.detail) == ("ok", "1500 B: path MTU is 1500 (tracepath)")
     peer.answers["tracepath"] = recorded("tracepath/20221126-mtu1400.txt")
-    rail = path_mtu.after(ends(peer=peer), WAY, kept)
+    rail = check(path_mtu, ends(peer=peer), WAY, kept)
     assert (rail.verdict, rail.detail) == ("failed", "1500 B: path MTU is 1400 (tracepath)")
 
 
 def test_busybox_and_no_tracepath() -> None:
     here = ends(peer=Canned(ping=recorded("ping/busybox-1.35-no-M.txt", 1)))
-    rail = path_mtu.after(here, WAY, path_mtu.before(here, WAY))
+    rail = check(path_mtu, here, WAY, path_mtu.before(here, WAY))
     assert rail.verdict == "unknown"
     assert "ping ended with exit code 1: ping: invalid option -- 'M'" in rail.detail
     assert rail.detail.endswith(
@@ -100,14 +102,16 @@ def test_busybox_and_no_tracepath() -> None:
 def test_without_a_declared_mtu_it_is_the_one_that_was_found() -> None:
     peer = Canned(ping=recorded(FULL), tracepath=recorded("tracepath/20221126-mtu1400.txt"))
     kept = path_mtu.before(ends(peer=peer), UNDECLARED)
-    rail = path_mtu.after(ends(peer=peer), UNDECLARED, kept)
+    rail = check(path_mtu, ends(peer=peer), UNDECLARED, kept)
     assert (rail.verdict, rail.detail) == ("ok", "1400 B: 3 of 3 got through")
     assert "1372" in peer.commands[-1]
 
 
 def test_without_a_declared_mtu_and_none_found() -> None:
     peer = Canned(ping=recorded(FULL), tracepath=recorded("tracepath/20221126-not-reached.txt"))
-    rail = path_mtu.after(ends(peer=peer), UNDECLARED, path_mtu.before(ends(peer=peer), UNDECLARED))
+    rail = check(
+        path_mtu, ends(peer=peer), UNDECLARED, path_mtu.before(ends(peer=peer), UNDECLARED)
+    )
     assert rail.verdict == "unknown"
     assert rail.detail == "no MTU is declared, and tracepath did not reach the other end"
 

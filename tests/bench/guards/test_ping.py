@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.bench.guards.canned import DATA, WAY, Canned, Said, ends, recorded
-from vnicaudit.bench.guards import ping
-from vnicaudit.bench.guards.ping import Pinged, ping_summary
+from vnicaudit.bench.facts.guards import GUARDS, Pinged, check, ping_summary
 from vnicaudit.errors import MeasureError
 
+ping = GUARDS["ping"]
 WITH_SUMMARY = {
     "iputils-20221126-ok": Pinged(10, 10, 0.060),
     "iputils-20221126-ok6": Pinged(10, 10, 0.055),
@@ -80,7 +80,7 @@ def test_any_text_is_read_or_refused(noise: str) -> None:
 
 def test_it_answers_as_before() -> None:
     here = ends(peer=Canned(ping=recorded("ping/iputils-20221126-ok.txt")))
-    rail = ping.after(here, WAY, ping.before(here, WAY))
+    rail = check(ping, here, WAY, ping.before(here, WAY))
     assert rail.verdict == "ok"
     assert rail.detail == "192.0.2.2: 10 of 10 answered, mean 0.06 ms"
 
@@ -89,7 +89,7 @@ def test_it_does_not_answer_any_more() -> None:
     peer = Canned(ping=recorded("ping/iputils-20221126-ok.txt"))
     kept = ping.before(ends(peer=peer), WAY)
     peer.answers["ping"] = recorded("ping/iputils-20221126-none.txt", 1)
-    rail = ping.after(ends(peer=peer), WAY, kept)
+    rail = check(ping, ends(peer=peer), WAY, kept)
     assert (rail.verdict, rail.detail) == ("failed", "192.0.2.2: 0 of 10 answered, 10 before")
 
 
@@ -98,7 +98,7 @@ def test_there_is_no_way_to_it_any_more() -> None:
         peer = Canned(ping=recorded(f"ping/{tool}-ok.txt"))
         kept = ping.before(ends(peer=peer), WAY)
         peer.answers["ping"] = recorded(f"ping/{tool}-no-route.txt", 2)
-        rail = ping.after(ends(peer=peer), WAY, kept)
+        rail = check(ping, ends(peer=peer), WAY, kept)
         assert rail.verdict == "failed"
         assert "0 of 10 answered, 10 before (ping: " in rail.detail
         assert "Network is unreachable)" in rail.detail
@@ -108,25 +108,25 @@ def test_half_of_the_packets_are_lost() -> None:
     peer = Canned(ping=recorded("ping/iputils-20221126-ok.txt"))
     kept = ping.before(ends(peer=peer), WAY)
     peer.answers["ping"] = recorded("ping/iputils-20221126-some.txt")
-    rail = ping.after(ends(peer=peer), WAY, kept)
+    rail = check(ping, ends(peer=peer), WAY, kept)
     assert rail.verdict == "failed"
     assert rail.detail == "192.0.2.2: 5 of 10 answered, mean 0.099 ms, 10 before"
 
 
 def test_what_was_lost_before_may_be_lost_after() -> None:
     here = ends(peer=Canned(ping=recorded("ping/iputils-20221126-some.txt")))
-    assert ping.after(here, WAY, ping.before(here, WAY)).verdict == "ok"
+    assert check(ping, here, WAY, ping.before(here, WAY)).verdict == "ok"
 
 
 def test_what_never_answered_says_nothing() -> None:
     here = ends(peer=Canned(ping=recorded("ping/iputils-20221126-none.txt", 1)))
-    rail = ping.after(here, WAY, ping.before(here, WAY))
+    rail = check(ping, here, WAY, ping.before(here, WAY))
     assert rail.verdict == "unknown"
     assert rail.detail == "192.0.2.2 did not answer ping before either"
 
 
 def test_where_there_is_no_ping_its_package_is_named() -> None:
-    rail = ping.after(ends(), WAY, ping.before(ends(), WAY))
+    rail = check(ping, ends(), WAY, ping.before(ends(), WAY))
     assert rail.verdict == "unknown"
     assert rail.detail == "ping is not installed: iputils-ping (apt), iputils (dnf)"
 
@@ -135,7 +135,7 @@ def test_ping_that_did_not_end() -> None:
     peer = Canned(ping=recorded("ping/iputils-20221126-ok.txt"))
     kept = ping.before(ends(peer=peer), WAY)
     peer.answers["ping"] = Said(code=None)
-    rail = ping.after(ends(peer=peer), WAY, kept)
+    rail = check(ping, ends(peer=peer), WAY, kept)
     assert (rail.verdict, rail.detail) == ("unknown", "192.0.2.2: ping did not end in time")
 
 
@@ -147,7 +147,7 @@ def test_the_other_family_is_looked_at_too() -> None:
     target = Canned(ip=recorded("ip/addr.json"))
     kept = ping.before(ends(target, peer), WAY)
     peer.answers["2001:db8::2"] = recorded("ping/iputils-20221126-none.txt", 1)
-    rail = ping.after(ends(target, peer), WAY, kept)
+    rail = check(ping, ends(target, peer), WAY, kept)
     assert rail.verdict == "failed"
     assert rail.detail == (
         "192.0.2.2: 10 of 10 answered, mean 0.06 ms; 2001:db8::2: 0 of 10 answered, 10 before"
@@ -160,5 +160,5 @@ def test_a_family_that_did_not_answer_before_is_left_out() -> None:
         **{"2001:db8::2": recorded("ping/iputils-20221126-no-route.txt", 2)},
     )
     here = ends(Canned(ip=recorded("ip/addr.json")), peer)
-    rail = ping.after(here, WAY, ping.before(here, WAY))
+    rail = check(ping, here, WAY, ping.before(here, WAY))
     assert (rail.verdict, rail.detail) == ("ok", "192.0.2.2: 10 of 10 answered, mean 0.06 ms")

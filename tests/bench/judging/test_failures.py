@@ -7,7 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from tests.bench.judging.made import TCP, sample
-from vnicaudit.bench.judging.catastrophe import failure_words, silence
+from vnicaudit.bench.judging.catastrophe import Question, failure_words, silence
 from vnicaudit.bench.judging.comparing import compare
 from vnicaudit.bench.judging.stopping import NextRun, State, next_step, turns
 from vnicaudit.bench.judging.terms import Terms
@@ -19,6 +19,7 @@ UNKNOWN = Witness(None, "ping is not installed")
 LISTEN = "iperf3 does not listen on agent://g after 10 s"
 
 Run = Callable[[str, int], Sample]
+QUESTION = Question([TCP], "before", "after", "live-flip")
 
 
 def works(arm: str, block: int) -> Sample:
@@ -37,7 +38,7 @@ def after_two(*runs: Sample, witness: Witness | None = GOOD) -> list[Sample]:
 
 
 def silenced(samples: Sequence[Sample]) -> bool:
-    return bool(silence(samples, [TCP], "before", "after"))
+    return bool(silence(samples, QUESTION))
 
 
 def test_silence_needs_a_witness_that_saw_nothing_either() -> None:
@@ -92,9 +93,9 @@ def test_the_first_witness_that_can_tell_is_believed(
     """It has to have seen something before the change; one that sees something now is enough
     against it."""
     dead = fails("silent", after)("after", 0)
-    found = silence(after_two(dead, dead, witness=before), [TCP], "before", "after")
+    found = silence(after_two(dead, dead, witness=before), QUESTION)
     words = f"tcp: nothing got through in after twice in a row, and {seen} either; in before both"
-    assert found == ((f"{words} worked",) if seen else ())
+    assert found == ({"tcp": f"{words} worked"} if seen else {})
 
 
 @pytest.mark.parametrize(

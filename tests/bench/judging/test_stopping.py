@@ -119,7 +119,7 @@ class TestCatastrophe:
         found = step([*samples, sample(1.1e6, "after", 1)])
         reason = (
             "tcp, goodput: after 1.00 Mb/s, 1.20 Mb/s and 1.10 Mb/s, three times in a row "
-            "less than half of the 9.05 Gb/s before, and less than any run before; before, "
+            "less than half of the 9.15 Gb/s before, and less than any run before; before, "
             "measured again in between, had 9.20 Gb/s and 9.30 Gb/s"
         )
         assert found == NextRun("stop", reason, (reason,))

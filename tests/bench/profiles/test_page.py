@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from docs import generate_profiles
+from vnicaudit.bench.engines import ENGINES
 from vnicaudit.bench.metrics import METRICS
 from vnicaudit.bench.profiles.keys import Kind, ProfileTable, WorkloadTable, descriptions
 from vnicaudit.bench.profiles.load import shipped_profiles
-from vnicaudit.bench.profiles.registry import ENGINES
 
 
 def text() -> str:

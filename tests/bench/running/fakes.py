@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path as File
-from typing import ClassVar, Generic, TypeVar
+from typing import ClassVar
 
 from msgspec.structs import replace
 
@@ -14,19 +14,18 @@ from vnicaudit.bench.contract import (
     Ends,
     Measured,
     Needs,
+    RailCheck,
     StartedProgram,
     Transport,
     over_tcp,
 )
-from vnicaudit.bench.facts.validity import ValidityLimits
+from vnicaudit.bench.judging.terms import Terms
 from vnicaudit.bench.profiles.profile import Profile
-from vnicaudit.bench.profiles.registry import BenchPlugins
-from vnicaudit.bench.running.collector import Collector, SamplingContext
-from vnicaudit.bench.running.forecast import Ahead, VisitPlan
-from vnicaudit.bench.running.opening import Arm, ArmCommands, OpenedArm, Switch
+from vnicaudit.bench.running.collector import Collector, MeasurementTerms
+from vnicaudit.bench.running.forecast import Ahead
+from vnicaudit.bench.running.opening import Arm, ArmCommands, BenchPlugins, OpenedArm
 from vnicaudit.model.measurement import (
     Covariates,
-    GuardRail,
     NicBytes,
     Path,
     Ran,
@@ -148,36 +147,19 @@ class Guard:
         self.asked.append(f"before {path.name}")
         return f"as in {path.name}"
 
-    def after(self, ends: Ends, path: Path, before: str) -> GuardRail:
+    def after(self, ends: Ends, path: Path, before: str) -> RailCheck:
         del ends
         self.asked.append(f"after {path.name}, {before}")
-        bad = path.name in self.broken
-        return GuardRail("ping", path.name, "failed" if bad else "ok", "lost" if bad else "")
+        return RailCheck("failed", "lost") if path.name in self.broken else RailCheck("ok")
 
     def trouble(self, before: str) -> str:
         return self.troubles.get(before, "")
 
 
-T = TypeVar("T")
-
-
-class Only(Generic[T]):
-    """A registry of one, which is all that can be asked for."""
-
-    def __init__(self, one: T, *names: str) -> None:
-        self._one = one
-        self._names = names
-
-    def names(self) -> tuple[str, ...]:
-        return self._names
-
-    def load(self, _name: str) -> T:
-        return self._one
-
-
 def plugins(engine: Engine | None = None, guard: Guard | None = None) -> BenchPlugins:
     """Every workload is run by that engine, and every guard rail is that one."""
-    return BenchPlugins(Only(engine or Engine()), Only(guard or Guard(), "ping"))
+    one = engine or Engine()
+    return BenchPlugins(lambda _name: one, {"ping": guard or Guard()})
 
 
 class Told:
@@ -185,16 +167,12 @@ class Told:
 
     def __init__(self) -> None:
         self.prepared: list[str] = []
-        self.expected: list[Ahead] = []
         self.ahead: list[Ahead] = []
         self.samples: list[Sample] = []
         self.said: list[str] = []
 
     def prepares(self, text: str) -> None:
         self.prepared.append(text)
-
-    def begins(self, ahead: Ahead) -> None:
-        self.expected.append(ahead)
 
     def runs(self, workload: Workload, arm: str, ahead: Ahead) -> None:
         del workload, arm
@@ -226,14 +204,13 @@ def collecting(
 ) -> tuple[Collector, history.StoredMeasurement]:
     """A collector, and where it keeps its samples."""
     kept = history.new_measurement(state)
-    work = SamplingContext(
-        one,
-        ValidityLimits(),
-        Switch(states or {}),
-        kept,
-        told,
-        VisitPlan(1, one.looks),
-        plugins(engine),
-        clock,
+    task = MeasurementTerms(
+        profile=one,
+        design="single",
+        arms=("a",),
+        seed=0,
+        terms=Terms(looks=one.looks, alphas=one.alphas, design="single"),
+        states=states or {},
+        plugins=plugins(engine),
     )
-    return Collector(work), kept
+    return Collector(task, kept, told, clock=clock), kept

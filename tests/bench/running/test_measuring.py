@@ -18,10 +18,11 @@ from tests.bench.running.fakes import (
     profile,
 )
 from vnicaudit.bench import history
-from vnicaudit.bench.contract import Ends
+from vnicaudit.bench.contract import Ends, RailCheck
+from vnicaudit.bench.facts.guards import troubles
 from vnicaudit.bench.judging.terms import Terms
-from vnicaudit.bench.running import rails
-from vnicaudit.bench.running.measuring import MeasurementTerms, Measuring
+from vnicaudit.bench.running.collector import MeasurementTerms
+from vnicaudit.bench.running.measuring import Measuring
 from vnicaudit.bench.running.opening import OpenedArm
 from vnicaudit.errors import EndpointError
 from vnicaudit.model.measurement import BenchResult, Design, GuardRail, Setup, Workload
@@ -120,7 +121,7 @@ class ShakyGuard(Guard):
         super().__init__()
         self.lost = lost
 
-    def after(self, ends: Ends, path: PathOf, before: str) -> GuardRail:
+    def after(self, ends: Ends, path: PathOf, before: str) -> RailCheck:
         self.broken = [] if self.asked[-1].startswith("after") else [path.name]
         found = super().after(ends, path, before)
         if self.lost and self.broken:
@@ -144,13 +145,13 @@ class LooksGuard(Guard):
         super().__init__()
         self._looks = iter(looks.split())
 
-    def after(self, ends: Ends, path: PathOf, before: str) -> GuardRail:
+    def after(self, ends: Ends, path: PathOf, before: str) -> RailCheck:
         look = next(self._looks)
         self.broken = [path.name] if look == "failed" else []
         found = super().after(ends, path, before)
         if look == "lost":
             raise EndpointError("gone")
-        return replace(found, verdict="unknown", detail="no tool") if look == "unknown" else found
+        return RailCheck("unknown", "no tool") if look == "unknown" else found
 
 
 ONCE = "it failed once (lost), and could not be checked again: "
@@ -187,7 +188,7 @@ def test_an_end_that_does_not_answer_breaks_no_guard_rail(tmp_path: Path) -> Non
     class Gone(Guard):
         """Loses an end in the arm that is compared."""
 
-        def after(self, ends: Ends, path: PathOf, before: str) -> GuardRail:
+        def after(self, ends: Ends, path: PathOf, before: str) -> RailCheck:
             found = super().after(ends, path, before)
             if path.name == "four":
                 raise EndpointError("ssh://gen1: gone")
@@ -220,7 +221,7 @@ def test_what_was_wrong_before_the_first_run_is_told() -> None:
     guard = Guard()
     guard.troubles = {"": "nothing was read", "as in one": "1500 B: none passed"}
     states = {"addresses": "", "path_mtu": "as in one", "ping": "as in four"}
-    assert list(rails.troubles(dict.fromkeys(["another", *states], guard), states)) == [
+    assert list(troubles(dict.fromkeys(["another", *states], guard), states)) == [
         "guard rail path_mtu, before the first run: 1500 B: none passed"
     ]
 

@@ -15,7 +15,8 @@ from tests.bench.running.fakes import Engine, Told, opened, plugins, profile
 from vnicaudit.bench import history
 from vnicaudit.bench.contract import Measured
 from vnicaudit.bench.judging.terms import Terms
-from vnicaudit.bench.running.measuring import MeasurementTerms, Measuring
+from vnicaudit.bench.running.collector import MeasurementTerms
+from vnicaudit.bench.running.measuring import Measuring
 from vnicaudit.cli.bench.show import named_measurement
 from vnicaudit.model.measurement import BenchResult, Ran
 from vnicaudit.reports.bench.reading import pieces

@@ -8,7 +8,7 @@ import pytest
 from tests.adapters import ADAPTERS
 from tests.bench.running.fakes import End
 from vnicaudit.bench.contract import Endpoint
-from vnicaudit.bench.endpoints.paths import PathOption
+from vnicaudit.bench.endpoints.opening import PathOption
 from vnicaudit.bench.facts.guest_process import GuestHost, GuestProcess
 from vnicaudit.bench.running import opening
 from vnicaudit.bench.running.opening import LineFacts, OpenedEndpoints, merged_setup

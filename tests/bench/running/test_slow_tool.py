@@ -12,9 +12,9 @@ from tests.bench.judging.made import TCP
 from tests.bench.running.fakes import Engine, Told, plugins, profile
 from tests.not_run import not_run
 from vnicaudit.bench.contract import Ends, Measured
-from vnicaudit.bench.endpoints.paths import parse_paths
+from vnicaudit.bench.endpoints.opening import parse_paths
 from vnicaudit.bench.engines import iperf3
-from vnicaudit.bench.engines._iperf3 import pairs
+from vnicaudit.bench.engines import iperf3 as pairs
 from vnicaudit.bench.facts.validity import ValidityLimits
 from vnicaudit.bench.running.opening import ArmCommands, LineFacts
 from vnicaudit.bench.running.run import MeasurementRequest, bench

@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from tests.bench.running.fakes import End, Told, opened
-from vnicaudit.bench.endpoints.paths import PathOption
+from vnicaudit.bench.endpoints.opening import PathOption
 from vnicaudit.bench.endpoints.turns import Say
 from vnicaudit.bench.facts.validity import ValidityLimits
 from vnicaudit.bench.profiles.profile import Profile

@@ -9,11 +9,11 @@ from tests.bench.running.fakes import RR, Engine, Guard, Told, plugins, profile
 from tests.bench.trials.places import Opening, order
 from tests.remedy.applying.fakes import Killed, World
 from vnicaudit.bench import history
-from vnicaudit.bench.contract import Ends, Measured
+from vnicaudit.bench.contract import Ends, Measured, RailCheck
 from vnicaudit.bench.trials.request import TrialRequest
 from vnicaudit.bench.trials.single_flip import SingleFlip, TrialFactory
 from vnicaudit.errors import EndpointError, RefusedError, UsageError
-from vnicaudit.model.measurement import BenchResult, GuardRail, Workload
+from vnicaudit.model.measurement import BenchResult, Workload
 from vnicaudit.model.measurement import Path as PathOf
 from vnicaudit.model.runs import Outcome
 
@@ -229,7 +229,7 @@ WATCHED = profile(runs=5, guards=("ping",))
 class DyingGuard(Guard):
     """Ends the program when it is looked at the second time."""
 
-    def after(self, ends: Ends, path: PathOf, before: str) -> GuardRail:
+    def after(self, ends: Ends, path: PathOf, before: str) -> RailCheck:
         if any(one.startswith("after") for one in self.asked):
             raise Killed
         return super().after(ends, path, before)

@@ -51,22 +51,19 @@ def test_what_is_prepared_is_said_at_once(clock: Clock, capsys: Capture) -> None
 
 def test_how_long_and_how_many(clock: Clock, capsys: Capture) -> None:
     one = progress(clock)
-    one.begins(ahead(1))
-    assert (
-        capsys.readouterr().err
-        == "about 10 min from start to end: at most 28 runs, not counting repeats\n"
-    )
-    one.begins(ahead(15))  # behind the change: it was said
-    assert capsys.readouterr().err == ""
-    progress(clock).begins(ahead(1, 4800.0, 1200.0))
-    assert capsys.readouterr().err.startswith("about 20 min to 1 h 20 min from ")
+    one.runs(TCP, "before", ahead(1))
+    assert capsys.readouterr().err == "about 10 min: at most 28 runs, not counting repeats\n"
+    one.runs(TCP, "before", ahead(1))  # repeated: it was said
+    progress(clock).runs(TCP, "before", ahead(15))  # of an interrupted process
+    assert "at most 28 runs" not in capsys.readouterr().err
+    progress(clock).runs(TCP, "before", ahead(1, 4800.0, 1200.0))
+    assert capsys.readouterr().err.startswith("about 20 min to 1 h 20 min: ")
 
 
 def test_elsewhere_a_line_in_thirty_seconds_with_the_last_value(
     clock: Clock, capsys: Capture
 ) -> None:
     one = progress(clock)
-    one.begins(ahead(1))
     one.runs(TCP, "before", ahead(1))
     one.sampled(SAMPLE)
     clock.now = 29.0
@@ -95,7 +92,6 @@ def test_a_run_that_did_not_count_has_no_value(clock: Clock, capsys: Capture) ->
 def test_quiet_shows_nothing(clock: Clock, capsys: Capture) -> None:
     one = progress(clock, quiet=True)
     one.prepares("x")
-    one.begins(ahead(1))
     one.runs(TCP, "before", ahead(1))
     one.sampled(SAMPLE)
     one.says("x")
@@ -109,12 +105,12 @@ def test_a_terminal_has_one_line(
     monkeypatch.setenv("COLUMNS", "50")
     one = progress(clock)
     one.prepares("warming up before")
-    one.runs(TCP, "before", ahead(1))
-    one.sampled(SAMPLE)
     one.runs(TCP, "before", ahead(2))
+    one.sampled(SAMPLE)
+    one.runs(TCP, "before", ahead(3))
     shown = capsys.readouterr().err
     assert "\n" not in shown
     lines = [line for line in re.split(r"\r\x1b\[K", shown) if line]
     assert lines[0] == "warming up before"
-    assert lines[-1].startswith("run 2 of at most 28; about 10 min left; last 7.")
+    assert lines[-1].startswith("run 3 of at most 28; about 10 min left; last 7.")
     assert all(len(line) < 50 for line in lines)

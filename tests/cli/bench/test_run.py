@@ -58,7 +58,7 @@ def test_one_path(ends: TwoEnds, tmp_path: Path) -> None:
     name = KEPT.findall(done.stderr)[0]
     assert re.fullmatch(
         rf"connecting to netns://{ends.target} and netns://{ends.peer}\n"
-        r"about \d+ s from start to end: at most 2 runs, not counting repeats\n"
+        r"about \d+ s: at most 2 runs, not counting repeats\n"
         r"(run \d of at most 2; about \d+ s left; .*\n)*"
         r"all 1 runs of each arm are done\n"
         rf"Kept: vnicaudit bench show {name} --state {re.escape(str(state))}\n",

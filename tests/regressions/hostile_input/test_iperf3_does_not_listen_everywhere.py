@@ -11,9 +11,9 @@ import pytest
 from tests.bench.engines.here import Here
 from tests.not_run import not_run
 from vnicaudit.bench.contract import Ends
+from vnicaudit.bench.engines import _iperf3_command as command
 from vnicaudit.bench.engines import iperf3
-from vnicaudit.bench.engines._iperf3 import command
-from vnicaudit.bench.engines._iperf3.command import Iperf3Load
+from vnicaudit.bench.engines._iperf3_command import Iperf3Load
 from vnicaudit.model.measurement import Workload
 
 LOOPBACK = "0100007F"

@@ -20,16 +20,15 @@ from vnicaudit.bench.contract import Ends, Measured
 from vnicaudit.bench.endpoints.ip_output import held_addresses, interfaces
 from vnicaudit.bench.endpoints.ip_output import nic_in as nic_of
 from vnicaudit.bench.endpoints.session import status_in
-from vnicaudit.bench.engines._dnsperf.batch import busiest, generators, statistics
-from vnicaudit.bench.engines._iperf3.command import ports_of, version_of
-from vnicaudit.bench.engines._iperf3.report import parse as iperf3_report
-from vnicaudit.bench.engines._rr.command import pattern_of, report_of
+from vnicaudit.bench.engines._dnsperf_batch import busiest, generators, statistics
+from vnicaudit.bench.engines._iperf3_command import ports_of, version_of
+from vnicaudit.bench.engines._iperf3_report import parse as iperf3_report
+from vnicaudit.bench.engines._rr_command import pattern_of, report_of
 from vnicaudit.bench.facts.cpu import clock, throttled_seconds, ticks
+from vnicaudit.bench.facts.guards import path_mtu, ping_summary
 from vnicaudit.bench.facts.guest_process import process
 from vnicaudit.bench.facts.sections import Section, split
 from vnicaudit.bench.facts.setup import ethtool_values
-from vnicaudit.bench.guards.path_mtu import path_mtu
-from vnicaudit.bench.guards.ping import ping_summary
 from vnicaudit.bench.profiles.load import FOLDER
 from vnicaudit.bench.running.collector import run_once
 from vnicaudit.errors import MeasureError

@@ -16,7 +16,7 @@ from tests.adapters import open_endpoint
 from vnicaudit.bench.contract import Ends
 from vnicaudit.bench.endpoints.session import EndpointSession
 from vnicaudit.bench.engines import rr
-from vnicaudit.bench.engines._rr.command import program_at
+from vnicaudit.bench.engines._rr_command import program_at
 from vnicaudit.model.measurement import Ran, Workload
 
 

@@ -15,7 +15,7 @@ from vnicaudit.bench.endpoints.ip_output import (
     held_addresses_of,
     next_hops,
 )
-from vnicaudit.bench.endpoints.reach.transport import Interfaces
+from vnicaudit.bench.endpoints.process import Interfaces
 from vnicaudit.errors import EndpointError, UsageError
 
 _LABEL = r"[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"

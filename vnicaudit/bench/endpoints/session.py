@@ -17,7 +17,7 @@ from importlib.resources import files
 from itertools import count
 from typing import NamedTuple
 
-from vnicaudit.bench.endpoints.reach.transport import Interfaces, Transport, TransportOutput
+from vnicaudit.bench.endpoints.process import Interfaces, Transport, TransportOutput
 from vnicaudit.bench.endpoints.turns import TurnState
 from vnicaudit.errors import EndpointError
 from vnicaudit.model.host import GuestInterface

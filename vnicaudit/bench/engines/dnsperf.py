@@ -23,8 +23,8 @@ from vnicaudit.bench.contract import (
     Transport,
     failed_run,
 )
-from vnicaudit.bench.engines._dnsperf import options as options
-from vnicaudit.bench.engines._dnsperf.batch import (
+from vnicaudit.bench.engines import _dnsperf_options as options
+from vnicaudit.bench.engines._dnsperf_batch import (
     HISTOGRAM,
     DnsperfBatch,
     DnsperfJob,

@@ -2,7 +2,7 @@
 each, with the latency of each; as fast as they go, or at a rate.
 
 The server runs at the target, the client at the peer. For the names of patterns see
-``_rr/command.py``, for what is counted and how docs/decisions/0007-own-generator.md. The program
+``_rr_command.py``, for what is counted and how docs/decisions/0007-own-generator.md. The program
 is compiled on this machine for the architecture of each end (:mod:`vnicaudit.bench.generator`) and
 copied there. It has a thread for each connection.
 
@@ -25,16 +25,14 @@ from vnicaudit.bench.contract import (
     one_line,
     over_tcp,
 )
-from vnicaudit.bench.engines._rr import command
-from vnicaudit.bench.engines._rr.command import (
+from vnicaudit.bench.engines import _rr_command as command
+from vnicaudit.bench.engines._rr_command import (
     Pattern,
     Patterns,
     RrReport,
-    RrRuns,
     carried_bytes,
     checked_workload,
     error_of,
-    messages,
     program_at,
     report_of,
     run_pair,
@@ -67,7 +65,7 @@ _LATE = 0.02
 
 def needs(workload: Workload) -> Needs:
     """The tools of the stream that fills the path; the program itself is brought along."""
-    return command.NEEDS if command.OPTION in workload.options else Needs()
+    return command.NEEDS if command.FILL in workload.options else Needs()
 
 
 def check(workload: Workload) -> None:
@@ -91,7 +89,7 @@ transport = over_tcp
 def measure(workload: Workload, ends: Ends) -> Measured:
     """Run once."""
     pattern = checked_workload(workload)
-    measured = _filled if command.OPTION in workload.options else _measure
+    measured = _filled if command.FILL in workload.options else _measure
     return measured(workload, pattern, ends)
 
 
@@ -100,24 +98,25 @@ def _filled(workload: Workload, pattern: Pattern, ends: Ends) -> Measured:
     requests are reported from which a cost could be calculated."""
     found = Measured()
     try:
-        with command.filled_path(workload, ends) as fill:
+        with command.filled_path(workload, ends) as client:
             found = _measure(workload, pattern, ends)
-            rate = fill.end()
+            early = not client.running()
+            ran = client.stop()
+        rate = command.filled_rate(ran, early=early)
     except MeasureError as error:
         return found if found.error else failed_run(error, found.raw)
-    raw = (*found.raw, *([fill.ran] if fill.ran else []))
     details = {**found.details, "fill_rate": rate}
-    return replace(found, details=details, bytes=None, transactions=None, raw=raw)
+    return replace(found, details=details, bytes=None, transactions=None, raw=(*found.raw, ran))
 
 
 def _measure(workload: Workload, pattern: Pattern, ends: Ends) -> Measured:
     try:
-        runs = run_pair(workload, pattern, ends)
+        server, client = run_pair(workload, pattern, ends)
     except MeasureError as error:
         return failed_run(error)
-    raw = tuple(ran for ran in (runs.client, runs.server) if ran is not None)
+    raw = tuple(ran for ran in (client, server) if ran is not None)
     try:
-        return measurement_of(workload, pattern, _report(runs, pattern), raw)
+        return measurement_of(workload, pattern, _report(server, client, pattern), raw)
     except MeasureError as error:
         return failed_run(error, raw)
 
@@ -154,15 +153,15 @@ def _values(workload: Workload, pattern: Pattern, report: RrReport) -> dict[str,
     return {"goodput": goodput, "transaction_rate": rate, **_latencies(report)}
 
 
-def _report(runs: RrRuns, pattern: Pattern) -> RrReport:
-    if runs.client is None:
-        where = runs.server.endpoint or "the target"
-        raise MeasureError(f"the generator's server did not start on {where}{_reason(runs.server)}")
-    if runs.client.code is None:
+def _report(server: Ran, client: Ran | None, pattern: Pattern) -> RrReport:
+    if client is None:
+        where = server.endpoint or "the target"
+        raise MeasureError(f"the generator's server did not start on {where}{_reason(server)}")
+    if client.code is None:
         raise NoTrafficError("the generator's client did not end in time")
-    if not runs.client.stdout and runs.client.code:
-        raise MeasureError(f"the generator's client failed{_reason(runs.client)}")
-    return report_of(runs.client.stdout, pattern)
+    if not client.stdout and client.code:
+        raise MeasureError(f"the generator's client failed{_reason(client)}")
+    return report_of(client.stdout, pattern)
 
 
 def _reason(ran: Ran) -> str:
@@ -215,4 +214,4 @@ def _limited_in_turns(workload: Workload, report: RrReport) -> bool:
 def _too_late(workload: Workload, report: RrReport) -> bool:
     """True if too many requests were sent late although their connections were free."""
     late = sum(side.late for side in report.client)
-    return late > _LATE * messages(workload) * workload.seconds
+    return late > _LATE * (workload.rate or 0.0) * workload.seconds

@@ -1,2 +1,2 @@
-"""Facts read beside the measurement: CPU time, steal, versions; each with its command and a pure
-parser."""
+"""Facts read beside the measurement, each with its command and a pure parser: CPU time, steal,
+versions, guard rails."""

@@ -30,7 +30,7 @@ from collections.abc import Callable
 from typing import NamedTuple, Protocol, TypeVar
 
 from vnicaudit.bench.contract import Endpoint, Ends, Measured, readable
-from vnicaudit.bench.facts.cpu import Used, use_between
+from vnicaudit.bench.facts.cpu import Used, longest_wait, use_between
 from vnicaudit.bench.facts.guest_process import (
     GuestHost,
     GuestProcess,
@@ -46,7 +46,6 @@ from vnicaudit.bench.facts.path_check import (
     check_path,
     counted_both_ways,
     payload_of,
-    percent_between,
     read_end,
     read_lagged,
 )
@@ -141,31 +140,17 @@ class Delays(Protocol):
         ActionError."""
 
 
-def percent_waited(
-    before: tuple[int | None, ...], after: tuple[int | None, ...], seconds: float
-) -> float | None:
-    """Per cent of the time that the longest-waiting vCPU waited, as one waiting vCPU can hold up
-    all traffic. Only vCPUs present at both readings count; None if there is none."""
-    delays = [
-        late - early
-        for early, late in zip(before, after, strict=False)
-        if early is not None and late is not None and late >= early
-    ]
-    if not delays or seconds <= 0:
-        return None
-    return min(100.0, max(delays) / (seconds * 1e9) * 100)
-
-
 T = TypeVar("T")
 
 
 class _Moment(NamedTuple):
-    """Readings of one moment; None: could not be read."""
+    """Readings of one moment; None: could not be read. ``delays``: seconds that each vCPU has
+    waited for a CPU so far, if libvirt reports them."""
 
     target: EndReading | None
     peer: EndReading | None
     qemu: QemuReading | None
-    delays: tuple[int | None, ...] | None
+    delays: dict[int, float]
     at: float
 
 
@@ -224,7 +209,7 @@ class Watch:
         return Covariates(
             target_steal=target.steal,
             peer_steal=peer.steal,
-            vcpu_delay=_delay(before, after),
+            vcpu_delay=longest_wait(before.delays, after.delays, after.at - before.at),
             throttled=max(held, default=None),
             generator_cpu=measured.generator_cpu,
             generator_limited=measured.generator_limited,
@@ -233,8 +218,8 @@ class Watch:
             target_wait=_waited("target", measured, self._ends.target),
             peer_wait=_waited("peer", measured, self._ends.peer),
             host_wait=host.waited,
-            target_pressure=_pressure(before.target, after.target, target),
-            peer_pressure=_pressure(before.peer, after.peer, peer),
+            target_pressure=target.pressure,
+            peer_pressure=peer.pressure,
             payload=payload_of(measured),
             nics=self._nics(before, after, measured),
         )
@@ -262,7 +247,7 @@ class Watch:
     def _read_moment(self) -> _Moment:
         ends, machine = self._ends, self._machine
         host, guest = self._hypervisor, self._guest
-        delays = None if machine is None else _if_possible(machine.vcpu_delays)
+        delays = (machine and _if_possible(machine.vcpu_delays)) or ()
         at = time.monotonic()
         qemu = None
         if host is not None and guest is not None:
@@ -271,7 +256,7 @@ class Watch:
             qemu=qemu,
             peer=_if_possible(lambda: self._read(ends.peer, "peer", ends.address)),
             target=_if_possible(lambda: self._read(ends.target, "target", ends.address)),
-            delays=delays,
+            delays={vcpu: each / 1e9 for vcpu, each in enumerate(delays) if each is not None},
             at=at,
         )
 
@@ -310,15 +295,3 @@ def _waited(end: End, measured: Measured, endpoint: Endpoint) -> float | None:
         if ran.endpoint == endpoint.url and ran.cpu_wait is not None
     ]
     return max(waits, default=None)
-
-
-def _pressure(before: EndReading | None, after: EndReading | None, used: Used) -> float | None:
-    if before is None or after is None:
-        return None
-    return percent_between(before.pressure, after.pressure, used.seconds)
-
-
-def _delay(before: _Moment, after: _Moment) -> float | None:
-    if before.delays is None or after.delays is None:
-        return None
-    return percent_waited(before.delays, after.delays, after.at - before.at)

@@ -10,16 +10,25 @@ Quotas: ``throttled_usec`` of ``cpu.stat`` in cgroup v2 (Documentation/admin-gui
 ``throttled_time`` in nanoseconds in v1 (Documentation/scheduler/sched-bwc.rst), for the group the
 programs run in and all above it. The kernel adds up the throttled time of each CPU, so several
 threads may count for more than one second a second.
+
+How long threads queued for the CPUs of a machine: pressure stall information (Linux 4.20 and later,
+unless switched off; Documentation/accounting/psi.rst). ``total`` of ``some`` counts microseconds in
+which a thread that was ready to run waited for a CPU. The kernel weighs each CPU by the time it was
+not idle (collect_percpu_times in kernel/sched/psi.c), so it is a share of busy CPUs, and does not
+grow with their number. It counts everything on that machine, including the generator and the
+network's own threads.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, TypeVar
 
 from vnicaudit.bench.facts.sections import Section, text_of
 from vnicaudit.errors import MeasureError
+
+K = TypeVar("K")
 
 USER_HZ = 100
 """Used if there is no ``getconf``."""
@@ -54,11 +63,13 @@ while IFS=: read -r number controllers path; do
         *,cpu,*) throttle /sys/fs/cgroup/cpu "$path" ;;
     esac
 done </proc/self/cgroup
+part pressure; head -c 512 /proc/pressure/cpu 2>/dev/null
 """
 )
 """Sections that :func:`cpu_reading` reads."""
 _STAT = re.compile(r"cpu((?: +[0-9]{1,20}){8,})\n")
 _THROTTLED = re.compile(r"^throttled_(usec|time) ([0-9]{1,20})\n", re.MULTILINE)
+_SOME = re.compile(r"^some [^\n]*\btotal=([0-9]{1,20})$", re.MULTILINE)
 _UPTIME = re.compile(r"([0-9]{1,12}\.[0-9]{1,9}) [0-9]+\.[0-9]+\n")
 
 
@@ -91,29 +102,39 @@ class Ticks(NamedTuple):
 
 
 class CpuReading(NamedTuple):
-    """A machine at one moment. ``throttled``: cgroup -> seconds; empty if none is visible."""
+    """A machine at one moment, waits in seconds since its boot. ``throttled``: by cgroup; empty if
+    none is visible. ``pressure``: empty if the kernel does not report it."""
 
     clock: BootTime
     ticks: Ticks
-    throttled: dict[str, float]
+    throttled: Mapping[str, float]
+    pressure: Mapping[str, float] = {}
 
 
 class Used(NamedTuple):
-    """CPU use between two readings. ``busy`` in microseconds, ``steal`` and ``throttled`` in per
-    cent, the window in seconds; None: the readings cannot tell. ``boot``: that machine's boot id;
-    empty: unknown."""
+    """CPU use between two readings. ``busy`` in microseconds, ``steal``, ``throttled`` and
+    ``pressure`` in per cent, the window in seconds; None: the readings cannot tell. ``boot``: that
+    machine's boot id; empty: unknown."""
 
     busy: float | None = None
     steal: float | None = None
     throttled: float | None = None
     seconds: float | None = None
     boot: str = ""
+    pressure: float | None = None
 
 
 def cpu_reading(sections: Sequence[Section]) -> CpuReading:
     """The CPU time in the sections of :data:`CPU_TIME`: in a container, that of the whole machine,
     but with the container's quotas. Raises MeasureError."""
-    return CpuReading(clock(sections), ticks(text_of(sections, "stat")), _throttled(sections))
+    throttled = {
+        section.name.partition(" ")[2]: throttled_seconds(section.text)
+        for section in sections
+        if section.name.startswith("throttle ")
+    }
+    some = _SOME.search(text_of(sections, "pressure"))
+    pressure = {"some": int(some[1]) / 1e6} if some else {}
+    return CpuReading(clock(sections), ticks(text_of(sections, "stat")), throttled, pressure)
 
 
 def clock(sections: Sequence[Section]) -> BootTime:
@@ -143,14 +164,6 @@ def throttled_seconds(text: str) -> float:
     return int(found[2]) / (1e6 if found[1] == "usec" else 1e9)
 
 
-def _throttled(sections: Sequence[Section]) -> dict[str, float]:
-    return {
-        section.name.partition(" ")[2]: throttled_seconds(section.text)
-        for section in sections
-        if section.name.startswith("throttle ")
-    }
-
-
 def use_between(before: CpuReading, after: CpuReading) -> Used:
     """CPU use between two readings of one machine; unknown if it was booted in between, or its
     counters went back (a migrated guest)."""
@@ -158,13 +171,14 @@ def use_between(before: CpuReading, after: CpuReading) -> Used:
     boot = after.clock.boot
     if before.clock.boot != boot or window <= 0:
         return Used()
-    throttled = _held_back(before.throttled, after.throttled, window)
+    throttled = longest_wait(before.throttled, after.throttled, window)
+    pressure = longest_wait(before.pressure, after.pressure, window)
     spent = Ticks(*(late - early for early, late in zip(before.ticks, after.ticks, strict=True)))
     # idle and iowait may shrink (proc.rst); the others never should
     if min(spent.busy, spent.user, spent.system, spent.steal) < 0:
-        return Used(throttled=throttled, seconds=window, boot=boot)
+        return Used(throttled=throttled, seconds=window, boot=boot, pressure=pressure)
     busy = spent.busy * 1e6 / after.clock.ticks
-    return Used(busy, _steal(spent), throttled, window, boot)
+    return Used(busy, _steal(spent), throttled, window, boot, pressure)
 
 
 def _steal(spent: Ticks) -> float | None:
@@ -173,11 +187,12 @@ def _steal(spent: Ticks) -> float | None:
     return 100 * spent.steal / there_was if there_was else None
 
 
-def _held_back(before: dict[str, float], after: dict[str, float], window: float) -> float | None:
-    """Per cent of the window for the group that was held back most. Groups that are not in both
-    readings (each SSH session has its own) cannot be judged; those above them can."""
-    both = before.keys() & after.keys()
-    if not both:
-        return None
-    longest = max(after[name] - before[name] for name in both)
-    return min(100.0, max(0.0, 100 * longest / window))
+def longest_wait(
+    before: Mapping[K, float], after: Mapping[K, float], seconds: float
+) -> float | None:
+    """Per cent of the time for whatever waited longest between two readings of seconds. What is not
+    in both (each SSH session has a cgroup of its own), or whose counter went back, cannot be
+    judged; None: nothing can."""
+    waited = [after[key] - before[key] for key in before.keys() & after.keys()]
+    waited = [each for each in waited if each >= 0]
+    return min(100.0, 100 * max(waited) / seconds) if waited and seconds > 0 else None

@@ -28,7 +28,7 @@ from typing import NamedTuple
 
 from vnicaudit.base.wording import count
 from vnicaudit.bench.contract import Endpoint
-from vnicaudit.bench.facts.cpu import CLOCK, BootTime, clock
+from vnicaudit.bench.facts.cpu import CLOCK, BootTime, clock, longest_wait
 from vnicaudit.bench.facts.sections import Section, ask, text_of
 from vnicaudit.errors import MeasureError, TargetError, VnicauditError
 from vnicaudit.model.nic import NicConfig, RunningNic, RunningQemu
@@ -217,14 +217,14 @@ _SCHEDSTAT = re.compile(r"[0-9]{1,20} ([0-9]{1,20}) [0-9]{1,20}\n")
 
 class QemuReading(NamedTuple):
     """A guest's QEMU at one moment. ``threads``: vhost workers that are threads of QEMU;
-    ``workers``: those that are kernel threads. Both by thread id. ``waited``: nanoseconds that each
-    of these and QEMU's main loop waited for a CPU."""
+    ``workers``: those that are kernel threads. Both by thread id. ``waited``: seconds that each of
+    these and QEMU's main loop waited for a CPU."""
 
     clock: BootTime
     process: Process
     threads: dict[int, Process]
     workers: dict[int, Process]
-    waited: dict[int, int] = {}  # noqa: RUF012  (a default that nobody changes)
+    waited: dict[int, float] = {}  # noqa: RUF012  (a default that nobody changes)
 
 
 class HostUse(NamedTuple):
@@ -260,9 +260,9 @@ def qemu_reading(sections: Sequence[Section]) -> QemuReading | None:
     return QemuReading(clock(sections), main, threads, workers, waited)
 
 
-def _waited(sections: Sequence[Section]) -> dict[int, int]:
+def _waited(sections: Sequence[Section]) -> dict[int, float]:
     return {
-        int(tid): int(numbers[1])
+        int(tid): int(numbers[1]) / 1e9
         for section in sections
         if (tid := section.name.partition("waited ")[2]).isdecimal()
         and (numbers := _SCHEDSTAT.fullmatch(section.text)) is not None
@@ -289,18 +289,8 @@ def host_use(before: QemuReading, after: QemuReading, *, vhost: bool) -> HostUse
     process = after.process.spent - before.process.spent
     total, vhost_part = process + workers, _spent(before.threads, after.threads) + workers
     window = after.clock.uptime - before.clock.uptime
-    waited = _longest_wait(before, after, window)
+    waited = longest_wait(before.waited, after.waited, window)
     return HostUse(total * each, vhost_part * each, window, boot, waited)
-
-
-def _longest_wait(before: QemuReading, after: QemuReading, seconds: float) -> float | None:
-    """Per cent of the time for the longest-waiting thread; None if no thread is in both
-    readings."""
-    both = before.waited.keys() & after.waited.keys()
-    if not both or seconds <= 0:
-        return None
-    longest = max(after.waited[tid] - before.waited[tid] for tid in both)
-    return min(100.0, max(0.0, longest / (seconds * 1e9) * 100))
 
 
 def _spent(before: dict[int, Process], after: dict[int, Process]) -> int:

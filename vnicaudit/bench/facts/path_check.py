@@ -26,14 +26,6 @@ from vnicaudit.model.measurement import End, NicBytes
 
 # Facts read from an end just before and just after a run, in one round trip.
 #
-# How long threads queued for the CPUs of a machine: pressure stall information (Linux 4.20 and
-# later, unless switched off; Documentation/accounting/psi.rst).
-#
-# ``total`` of ``some`` counts microseconds in which a thread that was ready to run waited for a
-# CPU. The kernel weighs each CPU by the time it was not idle (collect_percpu_times in
-# kernel/sched/psi.c), so it is a share of busy CPUs, and does not grow with their number. It counts
-# everything on that machine, including the generator and the network's own threads.
-#
 # Bytes that the NICs of an end counted during a run: did the payload take the NIC that the result
 # is about?
 #
@@ -42,28 +34,6 @@ from vnicaudit.model.measurement import End, NicBytes
 # counts as received by the TAP. Headers and the warm-up are counted too, so a NIC that carried the
 # payload counts more than the payload. A counter of 32 bits wraps (``unsigned long`` of a 32-bit
 # kernel).
-
-
-PRESSURE = r"""
-part pressure; head -c 512 /proc/pressure/cpu 2>/dev/null
-"""
-"""The section that :func:`waited_microseconds` reads."""
-
-_SOME = re.compile(r"^some [^\n]*\btotal=([0-9]{1,20})$", re.MULTILINE)
-
-
-def waited_microseconds(sections: Sequence[Section]) -> int | None:
-    """Time in which threads queued for a CPU, since the boot; None if the kernel does not report
-    it."""
-    found = _SOME.search(text_of(sections, "pressure"))
-    return None if found is None else int(found[1])
-
-
-def percent_between(before: int | None, after: int | None, seconds: float | None) -> float | None:
-    """Per cent of the time between two readings; None if they cannot tell."""
-    if before is None or after is None or not seconds or after < before:
-        return None
-    return min(100.0, (after - before) / (seconds * 1e6) * 100)
 
 
 COUNTERS = r"""
@@ -149,23 +119,21 @@ def may_have_wrapped(after: NicReading, payload: float) -> bool:
     return payload >= _WRAP and all(max(each) < _WRAP for each in after.counters.values())
 
 
-_SCRIPT = CPU_TIME + PRESSURE + COUNTERS
+_SCRIPT = CPU_TIME + COUNTERS
 
 
 class EndReading(NamedTuple):
-    """An end at one moment. ``nics`` None: it has no readable counters. ``pressure``: microseconds
-    in which threads queued for its CPUs, since the boot; None: unknown."""
+    """An end at one moment. ``nics`` None: it has no readable counters."""
 
     cpu: CpuReading
     nics: NicReading | None
-    pressure: int | None
 
 
 def read_end(endpoint: Endpoint, end: End, address: str) -> EndReading:
     """Read an end. ``address``: the target's. Raises EndpointError, MeasureError (no Linux, no
     ``/proc``)."""
     sections = ask(endpoint, _SCRIPT, end, address)
-    return EndReading(cpu_reading(sections), nic_reading(sections), waited_microseconds(sections))
+    return EndReading(cpu_reading(sections), nic_reading(sections))
 
 
 LEAST_PAYLOAD = 100_000

@@ -20,8 +20,7 @@ not meant to change at all.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from collections.abc import Iterator, Sequence
 
 from vnicaudit.bench.contract import Endpoint, readable
 from vnicaudit.bench.facts.guest_process import GuestProcess, read_qemu, workers_are
@@ -54,13 +53,28 @@ _FEATURES = (
 )
 _COALESCING = ("adaptive-rx", "adaptive-tx", "rx-usecs", "rx-frames", "tx-usecs", "tx-frames")
 _SIZES = ("RX", "TX", "Combined")
-_ETHTOOL: dict[str, tuple[str, tuple[str, ...]]] = {
-    "k": ("nic.offload.", _FEATURES),
-    "l": ("nic.channels.", _SIZES),
-    "g": ("nic.rings.", _SIZES),
-    "c": ("nic.coalescing.", _COALESCING),
+_DRIVER = {
+    "driver": "nic.driver",
+    "version": "nic.driver_version",
+    "firmware-version": "nic.firmware",
 }
-"""Option of ethtool -> beginning of the facts' names, and those of its values that are facts."""
+_ETHTOOL: dict[str, tuple[str, dict[str, str]]] = {
+    "i": ("nic.driver", _DRIVER),
+    "k": ("nic.offload", {name: f"nic.offload.{name}" for name in _FEATURES}),
+    "l": ("nic.channels", {name: f"nic.channels.{name.lower()}" for name in _SIZES}),
+    "g": ("nic.rings", {name: f"nic.rings.{name.lower()}" for name in _SIZES}),
+    "c": ("nic.coalescing", {name: f"nic.coalescing.{name}" for name in _COALESCING}),
+}
+"""Option of ethtool -> what it tells, and the name of each of its values that is a fact."""
+_VALUES = {
+    "iperf3": r"^iperf (\S+)",
+    "dnsperf": r"^Version (\S+)",
+    "python3": r"^Python (\S+)",
+    "qemu": r"^QEMU emulator version (\S+)",
+    "libvirt": r"(\S+)\s*\Z",
+    "nic.driver.of": r"([^/\s]+)\s*\Z",
+}
+"""Section -> where its value is; in the others it is the whole text."""
 _MODEL = re.compile(r"^(?:model name|cpu)[ \t]*:[ \t]*(\S[^\n]*)\n", re.MULTILINE)
 _Z = re.compile(r"^vendor_id[ \t]*: IBM/S390$", re.MULTILINE)
 _Z_MACHINE = re.compile(r"machine = (\w+)\n")
@@ -75,13 +89,23 @@ def values_of(section: Section) -> Values:
     fails may still have printed them: ``systemd-detect-virt`` ends with 1 for ``none``."""
     if section.code != 0 and not (section.name == "virtualization" and section.code == 1):
         return {}
-    read = _READERS.get(section.name) or _line(section.name)
-    return {name: value[:_LONGEST] for name, value in read(section.text).items() if value}
+    kind, _space, option = section.name.partition(" ")
+    if kind == "ethtool":
+        values = ethtool_values(option, section.text)
+    elif kind == "cpu":
+        values = cpu_model(section.text)
+    elif kind in _VALUES:
+        found = re.search(_VALUES[kind], section.text, re.MULTILINE)
+        values = {title_of(section): found[1] if found else ""}
+    else:
+        values = {kind: " ".join(section.text.split())}
+    return {name: value[:_LONGEST] for name, value in values.items() if value}
 
 
 def title_of(section: Section) -> str:
     """The name of the fact that is unknown if a section is empty."""
-    return _TITLES.get(section.name, section.name)
+    kind, _space, option = section.name.partition(" ")
+    return _ETHTOOL[option][0] if kind == "ethtool" else kind.removesuffix(".of")
 
 
 def cpu_model(text: str) -> Values:
@@ -97,54 +121,14 @@ def cpu_model(text: str) -> Values:
     return {"cpu": " ".join(f"{name} {value}" for name, value in numbers.items())}
 
 
-def _line(name: str) -> Callable[[str], Values]:
-    """All of the output, as one line."""
-    return lambda text: {name: " ".join(text.split())}
-
-
-def _version(name: str, before: str) -> Callable[[str], Values]:
-    pattern = re.compile(rf"^{before} (\S+)", re.MULTILINE)
-
-    def version(text: str) -> Values:
-        found = pattern.search(text)
-        return {} if found is None else {name: found[1]}
-
-    return version
-
-
-def _driver(text: str) -> Values:
-    found = _pairs(text)
-    names = {"driver": "nic.driver", "version": "nic.driver_version"}
-    names["firmware-version"] = "nic.firmware"
-    return {ours: found[theirs] for theirs, ours in names.items() if theirs in found}
-
-
 def ethtool_values(option: str, text: str) -> Values:
-    """The facts in the output of ``ethtool -k``, ``-l``, ``-g`` or ``-c``: for channels and rings
-    the present ones, which follow the highest possible."""
-    begin, names = _ETHTOOL[option]
-    if names is _SIZES:
+    """The facts in the output of ``ethtool`` with one of these options: for channels and rings the
+    present ones, which follow the highest possible."""
+    if option in ("l", "g"):
         text = text.partition(_NOW)[2]
     found = _pairs(_ADAPTIVE.sub(r"adaptive-rx: \1\nadaptive-tx: \2", text))
-    return {f"{begin}{name.lower()}": found[name] for name in names if name in found}
-
-
-_READERS: dict[str, Callable[[str], Values]] = {
-    "cpu": cpu_model,
-    "iperf3": _version("iperf3", "iperf"),
-    "dnsperf": _version("dnsperf", "Version"),
-    "python3": _version("python3", "Python"),
-    "qemu": _version("qemu", "QEMU emulator version"),
-    "libvirt": lambda text: {"libvirt": text.strip().rpartition(" ")[2]},
-    "nic.driver.of": lambda text: {"nic.driver": text.strip().rpartition("/")[2]},
-    "ethtool i": _driver,
-    **{f"ethtool {option}": partial(ethtool_values, option) for option in _ETHTOOL},
-}
-_TITLES = {
-    "nic.driver.of": "nic.driver",
-    "ethtool i": "nic.driver",
-    **{f"ethtool {option}": begin.rstrip(".") for option, (begin, _) in _ETHTOOL.items()},
-}
+    _title, names = _ETHTOOL[option]
+    return {fact: found[name] for name, fact in names.items() if name in found}
 
 
 _SYSCTLS = (

@@ -41,82 +41,42 @@ class Doubt(NamedTuple):
 
 def doubts(covariates: Covariates, workload: Workload, limits: ValidityLimits) -> tuple[Doubt, ...]:
     """Why a run does not count; empty if it does."""
-    return (
-        *_steal_doubts(covariates, limits),
-        *_waited(covariates, limits),
-        *_too_short(covariates, workload, limits),
-        *_elsewhere(covariates),
-    )
+    found = [
+        Doubt(by, f"{words.format(f'{value:.3g} %')}, more than {limit:g} %")
+        for by, value, limit, words in _limited(covariates, limits)
+        if value is not None and value > limit
+    ]
+    seconds = covariates.seconds
+    if seconds is not None and seconds < workload.seconds * limits.seconds / 100:
+        words = f"only {seconds:.3g} of {workload.seconds:g} seconds were measured, less than "
+        found.append(Doubt("short", f"{words}{limits.seconds:g} %"))
+    return (*found, *_elsewhere(covariates))
 
 
-def _steal_doubts(covariates: Covariates, limits: ValidityLimits) -> Iterator[Doubt]:
-    for end, steal in (("target", covariates.target_steal), ("peer", covariates.peer_steal)):
-        if steal is not None and steal > limits.steal:
-            yield Doubt(
-                "steal",
-                f"the hypervisor under the {end} took {steal:.3g} % of its CPU time (steal), "
-                f"more than {limits.steal:g} %",
-            )
-    delay, throttled = covariates.vcpu_delay, covariates.throttled
-    if delay is not None and delay > limits.steal:
-        yield Doubt(
-            "vcpu-delay",
-            f"a vCPU of the target waited {delay:.3g} % of the run for a CPU of its host, "
-            f"more than {limits.steal:g} %",
-        )
-    if throttled is not None and throttled > limits.throttled:
-        yield Doubt(
-            "throttled",
-            f"a CPU quota (cgroup) throttled an end for {throttled:.3g} % of the run, more than "
-            f"{limits.throttled:g} %",
-        )
-
-
-def _waited(covariates: Covariates, limits: ValidityLimits) -> Iterator[Doubt]:
-    most = limits.cpu_wait
-    for end, wait, pressure in (
+def _limited(
+    covariates: Covariates, limits: ValidityLimits
+) -> Iterator[tuple[InvalidBy, float | None, float, str]]:
+    """Kind, value, limit, and words for a value, for each covariate in per cent."""
+    steal, wait = limits.steal, limits.cpu_wait
+    for end, value in (("target", covariates.target_steal), ("peer", covariates.peer_steal)):
+        words = f"the hypervisor under the {end} took {{}} of its CPU time (steal)"
+        yield "steal", value, steal, words
+    words = "a vCPU of the target waited {} of the run for a CPU of its host"
+    yield "vcpu-delay", covariates.vcpu_delay, steal, words
+    words = "a CPU quota (cgroup) throttled an end for {} of the run"
+    yield "throttled", covariates.throttled, limits.throttled, words
+    for end, waited, pressure in (
         ("target", covariates.target_wait, covariates.target_pressure),
         ("peer", covariates.peer_wait, covariates.peer_pressure),
     ):
-        if wait is not None:
-            if wait > most:
-                yield Doubt(
-                    "cpu-wait",
-                    f"the generator at the {end} waited {wait:.3g} % of the run for a CPU, more "
-                    f"than {most:g} %",
-                )
-        elif pressure is not None and pressure > (queued := _most_queued(limits)):
-            yield Doubt(
-                "cpu-pressure",
-                f"threads queued for the CPUs of the {end} {pressure:.3g} % of the run (PSI), more "
-                f"than {queued:g} %",
-            )
-    host = covariates.host_wait
-    if host is not None and host > most:
-        yield Doubt(
-            "cpu-wait",
-            f"a vhost worker or the main loop of the target's QEMU waited {host:.3g} % of the run "
-            f"for a CPU, more than {most:g} %",
-        )
-
-
-def _most_queued(limits: ValidityLimits) -> float:
-    """The limit for pressure, half-way between that of CPU waits and 100 %: pressure counts every
-    waiting thread on that machine, even ones that do not affect the load, so it applies only if the
-    generator's own wait is unknown."""
-    return (limits.cpu_wait + 100) / 2
-
-
-def _too_short(
-    covariates: Covariates, workload: Workload, limits: ValidityLimits
-) -> Iterator[Doubt]:
-    seconds = covariates.seconds
-    if seconds is not None and seconds < workload.seconds * limits.seconds / 100:
-        yield Doubt(
-            "short",
-            f"only {seconds:.3g} of {workload.seconds:g} seconds were measured, "
-            f"less than {limits.seconds:g} %",
-        )
+        words = f"the generator at the {end} waited {{}} of the run for a CPU"
+        yield "cpu-wait", waited, wait, words
+        # pressure counts every waiting thread on that machine, even ones that do not affect the
+        # load: its limit is half-way to 100 %, and it applies only if the own wait is unknown
+        words = f"threads queued for the CPUs of the {end} {{}} of the run (PSI)"
+        yield "cpu-pressure", pressure if waited is None else None, (wait + 100) / 2, words
+    words = "a vhost worker or the main loop of the target's QEMU waited {} of the run for a CPU"
+    yield "cpu-wait", covariates.host_wait, wait, words
 
 
 def _elsewhere(covariates: Covariates) -> Iterator[Doubt]:

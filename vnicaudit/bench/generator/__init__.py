@@ -21,7 +21,7 @@ from pathlib import Path
 from vnicaudit.bench.contract import one_line
 from vnicaudit.errors import MeasureError, install_command
 
-PARTS = ("program", "seal", "task", "sockets", "worker", "calls", "client", "server", "main")
+PARTS = ("program", "sockets", "worker", "client", "main")
 """Files of ``native``, in the order in which they are compiled: each uses the ones before it."""
 
 FLAGS = ("-std=c11", "-O2", "-pthread")

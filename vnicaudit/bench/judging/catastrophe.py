@@ -17,12 +17,13 @@ bad runs in a row are enough, since a change that is undone in vain harms nobody
 
 from __future__ import annotations
 
+import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
-from vnicaudit.bench.judging.effect import TURNS, is_share, is_usable
+from vnicaudit.bench.judging.effect import TURNS, is_usable
 from vnicaudit.bench.judging.statistics import median
 from vnicaudit.bench.judging.verdict import amount
 from vnicaudit.bench.metrics import METRICS, Metric
@@ -30,13 +31,8 @@ from vnicaudit.model.measurement import Design, Sample, Witness, Workload
 
 _SHARE = 0.5
 """Share of the median before."""
-
-_VISITS = TURNS | {"single-flip"}
-"""Designs in which a change lies between the runs of one arm and those of the other."""
-
 _IN_A_ROW = 3
 """Number of bad runs after the change that must follow each other."""
-
 KNOWN = 2
 """Minimum number of runs before the change, to know the usual value."""
 
@@ -54,25 +50,17 @@ class Question(NamedTuple):
     design: Design
 
 
-class BadRow(NamedTuple):
-    """Runs after the change that followed each other and were all bad. ``known``: runs before that
-    give the usual value; ``among``, ``since``: runs before the change that were measured between
-    the bad ones, and after the last of them; ``least``: the lowest value before, whenever it was
-    measured."""
+class Fall(NamedTuple):
+    """One metric of the last runs after the change, if they are ``bad``: less than half of the
+    ``usual`` value, the median before, and less than any run before. ``among``, ``since``: runs
+    before the change that were measured between the bad ones, and after the last of them."""
 
     workload: str
     metric: Metric
-    known: tuple[Sample, ...]
-    bad: tuple[Sample, ...]
-    among: tuple[Sample, ...]
-    since: tuple[Sample, ...]
-    least: float
-    open: bool
-
-    @property
-    def usual(self) -> float:
-        """The median before."""
-        return median(self.values(self.known))
+    usual: float
+    bad: Sequence[Sample]
+    among: Sequence[Sample]
+    since: Sequence[Sample]
 
     def values(self, runs: Sequence[Sample]) -> list[float]:
         """Values of this metric."""
@@ -82,170 +70,130 @@ class BadRow(NamedTuple):
     def refuted(self) -> bool:
         """True if the state before, measured meanwhile, was hardly better: the change is not to
         blame."""
-        worst = max(self.values(self.bad))
-        bound = max(_SHARE * self.usual, worst / _SHARE)
-        return any(value < bound for value in self.values((*self.among, *self.since)))
+        bound = max(_SHARE * self.usual, max(self.values(self.bad)) / _SHARE)
+        return any(value < bound for value in self.values([*self.among, *self.since]))
 
     def is_certain(self, design: Design) -> bool:
         """True if it is a catastrophe, and a witness shows that the change is to blame."""
-        if len(self.bad) < _IN_A_ROW or max(self.values(self.bad)) >= self.least or self.refuted:
-            return False
-        return design == "single-flip" or bool(self.among)
+        witnessed = bool(self.among) or design == "single-flip"
+        return len(self.bad) >= _IN_A_ROW and witnessed and not self.refuted
 
 
-def catastrophe(samples: Sequence[Sample], question: Question) -> tuple[str, ...]:
-    """Reasons, one for each metric that certainly fell below half of its median before; empty:
-    none."""
-    return tuple(_certain_words(row, question.after) for row in _certain(samples, question))
-
-
-def fallen_metrics(samples: Sequence[Sample], question: Question) -> frozenset[tuple[str, str]]:
-    """Workload and metric of each :func:`catastrophe`."""
-    return frozenset((row.workload, row.metric.name) for row in _certain(samples, question))
-
-
-def unproven_falls(samples: Sequence[Sample], question: Question) -> tuple[str, ...]:
-    """Why an apparent catastrophe does not count as one, a sentence for each metric."""
-    certain = fallen_metrics(samples, question)
-    found = {
-        (row.workload, row.metric.name): _unproven_words(row, question)
-        for row in _rows(samples, question)
-        if len(row.bad) >= _IN_A_ROW or (row.refuted and len(row.bad) > 1)
-    }
-    return tuple(words for key, words in found.items() if key not in certain)
-
-
-def check_wanted(samples: Sequence[Sample], question: Question) -> Check | None:
-    """The run that is needed now for certainty, if the last run was bad or is a witness of a bad
-    one."""
-    last = samples[-1]
-    if not last.valid:
-        return None
-    mine = [one for one in question.workloads if one.id == last.workload]
-    for row in _rows(samples, question._replace(workloads=mine)):
-        if row.open and not row.refuted and (check := _check(row, last, question.design)):
-            return check
-    return None
-
-
-def _check(row: BadRow, last: Sample, design: Design) -> Check | None:
-    if last is not row.bad[-1]:
-        return "after" if design not in _VISITS and row.since and last is row.since[-1] else None
-    if design not in _VISITS:
-        return "before"
-    if len(row.bad) < _IN_A_ROW:
-        return "same"
-    due = design in TURNS and len(row.bad) == _IN_A_ROW and not row.among
-    return "away" if due else None
-
-
-def _certain(samples: Sequence[Sample], question: Question) -> Iterator[BadRow]:
-    """The first certain row of each metric."""
-    known = set()
-    for row in _rows(samples, question):
-        key = row.workload, row.metric.name
-        if key not in known and row.is_certain(question.design):
-            known.add(key)
-            yield row
-
-
-def _rows(samples: Sequence[Sample], question: Question) -> Iterator[BadRow]:
-    """All rows of bad runs, for primary metrics of which higher values are better."""
+def _falls(samples: Sequence[Sample], question: Question) -> Iterator[Fall]:
+    """The falls of primary metrics of which higher values are better."""
     arms = question.before, question.after
     runs: defaultdict[str, list[Sample]] = defaultdict(list)
     for sample in samples:
         if sample.valid and sample.arm in arms:
             runs[sample.workload].append(sample)
     for workload in question.workloads:
-        metrics = [METRICS[name] for name in workload.decides if name in METRICS]
-        for metric in metrics if workload.primary else ():
-            if metric.better == "higher" and not is_share(metric):
-                measured = [each for each in runs[workload.id] if _has(each, metric.name)]
-                yield from _rows_of(workload.id, metric, measured, question.before)
+        for name in workload.decides if workload.primary else ():
+            if name in METRICS and METRICS[name].better == "higher":
+                measured = [
+                    each for each in runs[workload.id] if is_usable(each.values.get(name, math.nan))
+                ]
+                yield from _fall(workload.id, METRICS[name], measured, question.before)
 
 
-def _has(sample: Sample, metric: str) -> bool:
-    value = sample.values.get(metric)
-    return value is not None and is_usable(value)
-
-
-def _rows_of(
-    workload: str, metric: Metric, runs: Sequence[Sample], before_arm: str
-) -> Iterator[BadRow]:
-    """Rows in the order of measurement. A run is bad by what was known before its row began; the
-    first two runs before the change are always known, whenever they were made."""
-    name = metric.name
-    before = [each for each in runs if each.arm == before_arm]
-    if len(before) < KNOWN:
+def _fall(workload: str, metric: Metric, runs: Sequence[Sample], before: str) -> Iterator[Fall]:
+    """The fall in these runs, in the order of measurement; none: the last one is not bad."""
+    known = [each.values[metric.name] for each in runs if each.arm == before]
+    if len(known) < KNOWN:
         return
-    least = min(each.values[name] for each in before)
-    seen, known = 0, 0
+    usual = median(known)
     bad: list[Sample] = []
     among: list[Sample] = []
     since: list[Sample] = []
-
-    def row(*, open_: bool) -> BadRow:
-        return BadRow(
-            workload, metric, tuple(before[:known]), tuple(bad), tuple(among), tuple(since), least,
-            open_,
-        )  # fmt: skip
-
     for each in runs:
-        if each.arm == before_arm:
-            seen += 1
-            if bad:
-                since.append(each)
-            continue
-        if not bad:
-            known = max(KNOWN, seen)
-        if each.values[name] < _least([one.values[name] for one in before[:known]]):
-            among += since
-            since.clear()
+        if each.arm == before:
+            since += [each] if bad else []
+        elif each.values[metric.name] < min(_SHARE * usual, *known):
+            among, since = among + since, []
             bad.append(each)
-        elif bad:
-            yield row(open_=False)
+        else:
             bad, among, since = [], [], []
     if bad:
-        yield row(open_=True)
+        yield Fall(workload, metric, usual, bad, among, since)
 
 
-def _least(values: Sequence[float]) -> float:
-    """The value below which a run is bad."""
-    return min(_SHARE * median(values), *values)
+def catastrophes(samples: Sequence[Sample], question: Question) -> dict[tuple[str, str], str]:
+    """Workload and metric -> the reason, for each metric that certainly fell."""
+    return {
+        (fall.workload, fall.metric.name): _certain_words(fall, question.after)
+        for fall in _falls(samples, question)
+        if fall.is_certain(question.design)
+    }
 
 
-def _certain_words(row: BadRow, arm: str) -> str:
-    unit = row.metric.unit
-    *first, last = (amount(value, unit) for value in row.values(row.bad[:_IN_A_ROW]))
-    words = (
-        f"{row.workload}, {row.metric.name}: {arm} {', '.join(first)} and {last}, "
-        f"three times in a row less than half of the {amount(row.usual, unit)} before, and "
-        "less than any run before"
+def certain_harm(samples: Sequence[Sample], question: Question) -> tuple[str, ...]:
+    """The reasons of :func:`catastrophes` and of :func:`silence`."""
+    found = (catastrophes(samples, question), silence(samples, question))
+    return tuple(reason for reasons in found for reason in reasons.values())
+
+
+def unproven_falls(samples: Sequence[Sample], question: Question) -> tuple[str, ...]:
+    """Why an apparent catastrophe does not count as one, a sentence for each metric."""
+    return tuple(
+        _unproven_words(fall, question)
+        for fall in _falls(samples, question)
+        if not fall.is_certain(question.design)
+        and (len(fall.bad) >= _IN_A_ROW or (fall.refuted and len(fall.bad) > 1))
     )
-    if not row.among:
+
+
+def check_wanted(samples: Sequence[Sample], question: Question) -> Check | None:
+    """The run that is needed now for certainty, if the last run was bad or is a witness of a bad
+    one."""
+    last = samples[-1]
+    mine = [one for one in question.workloads if one.id == last.workload]
+    for fall in _falls(samples, question._replace(workloads=mine)):
+        if not fall.refuted and (check := _check(fall, last, question.design)):
+            return check
+    return None
+
+
+def _check(fall: Fall, last: Sample, design: Design) -> Check | None:
+    in_visits = design in TURNS or design == "single-flip"  # a change lies between the arms
+    if last is not fall.bad[-1]:
+        is_witness = bool(fall.since) and last is fall.since[-1]
+        return "after" if is_witness and not in_visits else None
+    if not in_visits:
+        return "before"
+    if len(fall.bad) < _IN_A_ROW:
+        return "same"
+    due = design in TURNS and len(fall.bad) == _IN_A_ROW and not fall.among
+    return "away" if due else None
+
+
+def _certain_words(fall: Fall, arm: str) -> str:
+    words = (
+        f"{fall.workload}, {fall.metric.name}: {arm} {_amounts(fall, fall.bad[:_IN_A_ROW])}, "
+        f"three times in a row less than half of the {amount(fall.usual, fall.metric.unit)} "
+        "before, and less than any run before"
+    )
+    if not fall.among:
         return words
-    return f"{words}; before, measured again in between, had {_amounts(row, row.among)}"
+    return f"{words}; before, measured again in between, had {_amounts(fall, fall.among)}"
 
 
-def _unproven_words(row: BadRow, question: Question) -> str:
-    unit = row.metric.unit
+def _unproven_words(fall: Fall, question: Question) -> str:
     words = (
-        f"{row.workload}, {row.metric.name}: {question.after} {_amounts(row, row.bad)}, less than "
-        f"half of the {amount(row.usual, unit)} before, but it is not certain that the change did "
-        "it: "
+        f"{fall.workload}, {fall.metric.name}: {question.after} {_amounts(fall, fall.bad)}, less "
+        f"than half of the {amount(fall.usual, fall.metric.unit)} before, but it is not certain "
+        f"that the change did it: {question.before}"
     )
-    if row.among or row.since:
-        meanwhile = _amounts(row, (*row.among, *row.since))
-        return (
-            f"{words}{question.before}, measured again in between, had {meanwhile}. Measure again "
-            "when both ends and their hosts are idle"
-        )
-    return f"{words}{question.before} was not measured again since. More turns would decide it"
+    meanwhile = [*fall.among, *fall.since]
+    if not meanwhile:
+        return f"{words} was not measured again since. More turns would decide it"
+    return (
+        f"{words}, measured again in between, had {_amounts(fall, meanwhile)}. Measure again when "
+        "both ends and their hosts are idle"
+    )
 
 
-def _amounts(row: BadRow, runs: Sequence[Sample]) -> str:
-    values = [amount(value, row.metric.unit) for value in row.values(runs)]
-    return values[0] if len(values) == 1 else f"{', '.join(values[:-1])} and {values[-1]}"
+def _amounts(fall: Fall, runs: Sequence[Sample]) -> str:
+    *first, last = (amount(value, fall.metric.unit) for value in fall.values(runs))
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 # Failed runs: arms without any result, and the words for missing measurements.
@@ -286,51 +234,34 @@ WITNESSES = (
 The first is asked only of runs over TCP, the second of those over UDP."""
 
 
-def silent_workloads(
-    samples: Sequence[Sample], workloads: Sequence[Workload], before_arm: str, after_arm: str
-) -> tuple[str, ...]:
-    """Primary workloads of which nothing got through in two consecutive runs after the change, each
-    confirmed by a second witness; at least two runs before the change were measured, none of them
-    was silent, and the same witness observed traffic then.
+def silence(samples: Sequence[Sample], question: Question) -> dict[str, str]:
+    """Workload -> the reason, for each primary workload of which nothing got through in two
+    consecutive runs after the change, each confirmed by a second witness; at least two runs before
+    the change were measured, none of them was silent, and the same witness observed traffic then.
 
     A run that did not start, or was lost, is not silent: it says nothing about the network.
     """
-    return tuple(name for name, _seen in _silent(samples, workloads, before_arm, after_arm))
-
-
-def silence(
-    samples: Sequence[Sample], workloads: Sequence[Workload], before_arm: str, after_arm: str
-) -> tuple[str, ...]:
-    """Reasons, one for each of the :func:`silent_workloads`."""
-    return tuple(
-        f"{name}: nothing got through in {after_arm} twice in a row, and {seen} either; in "
-        f"{before_arm} both worked"
-        for name, seen in _silent(samples, workloads, before_arm, after_arm)
-    )
+    before_arm, after_arm = question.before, question.after
+    telling = telling_witnesses(samples, before_arm)
+    runs: defaultdict[tuple[str, str], list[Sample]] = defaultdict(list)
+    for sample in samples if telling else ():
+        runs[sample.workload, sample.arm].append(sample)
+    found = {}
+    for workload in question.workloads:
+        if workload.primary and _was_measured(runs[workload.id, before_arm]):
+            confirmed = [_confirmed(each, telling) for each in runs[workload.id, after_arm]]
+            if twice := next(filter(all, pairwise(confirmed)), ()):
+                found[workload.id] = (
+                    f"{workload.id}: nothing got through in {after_arm} twice in a row, and "
+                    f"{' and '.join(dict.fromkeys(twice))} either; in {before_arm} both worked"
+                )
+    return found
 
 
 def telling_witnesses(samples: Sequence[Sample], arm: str) -> tuple[WitnessKind, ...]:
     """The witnesses that observed traffic in that arm: if they observe none later, that is new."""
     seen = [each.witness for each in samples if each.arm == arm and each.witness is not None]
     return tuple(kind for kind in WITNESSES if any(map(kind.ask, seen)))
-
-
-def _silent(
-    samples: Sequence[Sample], workloads: Sequence[Workload], before_arm: str, after_arm: str
-) -> Iterator[tuple[str, str]]:
-    """Workload, and the words of its witnesses."""
-    telling = telling_witnesses(samples, before_arm)
-    if before_arm == after_arm or not telling:
-        return
-    runs: defaultdict[tuple[str, str], list[Sample]] = defaultdict(list)
-    for sample in samples:
-        runs[sample.workload, sample.arm].append(sample)
-    for workload in workloads:
-        if workload.primary and _was_measured(runs[workload.id, before_arm]):
-            confirmed = [_confirmed(each, telling) for each in runs[workload.id, after_arm]]
-            twice = next(filter(all, pairwise(confirmed)), ())
-            if twice:
-                yield workload.id, " and ".join(dict.fromkeys(twice))
 
 
 def _was_measured(before: Sequence[Sample]) -> bool:

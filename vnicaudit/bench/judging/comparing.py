@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from vnicaudit.bench.judging.catastrophe import Question, fallen_metrics, silent_workloads
+from vnicaudit.bench.judging.catastrophe import Question, catastrophes, silence
 from vnicaudit.bench.judging.effect import (
     Deciding,
     deciding,
@@ -105,28 +105,24 @@ class _Harm(NamedTuple):
         return one.primary and (is_fallen or one.workload in self.silent)
 
     def noted_in(self, one: Comparison) -> Comparison:
-        """The row, which says that harm if nothing else is certain."""
+        """The row, which says that harm if nothing else is certain: it agrees with the overall
+        verdict, however few runs there are."""
         if not self.ends(one):
             return one
         if one.workload in self.silent:
-            return _harmed(one, f"nothing got through in {one.after_arm}")
-        if one.verdict not in _OPEN:
+            why = f"nothing got through in {one.after_arm}"
+        elif one.verdict in _OPEN:
+            why = "less than half of what it was before, three times in a row"
+        else:
             return one
-        return _harmed(one, "less than half of what it was before, three times in a row")
+        return replace(one, verdict="regressed", notes=(why, *one.notes))
 
 
 def _harm(samples: Sequence[Sample], question: Question) -> _Harm:
     """None with a design that compares nothing in time."""
     if question.design in ("single", "paths"):
         return _Harm()
-    silent = silent_workloads(samples, question.workloads, question.before, question.after)
-    return _Harm(silent, fallen_metrics(samples, question))
-
-
-def _harmed(comparison: Comparison, why: str) -> Comparison:
-    """The row of a workload that the change harmed so badly that it ends the measurement: it agrees
-    with the overall verdict, however few runs there are."""
-    return replace(comparison, verdict="regressed", notes=(why, *comparison.notes))
+    return _Harm(silence(samples, question), catastrophes(samples, question))
 
 
 def _has_values(samples: Sequence[Sample], metric: Metric) -> bool:

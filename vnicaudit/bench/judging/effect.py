@@ -92,10 +92,6 @@ FEW_TURNS = 4
 
 _NORMAL = NormalDist()
 
-_ENOUGH = 1e-15
-_TINY = 1e-300
-_STEPS = 500
-
 
 def between_turns(turns: int) -> float:
     """The least assumed standard deviation between turns, of logarithms."""
@@ -140,14 +136,21 @@ def _squares(values: Sequence[float]) -> float:
     return math.fsum((value - mean) ** 2 for value in values)
 
 
-def t_cdf(t: float, freedom: float) -> float:
-    """Share of Student's distribution below ``t``."""
-    tail = _beta_share(freedom / (freedom + t * t), freedom / 2, 0.5) / 2
-    return tail if t < 0 else 1 - tail
+def t_cdf(t: float, freedom: int) -> float:
+    """Share of Student's distribution below ``t`` (Abramowitz and Stegun 26.7.3 and 26.7.4)."""
+    angle, is_odd = math.atan2(t, math.sqrt(freedom)), freedom % 2
+    term, total = math.cos(angle) if is_odd else 1.0, 0.0
+    for power in range(is_odd, freedom - 1, 2):
+        total += term
+        term *= (power + 1) / (power + 2) * math.cos(angle) ** 2
+    within = math.sin(angle) * total
+    if is_odd:
+        within = 2 / math.pi * (angle + within)
+    return (1 + within) / 2
 
 
 @lru_cache(maxsize=256)
-def t_quantile(share: float, freedom: float) -> float:
+def t_quantile(share: float, freedom: int) -> float:
     """The value below which ``share`` (above 0, below 1) of Student's distribution lies."""
     if share < 0.5:
         return -t_quantile(1 - share, freedom)
@@ -158,38 +161,6 @@ def t_quantile(share: float, freedom: float) -> float:
         half = (low + high) / 2
         low, high = (half, high) if t_cdf(half, freedom) < share else (low, half)
     return high
-
-
-def _beta_share(x: float, a: float, b: float) -> float:
-    """The regularised incomplete beta function (Abramowitz and Stegun 26.5.8)."""
-    if not 0 < x < 1:
-        return 0.0 if x <= 0 else 1.0
-    if x > (a + 1) / (a + b + 2):
-        return 1 - _beta_share(1 - x, b, a)
-    size = a * math.log(x) + b * math.log1p(-x) - math.log(a)
-    size += math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b)
-    return math.exp(size) / _fraction(x, a, b)
-
-
-def _fraction(x: float, a: float, b: float) -> float:
-    """1 + d1/(1 + d2/(1 + ...)), its continued fraction, by Lentz's method."""
-    value = front = 1.0
-    back = 0.0
-    for step in range(1, _STEPS):
-        term = _term(step, x, a, b)
-        back = 1 / (1 + term * back or _TINY)
-        front = 1 + term / front or _TINY
-        value *= front * back
-        if abs(front * back - 1) < _ENOUGH:
-            break
-    return value
-
-
-def _term(step: int, x: float, a: float, b: float) -> float:
-    half = step // 2
-    if step % 2:
-        return -(a + half) * (a + b + half) * x / ((a + step - 1) * (a + step))
-    return half * (b - half) * x / ((a + step - 1) * (a + step))
 
 
 LARGEST = 1e100

@@ -18,10 +18,9 @@ from vnicaudit.bench.judging.catastrophe import (
     KNOWN,
     Check,
     Question,
-    catastrophe,
+    certain_harm,
     check_wanted,
     dead_arms,
-    silence,
 )
 from vnicaudit.bench.judging.comparing import compare_all
 from vnicaudit.bench.judging.effect import TURNS
@@ -123,11 +122,13 @@ def _harm(state: State, terms: Terms) -> NextRun | None:
         return NextRun("stop", "; ".join(map(rail_words, rails)))
     for arm in state.arms[1:]:
         question = Question(state.workloads, before, arm, terms.design)
-        reasons = catastrophe(state.samples, question)
-        reasons += silence(state.samples, state.workloads, before, arm)
-        if reasons:
+        if reasons := certain_harm(state.samples, question):
             return NextRun("stop", "; ".join(reasons), reasons)
-        if state.samples and (check := check_wanted(state.samples, question)):
+        if (
+            state.samples
+            and state.samples[-1].valid
+            and (check := check_wanted(state.samples, question))
+        ):
             return _to_make_sure(check, before, arm)
     return None
 

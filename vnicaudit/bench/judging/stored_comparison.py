@@ -10,17 +10,16 @@ refused.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import zip_longest
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TypeVar
 
 from msgspec.structs import asdict, replace
 
 from vnicaudit.bench.judging.catastrophe import (
     Question,
-    catastrophe,
+    certain_harm,
     failure_words,
-    silence,
     unproven_falls,
 )
 from vnicaudit.bench.judging.comparing import compare, compare_all
@@ -30,16 +29,15 @@ from vnicaudit.errors import UsageError
 from vnicaudit.model.measurement import (
     BenchResult,
     BenchRun,
-    GuardRail,
     Path,
     Sample,
-    Setup,
-    Workload,
 )
+
+Arms = tuple[str, str]
+K = TypeVar("K")
 
 _JUDGING = ("primary", "decides")
 """Fields of a workload that decide how it is judged, not what is run."""
-
 _SAME_PATH = ("target", "peer", "address", "hypervisor", "domain", "mtu", "encapsulation",
               "same_host")  # fmt: skip
 _TOOLS = ("iperf3", "dnsperf")
@@ -47,53 +45,66 @@ _SHOWN = 60
 
 
 def incomparable_reasons(
-    a: BenchResult, b: BenchResult, arms: tuple[str, str] | None = None
+    a: BenchResult, b: BenchResult, arms: Arms | None = None
 ) -> tuple[str, ...]:
     """Why the numbers of one measurement say nothing about the other; empty: they may be compared.
     ``arms``: the arm of each to compare; None: each must have only one. Arms of the same run were
     measured side by side, so their paths may differ: they are what is compared."""
-    reasons = list(_arms(a, b, arms))
-    if reasons:
+    if reasons := list(_arm_problems(a, b, arms)):
         return tuple(reasons)
-    arm_a, arm_b = arms or (a.arms[0], b.arms[0])
-    if _same_run(a, b):
-        both = f"both are {arm_a} of the same run: there is nothing to compare"
-        return (both,) if arm_a == arm_b else ()
-    reasons += _works(a, b)
-    reasons += _path_differences(_path(a, arm_a), _path(b, arm_b))
-    reasons += _versions(a, arm_a, b, arm_b)
-    reasons += _facts(a, b, tools=True)
-    return tuple(dict.fromkeys(reasons))
+    first, second = chosen_arms(a, b, arms)
+    if _one_run(a.run, b.run):
+        both = f"both are {first} of the same run: there is nothing to compare"
+        return (both,) if first == second else ()
+    ours = {workload.id: asdict(workload) for workload in a.workloads}
+    theirs = {workload.id: asdict(workload) for workload in b.workloads}
+    if not (shared := [name for name in theirs if name in ours]):
+        reasons.append("they have no workload in common")
+    for name in shared:
+        for key, both in _differences(ours[name], theirs[name]):
+            if key not in _JUDGING:
+                reasons.append(f"{name} was run with a different {key}: {both}")
+    paths = _path(a, first), _path(b, second)
+    if None in paths:
+        reasons.append("the path they were measured on is unknown")
+    else:
+        one, other = ({key: getattr(path, key) for key in _SAME_PATH} for path in paths)
+        for key, both in _differences(one, other):
+            reasons.append(f"different {key.replace('_', ' ')}: {both}")
+    versions = _tool_versions(a.samples, first), _tool_versions(b.samples, second)
+    for (workload, name), both in _differences(*versions):
+        reasons.append(f"{workload} was run with a different {name}: {both}")
+    return tuple(dict.fromkeys([*reasons, *_different_facts(a, b, tools=True)]))
 
 
 def warnings(a: BenchResult, b: BenchResult) -> tuple[str, ...]:
     """Other differences between two measurements that could be the reason for an effect."""
-    if _same_run(a, b):
+    if _one_run(a.run, b.run):
         return ()
     found = ["measured at different times: any drift in between is part of every difference"]
-    found += [f"{name} ended early" for name, each in _labelled(a, b) if _unfinished(each)]
-    if a.run.profile != b.run.profile:
-        found.append(f"different profiles: {_versus(a.run.profile, b.run.profile)}")
-    if a.run.version != b.run.version:
-        found.append(f"different versions of {a.run.tool}: {_versus(a.run.version, b.run.version)}")
-    found += _only_in_one(a, b)
-    for key in sorted({*a.run.labels, *b.run.labels}):
-        one, other = a.run.labels.get(key), b.run.labels.get(key)
+    both = (("the first", a, b), ("the second", b, a))
+    found += [f"{name} ended early" for name, each, _ in both if each.run.finished is None]
+    for word, one, other in (
+        ("profiles", a.run.profile, b.run.profile),
+        (f"versions of {a.run.tool}", a.run.version, b.run.version),
+    ):
         if one != other:
-            found.append(f"different labels, {key}: {_versus(one, other)}")
-    return (*found, *_facts(a, b, tools=False))
+            found.append(f"different {word}: {_versus(one, other)}")
+    for name, each, other_one in both:
+        own, others = ({one.id for one in result.workloads} for result in (each, other_one))
+        found += [f"only {name} has {one}; it is left out" for one in sorted(own - others)]
+    for key in sorted({*a.run.labels, *b.run.labels}):
+        values = a.run.labels.get(key), b.run.labels.get(key)
+        if values[0] != values[1]:
+            found.append(f"different labels, {key}: {_versus(*values)}")
+    return (*found, *_different_facts(a, b, tools=False))
 
 
-def _same_run(a: BenchResult, b: BenchResult) -> bool:
-    return a.run.id == b.run.id
-
-
-def _labelled(a: BenchResult, b: BenchResult) -> list[tuple[str, BenchResult]]:
-    return [("the first", a), ("the second", b)]
-
-
-def _unfinished(result: BenchResult) -> bool:
-    return result.run.finished is None
+def _differences(one: Mapping[K, object], other: Mapping[K, object]) -> Iterator[tuple[K, str]]:
+    """Keys of both whose values differ, with the two values."""
+    for key, value in one.items():
+        if key in other and value != other[key]:
+            yield key, _versus(value, other[key])
 
 
 def _versus(one: object, other: object) -> str:
@@ -102,38 +113,16 @@ def _versus(one: object, other: object) -> str:
     return " and ".join(texts)
 
 
-def _arms(a: BenchResult, b: BenchResult, arms: tuple[str, str] | None) -> Iterator[str]:
-    for (name, result), arm in zip_longest(_labelled(a, b), arms or ()):
+def _arm_problems(a: BenchResult, b: BenchResult, arms: Arms | None) -> Iterator[str]:
+    first, second = arms or ("", "")
+    for name, result, arm in (("the first", a, first), ("the second", b, second)):
         listed = ", ".join(result.arms)
-        if arm is None and len(result.arms) != 1:
+        if not arm and len(result.arms) != 1:
             yield f"{name} has {len(result.arms)} arms ({listed}): choose one with --arms"
-        elif arm is not None and arm not in result.arms:
+        elif arm and arm not in result.arms:
             yield f"{name} has no arm {arm}; it has {listed}"
         elif not any(each.valid and each.arm == (arm or result.arms[0]) for each in result.samples):
             yield f"{name} has no valid run in {arm or result.arms[0]}"
-
-
-def _works(a: BenchResult, b: BenchResult) -> Iterator[str]:
-    ours = {workload.id: workload for workload in a.workloads}
-    shared = [(ours[each.id], each) for each in b.workloads if each.id in ours]
-    if not shared:
-        yield "they have no workload in common"
-    for one, other in shared:
-        yield from _different_work(one, other)
-
-
-def _different_work(one: Workload, other: Workload) -> Iterator[str]:
-    theirs = asdict(other)
-    for key, value in asdict(one).items():
-        if key not in _JUDGING and value != theirs[key]:
-            yield f"{one.id} was run with a different {key}: {_versus(value, theirs[key])}"
-
-
-def _only_in_one(a: BenchResult, b: BenchResult) -> Iterator[str]:
-    ids = [{workload.id for workload in result.workloads} for result in (a, b)]
-    for (name, _), own, other in zip(_labelled(a, b), ids, reversed(ids), strict=True):
-        for workload in sorted(own - other):
-            yield f"only {name} has {workload}; it is left out"
 
 
 def _path(result: BenchResult, arm: str) -> Path | None:
@@ -142,53 +131,24 @@ def _path(result: BenchResult, arm: str) -> Path | None:
     return next(iter(named or result.paths), None)
 
 
-def _path_differences(one: Path | None, other: Path | None) -> Iterator[str]:
-    if one is None or other is None:
-        yield "the path they were measured on is unknown"
-        return
-    theirs = asdict(other)
-    for key, value in asdict(one).items():
-        if key in _SAME_PATH and value != theirs[key]:
-            yield f"different {key.replace('_', ' ')}: {_versus(value, theirs[key])}"
-
-
-def _versions(a: BenchResult, arm_a: str, b: BenchResult, arm_b: str) -> Iterator[str]:
-    """Differences between the generators' versions, from the runs themselves (iperf3 changes the
+def _tool_versions(samples: Sequence[Sample], arm: str) -> dict[tuple[str, str], str]:
+    """Workload and name -> versions of the generators, from the runs themselves (iperf3 changes the
     meaning of its numbers and its number of threads between versions)."""
-    theirs = _tool_versions(b.samples, arm_b)
-    for key, versions in _tool_versions(a.samples, arm_a).items():
-        if key in theirs and versions != theirs[key]:
-            workload, name = key
-            both = (", ".join(sorted(each)) for each in (versions, theirs[key]))
-            yield f"{workload} was run with a different {name}: {_versus(*both)}"
-
-
-def _tool_versions(samples: Sequence[Sample], arm: str) -> dict[tuple[str, str], set[str]]:
-    found: dict[tuple[str, str], set[str]] = {}
+    found: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
     for sample in samples:
-        for name, value in sample.details.items():
-            if sample.valid and sample.arm == arm and value is not None and _is_version(name):
-                found.setdefault((sample.workload, name), set()).add(str(value))
-    return found
+        for name, value in sample.details.items() if sample.valid and sample.arm == arm else ():
+            if value is not None and (name == "version" or name.endswith("_version")):
+                found[sample.workload, name].add(str(value))
+    return {key: ", ".join(sorted(versions)) for key, versions in found.items()}
 
 
-def _is_version(name: str) -> bool:
-    return name == "version" or name.endswith("_version")
-
-
-def _facts(a: BenchResult, b: BenchResult, *, tools: bool) -> Iterator[str]:
+def _different_facts(a: BenchResult, b: BenchResult, *, tools: bool) -> Iterator[str]:
     """Facts of the same endpoint that are known in both and differ."""
     theirs = {setup.endpoint: setup.facts for setup in b.environment}
     for setup in a.environment:
-        facts = theirs.get(setup.endpoint, {})
-        for name in sorted(setup.facts.keys() & facts.keys()):
-            if _is_tool(name) == tools and setup.facts[name] != facts[name]:
-                both = _versus(setup.facts[name], facts[name])
+        for name, both in sorted(_differences(setup.facts, theirs.get(setup.endpoint, {}))):
+            if any(tool in name for tool in _TOOLS) == tools:
                 yield f"{setup.endpoint} had a different {name}: {both}"
-
-
-def _is_tool(name: str) -> bool:
-    return any(tool in name for tool in _TOOLS)
 
 
 BEFORE, AFTER = "before", "after"
@@ -196,8 +156,6 @@ BEFORE, AFTER = "before", "after"
 _MOST_RUNS = 1000
 """Maximum runs of a workload in an arm: each is compared with each of the other arm. The program
 makes 100."""
-
-Arms = tuple[str, str]
 
 
 def compare_results(a: BenchResult, b: BenchResult, arms: Arms | None = None) -> BenchResult:
@@ -208,30 +166,37 @@ def compare_results(a: BenchResult, b: BenchResult, arms: Arms | None = None) ->
     if reasons := incomparable_reasons(a, b, arms):
         raise UsageError(f"these cannot be compared: {'; '.join(reasons)}")
     first, second = chosen_arms(a, b, arms)
-    names = names_of(a, b, arms)
+    names = (first, second) if _one_run(a.run, b.run) else (BEFORE, AFTER)
     terms = _terms(a.run, b.run)
     samples = (
         *renamed_samples(a.samples, first, names[0]),
         *renamed_samples(b.samples, second, names[1]),
     )
     _bounded(samples)
-    rails = (*_rails(a.guard_rails, first, names[0]), *_rails(b.guard_rails, second, names[1]))
-    paths = (*_paths(a, first, names[0]), *_paths(b, second, names[1]))
+    both = (a, first, names[0]), (b, second, names[1])
+    rails = tuple(
+        replace(rail, arm=name)
+        for result, arm, name in both
+        for rail in result.guard_rails
+        if rail.arm == arm
+    )
+    paths = tuple(
+        replace(path, name=name)
+        for result, arm, name in both
+        for path in result.paths
+        if path.name == arm or len(result.paths) == 1
+    )
+    one_run = _one_run(a.run, b.run)
     workloads = tuple(one for one in a.workloads if one.id in {each.id for each in b.workloads})
-    made = sorted(samples, key=lambda each: each.order) if _one_run(a.run, b.run) else samples
+    made = sorted(samples, key=lambda each: each.order) if one_run else samples
     results = compare(made, workloads, *names, terms, paths)
-    fell: tuple[str, ...] = ()
-    unproven: tuple[str, ...] = ()
-    if terms.design != "paths":
-        question = Question(workloads, *names, terms.design)
-        fell = catastrophe(made, question) + silence(made, workloads, *names)
-        unproven = unproven_falls(made, question)
-    failures = failure_words(samples, workloads, *names)
+    question = Question(workloads, *names, terms.design)
+    in_time = terms.design != "paths"
     return BenchResult(
         run=_run(a.run, b.run, terms),
         arms=names,
         paths=paths,
-        environment=_environment(a, b),
+        environment=a.environment if one_run else (*a.environment, *b.environment),
         workloads=workloads,
         samples=samples,
         guard_rails=rails,
@@ -240,9 +205,9 @@ def compare_results(a: BenchResult, b: BenchResult, arms: Arms | None = None) ->
             results,
             terms,
             guard_rails=rails,
-            catastrophe=fell,
-            failures=failures,
-            unproven=unproven,
+            catastrophe=certain_harm(made, question) if in_time else (),
+            failures=failure_words(samples, workloads, *names),
+            unproven=unproven_falls(made, question) if in_time else (),
         ),
     )
 
@@ -261,11 +226,6 @@ def judged_so_far(result: BenchResult) -> BenchResult:
 def chosen_arms(a: BenchResult, b: BenchResult, arms: Arms | None) -> Arms:
     """The arms that are compared, by their names in the runs."""
     return arms or (a.arms[0], b.arms[0])
-
-
-def names_of(a: BenchResult, b: BenchResult, arms: Arms | None) -> Arms:
-    """Names of the two arms: their own if they are of one run, else *before* and *after*."""
-    return chosen_arms(a, b, arms) if _one_run(a.run, b.run) else (BEFORE, AFTER)
 
 
 def renamed_samples(samples: Iterable[Sample], arm: str, name: str) -> Iterator[Sample]:
@@ -313,17 +273,3 @@ def _run(a: BenchRun, b: BenchRun, terms: Terms) -> BenchRun:
         runs_per_turn=terms.runs_per_turn,
         labels={key: value for key, value in a.labels.items() if b.labels.get(key) == value},
     )
-
-
-def _paths(result: BenchResult, arm: str, name: str) -> Iterator[Path]:
-    for path in result.paths:
-        if path.name == arm or len(result.paths) == 1:
-            yield replace(path, name=name)
-
-
-def _rails(rails: Iterable[GuardRail], arm: str, name: str) -> Iterator[GuardRail]:
-    return (replace(one, arm=name) for one in rails if one.arm == arm)
-
-
-def _environment(a: BenchResult, b: BenchResult) -> tuple[Setup, ...]:
-    return a.environment if _one_run(a.run, b.run) else (*a.environment, *b.environment)

@@ -14,7 +14,7 @@ import msgspec
 from vnicaudit.base.wording import close_to, shortened
 from vnicaudit.bench.line_rate import Encapsulation
 from vnicaudit.errors import UsageError
-from vnicaudit.model.decoding import converted
+from vnicaudit.model.decoding import converted, operator_words
 from vnicaudit.model.measurement import Design, Direction
 
 COOLDOWN = 2.0
@@ -300,7 +300,8 @@ def checked_table(table: dict[str, object], file: str) -> ProfileTable:
         place = TablePlace(file, 0 if entry is None else int(entry) + 1)
         kind: Kind = ProfileTable if entry is None else WorkloadTable
         example = f"; for example {key} = {toml(examples(kind)[key][0])}" if key else ""
-        raise place.error(f"{key + ': ' if key else ''}{what}{example}") from None
+        said = operator_words(what)
+        raise place.error(f"{key + ': ' if key else ''}{said}{example}") from None
 
 
 def _unknown(table: dict[str, object], file: str) -> Iterator[UsageError]:

@@ -19,6 +19,8 @@ import vnicaudit
 from vnicaudit.audit.settings.file import read_settings_file
 from vnicaudit.base.wording import close_to
 from vnicaudit.bench.contract import Engine
+from vnicaudit.bench.engines import ENGINES
+from vnicaudit.bench.facts.guards import GUARDS
 from vnicaudit.bench.judging.statistics import smallest_p
 from vnicaudit.bench.judging.terms import DEFAULT, MOST_ALPHA
 from vnicaudit.bench.line_rate import parse_rate
@@ -31,7 +33,6 @@ from vnicaudit.bench.profiles.keys import (
     checked_table,
 )
 from vnicaudit.bench.profiles.profile import Profile
-from vnicaudit.bench.profiles.registry import ENGINES, GUARDS
 from vnicaudit.errors import UsageError
 from vnicaudit.model.measurement import Direction, Workload
 
@@ -312,7 +313,7 @@ def _profile(name: str, table: ProfileTable, file: str) -> Profile:
         looks, alphas = (table.repeats,), (MOST_ALPHA,)
     _check_repeats(table, place)
     _check_known("margins", table.margins, METRICS, "no metric", place)
-    _check_known("guards", table.guards or (), GUARDS.names(), "no guard rail", place)
+    _check_known("guards", table.guards or (), tuple(GUARDS), "no guard rail", place)
     _check_states(table, file)
     try:
         line_rate = None if table.line_rate is None else parse_rate(table.line_rate)

@@ -10,6 +10,7 @@ import msgspec
 from msgspec.structs import replace
 
 from vnicaudit.base.wording import close_to, shortened
+from vnicaudit.bench.engines import ENGINES
 from vnicaudit.bench.judging.terms import usual_turns
 from vnicaudit.bench.line_rate import Encapsulation
 from vnicaudit.bench.metrics import METRICS
@@ -19,7 +20,6 @@ from vnicaudit.bench.profiles.keys import (
     MAX_STEAL,
     RUNS_PER_TURN,
 )
-from vnicaudit.bench.profiles.registry import ENGINES
 from vnicaudit.errors import UsageError
 from vnicaudit.model.measurement import Design, Workload
 

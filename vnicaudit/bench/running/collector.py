@@ -7,24 +7,24 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import NamedTuple
 
+import msgspec
 from msgspec.structs import replace
 
 from vnicaudit.base.deadlines import Clock, timestamp
 from vnicaudit.bench.contract import Ends, Measured, Transport, failed_run, one_line, readable
-from vnicaudit.bench.engines._programs.listening import ports, start_server
+from vnicaudit.bench.engines._listening import ports, start_server
 from vnicaudit.bench.facts.covariates import cost
+from vnicaudit.bench.facts.guards import pinged
 from vnicaudit.bench.facts.validity import Doubt, ValidityLimits, doubts
-from vnicaudit.bench.guards.ping import Pinged, pinged
 from vnicaudit.bench.history import StoredMeasurement, without_output
 from vnicaudit.bench.judging.stopping import NextRun, Slot
+from vnicaudit.bench.judging.terms import Terms
 from vnicaudit.bench.profiles.profile import SEARCHES, Profile
-from vnicaudit.bench.profiles.registry import SHIPPED, BenchPlugins
-from vnicaudit.bench.running.forecast import Forecast, Listener, VisitPlan
-from vnicaudit.bench.running.opening import OpenedArm, Switch
+from vnicaudit.bench.running.forecast import Forecast, Listener
+from vnicaudit.bench.running.opening import SHIPPED, BenchPlugins, OpenedArm, Switch
 from vnicaudit.errors import EndpointError, MeasureError
-from vnicaudit.model.measurement import Covariates, Sample, Witness, Workload
+from vnicaudit.model.measurement import Covariates, Design, Sample, Witness, Workload
 
 # A check of a path right after a failed run, from sources that took no part in the run.
 #
@@ -148,11 +148,9 @@ def _carried(ends: Ends, transport: Transport) -> bool | None:
 def _ping(ends: Ends) -> tuple[bool | None, str]:
     try:
         with readable("what ping printed"):
-            found = pinged(ends, _ECHO_REQUESTS)
+            found = pinged(ends, ends.address, _ECHO_REQUESTS)
     except (EndpointError, MeasureError) as error:
         return None, str(error)
-    if not isinstance(found, Pinged):
-        return None, found
     return found.received > 0, f"{found.received} of {found.sent} answered"
 
 
@@ -178,22 +176,10 @@ def parse_neighbour(text: str) -> bool | None:
     return True if entry["state"] == "REACHABLE" and fresh else None
 
 
-class DesignPlace(NamedTuple):
-    """The place of a sample in the design."""
-
-    block: int
-    order: int
-
-
 def take_sample(
-    workload: Workload,
-    opened: OpenedArm,
-    place: DesignPlace,
-    limits: ValidityLimits,
-    *,
-    known: bool = True,
-    plugins: BenchPlugins,
-) -> Sample:
+    workload: Workload, opened: OpenedArm, slot: Slot, limits: ValidityLimits,
+    plugins: BenchPlugins, *, known: bool = True,
+) -> Sample:  # fmt: skip
     """Run a workload once. The value never makes a sample invalid. ``known``: the witness's normal
     report in this arm is recorded already. Raises EndpointError if an end is lost."""
     started = timestamp()
@@ -203,27 +189,29 @@ def take_sample(
     against = _doubts(measured, covariates, workload, limits)
     failed = bool(measured.error) or not measured.values
     failure = measured.failure if failed else None
-    return Sample(
-        workload=workload.id,
-        arm=opened.arm.name,
-        block=place.block,
-        order=place.order,
-        boot=opened.boot,
-        started=started,
+    witness = None
+    if failure or not known:
+        transport = plugins.engine(workload.engine).transport(workload)
+        witness = witness_of(opened, transport)
+    return replace(
+        _blank_sample(opened, slot, started),
         values={} if failed else {**measured.values, **cost(measured, covariates)},
         details=measured.details,
         valid=not against,
         reason="; ".join(doubt.words for doubt in against),
         invalid_by=tuple(dict.fromkeys(doubt.by for doubt in against)),
         failure=failure,
-        witness=(
-            witness_of(opened, plugins.engines.load(workload.engine).transport(workload))
-            if failure or not known
-            else None
-        ),
+        witness=witness,
         covariates=covariates,
         raw=measured.raw,
     )
+
+
+def _blank_sample(opened: OpenedArm, slot: Slot, started: str) -> Sample:
+    return Sample(
+        workload=slot.workload, arm=opened.arm.name, block=slot.block, order=slot.order,
+        boot=opened.boot, started=started,
+    )  # fmt: skip
 
 
 def run_once(workload: Workload, ends: Ends, plugins: BenchPlugins) -> Measured:
@@ -231,7 +219,7 @@ def run_once(workload: Workload, ends: Ends, plugins: BenchPlugins) -> Measured:
     measurement. Raises EndpointError if an end is lost."""
     try:
         with readable(f"what {workload.engine} printed"):
-            return plugins.engines.load(workload.engine).measure(workload, ends)
+            return plugins.engine(workload.engine).measure(workload, ends)
     except MeasureError as error:
         return failed_run(error)
 
@@ -259,35 +247,39 @@ Judge = Callable[[], NextRun]
 """Called after each run; returns what comes next."""
 
 
-class SamplingContext(NamedTuple):
-    """The profile to be measured, and the services for taking its samples."""
+class MeasurementTerms(msgspec.Struct, frozen=True, kw_only=True):
+    """The measurement to be made. ``states``: name -> the command that switches the server to it.
+    ``restarts``: the change takes a power cycle."""
 
     profile: Profile
-    limits: ValidityLimits
-    switch: Switch
-    stored: StoredMeasurement
-    listener: Listener
-    schedule: VisitPlan
+    design: Design
+    arms: tuple[str, ...]
+    seed: int
+    terms: Terms
+    limits: ValidityLimits = ValidityLimits()
+    states: dict[str, tuple[str, ...]] = {}
+    labels: dict[str, str] = {}
+    restarts: bool = False
     plugins: BenchPlugins = SHIPPED
-    clock: Clock = time
 
 
 class Collector:
-    """Takes samples. ``samples``: all samples so far, without the output of the tools."""
+    """Takes samples, and stores them. ``samples``: all samples so far, without the output of the
+    tools."""
 
-    def __init__(self, work: SamplingContext, samples: Iterable[Sample] = ()) -> None:
+    def __init__(
+        self, task: MeasurementTerms, stored: StoredMeasurement, listener: Listener,
+        samples: Iterable[Sample] = (), clock: Clock = time,
+    ) -> None:  # fmt: skip
         self.samples = list(samples)
-        self._work = work
-        self._workloads = {workload.id: workload for workload in work.profile.workloads}
-        self._forecast = Forecast(work.profile, work.schedule, self.samples)
-        self._since = work.clock.monotonic()
+        self.switch = Switch(task.states)
+        self._task, self._stored, self._listener, self._clock = task, stored, listener, clock
+        self._workloads = {workload.id: workload for workload in task.profile.workloads}
+        self._forecast = Forecast(task.profile, task.terms, len(task.arms), restarts=task.restarts)
+        self._began: float | None = None
         self._lost = 0
         self._astray = 0
         self._said: set[str] = set()
-
-    def checked(self, seconds: float) -> None:
-        """Learn the time that the guard rails of one arm take."""
-        self._forecast.checked(seconds)
 
     def warm_up(self, arms: Iterable[OpenedArm]) -> None:
         """One short run in each arm, which is discarded: addresses are learned, queues placed.
@@ -297,14 +289,10 @@ class Collector:
             return
         short = replace(quick[0], seconds=min(_WARM_UP, quick[0].seconds))
         for opened in arms:
-            self._work.listener.prepares(f"warming up {opened.arm.name}")
+            self._listener.prepares(f"warming up {opened.arm.name}")
             self._bring_about(opened, short)
             opened.watch.begin()  # finds the guest's QEMU, once
-            began = self._work.clock.monotonic()
-            opened.watch.begin()  # as before and after a run, which is part of its duration
-            watched = self._work.clock.monotonic() - began
-            run_once(short, opened.ends, self._work.plugins)
-            self._forecast.warmed_up(short, self._work.clock.monotonic() - began + watched)
+            run_once(short, opened.ends, self._task.plugins)
 
     def collect(
         self, slots: Sequence[Slot], arms: Mapping[str, OpenedArm], judge: Judge
@@ -313,49 +301,44 @@ class Collector:
         stop, or that it is the other arm's turn; returns the judge's last word. Raises
         EndpointError if an end stays lost, the load keeps taking another NIC, or the judge gives
         up."""
-        self._forecast.prepared(self._work.clock.monotonic() - self._since)
         step = NextRun("go-on")
-        for at, slot in enumerate(slots):
-            if not at:
-                self._work.listener.begins(self._forecast.ahead(self.samples, slot))
+        for slot in slots:
             step = self._until_it_counts(slot, arms, judge)
             if step.action in ("stop", "away"):
                 break
-        self._since = self._work.clock.monotonic()
         return step
 
     def _until_it_counts(self, slot: Slot, arms: Mapping[str, OpenedArm], judge: Judge) -> NextRun:
         """Make one run that counts, and as many more, in any of the arms, as are needed to be
         sure."""
-        again = False
         while True:
-            self._run(slot, arms[slot.arm], again=again)
-            again = True
+            self._run(slot, arms[slot.arm])
             step = judge()
             if step.reason and step.action != "give-up":
-                self._work.listener.says(step.reason)
+                self._listener.says(step.reason)
             if step.action == "give-up":
                 raise EndpointError(step.reason)
             if step.action != "again":
                 return step
             slot = slot._replace(arm=step.arm or slot.arm)
 
-    def _run(self, slot: Slot, opened: OpenedArm, *, again: bool) -> None:
+    def _run(self, slot: Slot, opened: OpenedArm) -> None:
         workload = self._workloads[slot.workload]
-        began = self._work.clock.monotonic()
+        if self._began is None:
+            self._began = self._clock.monotonic()
         ahead = self._forecast.ahead(self.samples, slot)
-        self._work.listener.runs(workload, slot.arm, ahead)
-        sample = self._sample(workload, opened, DesignPlace(slot.block, len(self.samples)))
-        self._work.stored.add(sample)
+        self._listener.runs(workload, slot.arm, ahead)
+        sample = self._sample(workload, opened, slot._replace(order=len(self.samples)))
+        self._stored.add(sample)
         self.samples.append(without_output(sample))
-        self._work.listener.sampled(sample)
+        self._listener.sampled(sample)
         self._astray = self._astray + 1 if "wrong-path" in sample.invalid_by else 0
         if self._astray == _ASTRAY:
             raise EndpointError(f"{_ASTRAY} runs in a row were invalid; the last: {sample.reason}")
-        self._work.clock.sleep(self._work.profile.cooldown)
-        self._forecast.took(slot.workload, self._work.clock.monotonic() - began, again=again)
+        self._clock.sleep(self._task.profile.cooldown)
+        self._forecast.took(slot, self._clock.monotonic() - self._began)
 
-    def _sample(self, workload: Workload, opened: OpenedArm, place: DesignPlace) -> Sample:
+    def _sample(self, workload: Workload, opened: OpenedArm, slot: Slot) -> Sample:
         started = timestamp()
         try:
             self._bring_about(opened, workload)
@@ -366,41 +349,26 @@ class Collector:
                 if each.arm == opened.arm.name
                 and transport in ("", self._transport(self._workloads[each.workload]))
             )
-            sample = take_sample(
-                workload, opened, place, self._work.limits, known=known, plugins=self._work.plugins
-            )
+            task = self._task
+            sample = take_sample(workload, opened, slot, task.limits, task.plugins, known=known)
         except EndpointError as error:
             self._lost += 1
             if self._lost == _GONE:
                 raise
-            return _lost_sample(workload, opened, place, started, str(error))
+            return replace(
+                _blank_sample(opened, slot, started), valid=False, reason=one_line(str(error)),
+                invalid_by=("error",), failure="lost",
+            )  # fmt: skip
         self._lost = 0
-        self._say_unchecked(opened)
+        for url, why in opened.watch.unchecked.items():  # said once for each end
+            if url not in self._said:
+                self._said.add(url)
+                self._listener.says(f"could not check which NIC of {url} carries the load: {why}")
         return sample
 
     def _transport(self, workload: Workload) -> Transport:
-        return self._work.plugins.engines.load(workload.engine).transport(workload)
-
-    def _say_unchecked(self, opened: OpenedArm) -> None:
-        """Report, once for each end, that it is unknown which of its NICs carried the payload."""
-        for url, why in opened.watch.unchecked.items():
-            if url not in self._said:
-                self._said.add(url)
-                self._work.listener.says(
-                    f"could not check which NIC of {url} carries the load: {why}"
-                )
+        return self._task.plugins.engine(workload.engine).transport(workload)
 
     def _bring_about(self, opened: OpenedArm, workload: Workload) -> None:
-        self._work.switch.arm(opened)
-        self._work.switch.state(opened, workload.state)
-
-
-def _lost_sample(
-    workload: Workload, opened: OpenedArm, place: DesignPlace, started: str, reason: str
-) -> Sample:  # fmt: skip
-    """A sample for a run in which an end did not answer."""
-    return Sample(
-        workload=workload.id, arm=opened.arm.name, block=place.block, order=place.order,
-        boot=opened.boot, started=started, valid=False, reason=one_line(reason),
-        invalid_by=("error",), failure="lost",
-    )  # fmt: skip
+        self.switch.arm(opened)
+        self.switch.state(opened, workload.state)

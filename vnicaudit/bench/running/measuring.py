@@ -2,58 +2,36 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-import msgspec
 from msgspec.structs import replace
 
 from vnicaudit import __version__
 from vnicaudit.base.deadlines import timestamp
+from vnicaudit.bench.contract import Guard
+from vnicaudit.bench.facts.guards import RailStates, checks_after, states_before, troubles
 from vnicaudit.bench.facts.setup import link_changes, setup_of
-from vnicaudit.bench.facts.validity import ValidityLimits
 from vnicaudit.bench.history import StoredMeasurement
 from vnicaudit.bench.judging.catastrophe import Question, failure_words, unproven_falls
 from vnicaudit.bench.judging.comparing import compare_all
 from vnicaudit.bench.judging.stopping import NextRun, Slot, State, blocks, next_step
-from vnicaudit.bench.judging.terms import Terms
 from vnicaudit.bench.judging.verdict import decide
-from vnicaudit.bench.profiles.profile import Profile
-from vnicaudit.bench.profiles.registry import SHIPPED, BenchPlugins
-from vnicaudit.bench.running import rails
-from vnicaudit.bench.running.collector import Collector, SamplingContext
-from vnicaudit.bench.running.forecast import Listener, visit_plan_of
-from vnicaudit.bench.running.opening import OpenedArm, Switch
+from vnicaudit.bench.running.collector import Collector, MeasurementTerms
+from vnicaudit.bench.running.forecast import Listener
+from vnicaudit.bench.running.opening import OpenedArm
 from vnicaudit.errors import VnicauditError
 from vnicaudit.model.measurement import (
     BenchResult,
     BenchRun,
     Comparison,
     Decision,
-    Design,
     Sample,
     Setup,
 )
 
 LinkSetups = tuple[Setup, Setup]
 """Setup of the target and of the peer at one moment."""
-
-
-class MeasurementTerms(msgspec.Struct, frozen=True, kw_only=True):
-    """The measurement to be made. ``states``: name -> the command that switches the server to it.
-    ``restarts``: the change takes a power cycle."""
-
-    profile: Profile
-    design: Design
-    arms: tuple[str, ...]
-    seed: int
-    terms: Terms
-    limits: ValidityLimits = ValidityLimits()
-    states: dict[str, tuple[str, ...]] = {}
-    labels: dict[str, str] = {}
-    restarts: bool = False
-    plugins: BenchPlugins = SHIPPED
 
 
 class Measuring:
@@ -70,15 +48,8 @@ class Measuring:
         self._terms = task
         self._kept = kept
         self._listener = listener
-        self._switch = Switch(task.states)
-        terms = task.terms
-        schedule = visit_plan_of(
-            task.design, len(task.arms), terms.looks, terms.runs_per_turn, restarts=task.restarts
-        )
-        work = SamplingContext(
-            task.profile, task.limits, self._switch, kept, listener, schedule, task.plugins
-        )
-        self._collector = Collector(work, begun.samples if begun else ())
+        self._collector = Collector(task, kept, listener, begun.samples if begun else ())
+        self._switch = self._collector.switch
         self._rails = list(begun.guard_rails) if begun else []
         self._paths = {path.name: path for path in begun.paths} if begun else {}
         self._setups = {setup.endpoint: setup for setup in begun.environment} if begun else {}
@@ -170,24 +141,22 @@ class Measuring:
         """One run in each arm, which is discarded."""
         self._collector.warm_up(opened)
 
-    def rail_states(self, opened: OpenedArm) -> rails.RailStates:
+    def rail_states(self, opened: OpenedArm) -> RailStates:
         """The states of the guard rails before the change, to be compared with later."""
         self._listener.prepares(f"checking the guard rails of {opened.arm.name}")
-        began = time.monotonic()
-        states = rails.before(self._guards(), opened)
-        self._collector.checked(time.monotonic() - began)
+        states = states_before(self._guards(), opened.ends, opened.arm.path)
         self._note_troubles(states)
         return states
 
-    def _note_troubles(self, states: rails.RailStates) -> None:
-        known = (*self._troubles, *rails.troubles(self._guards(), states))
+    def _note_troubles(self, states: RailStates) -> None:
+        known = (*self._troubles, *troubles(self._guards(), states))
         self._troubles = tuple(dict.fromkeys(known))
 
-    def check_rails(self, opened: OpenedArm, before: rails.RailStates) -> None:
+    def check_rails(self, opened: OpenedArm, before: RailStates) -> None:
         """Record the results of the guard rails, replacing earlier ones."""
         self._note_troubles(before)
         self._listener.prepares(f"checking the guard rails of {opened.arm.name} again")
-        found = rails.after(self._guards(), opened, before)
+        found = checks_after(self._guards(), opened.ends, opened.arm.path, before)
         again = {(rail.name, rail.arm) for rail in found}
         self._rails = [each for each in self._rails if (each.name, each.arm) not in again] + found
 
@@ -248,16 +217,14 @@ class Measuring:
         )
         return next_step(state, self._terms.terms)
 
-    def _guards(self) -> rails.Guards:
+    def _guards(self) -> dict[str, Guard]:
         chosen, there = self._terms.profile.guards, self._terms.plugins.guards
-        return {name: there.load(name) for name in (there.names() if chosen is None else chosen)}
+        return {name: there[name] for name in (there if chosen is None else chosen)}
 
-    def _rail_states_of(
-        self, opened: Sequence[OpenedArm]
-    ) -> dict[tuple[str, str], rails.RailStates]:
+    def _rail_states_of(self, opened: Sequence[OpenedArm]) -> dict[tuple[str, str], RailStates]:
         """States of the guard rails before the first run; for two arms with the same target and
         address, those of the first."""
-        before: dict[tuple[str, str], rails.RailStates] = {}
+        before: dict[tuple[str, str], RailStates] = {}
         for each in opened:
             if _endpoint_and_address(each) not in before:
                 self._switch.arm(each)

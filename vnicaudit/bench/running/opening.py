@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from typing import NamedTuple, Protocol
 
 from msgspec.structs import replace
 
-from vnicaudit.bench.contract import Endpoint, Ends, RequiredTool, one_line, readable
+from vnicaudit.bench.contract import Endpoint, Ends, Engine, Guard, RequiredTool, one_line, readable
 from vnicaudit.bench.endpoints.addresses import (
     address_of,
     is_host_name,
@@ -17,20 +17,38 @@ from vnicaudit.bench.endpoints.addresses import (
     refuse_local_route,
 )
 from vnicaudit.bench.endpoints.ip_output import nic_with
-from vnicaudit.bench.endpoints.opening import address_option, open_endpoint
-from vnicaudit.bench.endpoints.paths import PathOption, domain_of, hypervisor_of, machine_of
-from vnicaudit.bench.endpoints.tools import require_tools
+from vnicaudit.bench.endpoints.opening import (
+    PathOption,
+    address_option,
+    domain_of,
+    hypervisor_of,
+    machine_of,
+    open_endpoint,
+    require_tools,
+)
 from vnicaudit.bench.endpoints.turns import TURN_SECONDS, Say, wait_for_turns
+from vnicaudit.bench.engines import ENGINES
 from vnicaudit.bench.facts.covariates import Watch
+from vnicaudit.bench.facts.guards import GUARDS
 from vnicaudit.bench.facts.guest_process import GuestHost, GuestNic, find_guest, guest_nic
 from vnicaudit.bench.facts.setup import host_setup_of, setup_of
 from vnicaudit.bench.profiles.profile import Profile
-from vnicaudit.bench.profiles.registry import ENGINES, BenchPlugins
 from vnicaudit.bench.running.forecast import Listener
 from vnicaudit.errors import EndpointError, MeasureError, VnicauditError
 from vnicaudit.model.fleet import DEADLINE
 from vnicaudit.model.measurement import Path, Ran, Setup, Workload
 from vnicaudit.remedy.hypervisor import GetAdapters, Hypervisor, Machine
+
+
+class BenchPlugins(NamedTuple):
+    """The load generators, loaded by name, and the guard rails that are checked besides."""
+
+    engine: Callable[[str], Engine] = ENGINES.load
+    guards: Mapping[str, Guard] = GUARDS
+
+
+SHIPPED = BenchPlugins()
+"""Those that come with this program."""
 
 # The arms of a comparison: paths, or states of one path that a command switches between.
 
@@ -275,7 +293,7 @@ def prepare_engines(
     """Bring what the workloads need to all ends; remarks are passed to the listener. Raises
     EndpointError if an end is lost, or can never measure one of them."""
     ends = [each.ends for each in opened]
-    notes = [plugins.engines.load(each.engine).prepare(each, ends) for each in profile.workloads]
+    notes = [plugins.engine(each.engine).prepare(each, ends) for each in profile.workloads]
     for note in dict.fromkeys(filter(None, notes)):
         listener.says(note)
 

@@ -10,18 +10,20 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from vnicaudit.bench import history
-from vnicaudit.bench.endpoints.paths import PathOption
+from vnicaudit.bench.endpoints.opening import PathOption
 from vnicaudit.bench.endpoints.turns import TURN_SECONDS
 from vnicaudit.bench.facts.validity import ValidityLimits
 from vnicaudit.bench.history import StoredMeasurement
 from vnicaudit.bench.judging.terms import Terms, checked_terms
 from vnicaudit.bench.profiles.profile import Profile
-from vnicaudit.bench.profiles.registry import SHIPPED, BenchPlugins
+from vnicaudit.bench.running.collector import MeasurementTerms
 from vnicaudit.bench.running.forecast import Listener
-from vnicaudit.bench.running.measuring import MeasurementTerms, Measuring
+from vnicaudit.bench.running.measuring import Measuring
 from vnicaudit.bench.running.opening import (
+    SHIPPED,
     Arm,
     ArmCommands,
+    BenchPlugins,
     LineFacts,
     OpenedArm,
     OpenedEndpoints,

@@ -18,11 +18,12 @@ from typing import Literal, NamedTuple, Protocol
 from msgspec.structs import replace
 
 from vnicaudit.bench import history
+from vnicaudit.bench.facts.guards import RailStates
 from vnicaudit.bench.history import StoredMeasurement
 from vnicaudit.bench.judging.stopping import NextRun, Slot, turns
-from vnicaudit.bench.running.measuring import MeasurementTerms, Measuring
+from vnicaudit.bench.running.collector import MeasurementTerms
+from vnicaudit.bench.running.measuring import Measuring
 from vnicaudit.bench.running.opening import Arm, OpenedArm, Places
-from vnicaudit.bench.running.rails import RailStates as Rails
 from vnicaudit.bench.running.run import reporting_where_stored
 from vnicaudit.bench.trials.request import AFTER, BEFORE, TrialRequest, trial_terms
 from vnicaudit.errors import ActionError, VnicauditError
@@ -60,7 +61,7 @@ class Flips:
         self._design = design
         self._path = request.path_into(guest.uri, guest.uuid, request.peer)
         self._mac = guest.mac
-        self._rails: Rails = {}
+        self._rails: RailStates = {}
         self._last = ""
         self._found: set[str] = set()
         self._said: set[str] = set()

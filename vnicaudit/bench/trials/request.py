@@ -9,17 +9,18 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 from urllib.parse import quote
 
-from vnicaudit.bench.endpoints.paths import PathOption
+from vnicaudit.bench.endpoints.opening import PathOption
 from vnicaudit.bench.endpoints.turns import Say
 from vnicaudit.bench.facts.validity import ValidityLimits
 from vnicaudit.bench.judging.effect import TURNS
 from vnicaudit.bench.judging.stopping import turns
 from vnicaudit.bench.judging.terms import MOST_ALPHA, Terms, alphas_of_turns, checked_terms
 from vnicaudit.bench.profiles.profile import Profile, estimate
-from vnicaudit.bench.profiles.registry import SHIPPED, BenchPlugins
+from vnicaudit.bench.running.collector import MeasurementTerms
 from vnicaudit.bench.running.forecast import Listener
-from vnicaudit.bench.running.measuring import MeasurementTerms
 from vnicaudit.bench.running.opening import (
+    SHIPPED,
+    BenchPlugins,
     LineFacts,
     OpenedArm,
     OpenedEndpoints,
@@ -102,8 +103,8 @@ def trial_terms(request: TrialRequest, design: Design) -> MeasurementTerms:
 
 
 _ARMS = (BEFORE, AFTER)
-_CHANGE: dict[Design, float] = {"boots": 90.0}
-"""Seconds of a change by design: a boot, until the guest's agent answers."""
+_BOOT = 90.0
+"""Seconds of a boot, until the guest's agent answers."""
 _PLUG = 15.0
 """Seconds of any other change: unplug, plug, wait for the guest, check again."""
 _VISIT = 10.0
@@ -111,42 +112,33 @@ _VISIT = 10.0
 
 
 class TrialCost(NamedTuple):
-    """The cost for one NIC. ``turns``, ``changes``, ``seconds``: until the first interim analysis;
-    the others: until the end. Changes are plugs, or boots."""
+    """The cost for one NIC until an interim analysis. Changes are plugs, or boots."""
 
     turns: int
     changes: int
     seconds: float
-    most_turns: int
-    most_changes: int
-    most_seconds: float
 
 
-def cost(profile: Profile, design: Design, seed: int) -> TrialCost:
-    """Return the cost of a trial, without repeats of runs that do not count."""
+def cost(profile: Profile, design: Design, seed: int) -> tuple[TrialCost, TrialCost]:
+    """The cost of a trial until the first interim analysis, and until the last; without repeats of
+    runs that do not count."""
+    change = _BOOT if design == "boots" else _PLUG
     if design not in TURNS:
         runs = profile.looks[0] if design == "single-flip" else profile.looks[-1]
-        seconds = estimate(profile, len(_ARMS), runs) + _change_seconds(design) + 2 * _VISIT
-        return TrialCost(2, 1, seconds, 2, 1, seconds)
-    first, last = (
-        _of_turns(profile, design, seed, number) for number in (profile.turns[0], profile.turns[-1])
-    )
-    return TrialCost(*first, *last)
+        once = TrialCost(2, 1, estimate(profile, len(_ARMS), runs) + change + 2 * _VISIT)
+        return once, once
 
+    def until(number: int) -> TrialCost:
+        slots = turns(_ARMS, ("any",), number, seed)
+        visits = [arm for (arm, _), _ in groupby(slots, lambda each: (each.arm, each.block))]
+        changes = changes_between(visits)
+        runs = estimate(profile, len(_ARMS), number * profile.runs_per_turn)
+        return TrialCost(len(visits), changes, runs + changes * change + len(visits) * _VISIT)
 
-def _of_turns(profile: Profile, design: Design, seed: int, number: int) -> tuple[int, int, float]:
-    slots = turns(_ARMS, ("any",), number, seed)
-    visits = [arm for (arm, _turn), _slots in groupby(slots, lambda each: (each.arm, each.block))]
-    changes = changes_between(visits)
-    runs = estimate(profile, len(_ARMS), number * profile.runs_per_turn)
-    return len(visits), changes, runs + changes * _change_seconds(design) + len(visits) * _VISIT
+    return until(profile.turns[0]), until(profile.turns[-1])
 
 
 def changes_between(visits: Sequence[str]) -> int:
     """Changes that these turns need: one between two arms, two if an arm follows itself, since each
     turn is a plug, or a boot, of its own."""
     return sum(1 if one != other else 2 for one, other in pairwise(visits))
-
-
-def _change_seconds(design: Design) -> float:
-    return _CHANGE.get(design, _PLUG)

@@ -20,7 +20,8 @@ from vnicaudit.bench import history
 from vnicaudit.bench.history import StoredMeasurement
 from vnicaudit.bench.judging.stopping import ATTEMPTS, Slot, one_by_one
 from vnicaudit.bench.profiles.profile import Profile
-from vnicaudit.bench.running.measuring import MeasurementTerms, Measuring
+from vnicaudit.bench.running.collector import MeasurementTerms
+from vnicaudit.bench.running.measuring import Measuring
 from vnicaudit.bench.running.opening import Arm, OpenedArm, Places
 from vnicaudit.bench.running.run import reporting_where_stored
 from vnicaudit.bench.trials.request import AFTER, BEFORE, TrialRequest, trial_terms

@@ -123,19 +123,33 @@ def _format_by_suffix(place: str) -> str:
     return by_suffix
 
 
+def named_values(texts: tuple[str, ...], option: str, form: str) -> dict[str, str]:
+    """Parse repeated ``NAME=VALUE`` options. Raises UsageError."""
+    found: dict[str, str] = {}
+    for text in texts:
+        name, sign, value = readable(text, option).partition("=")
+        if not sign or _NAME.fullmatch(name) is None:
+            raise UsageError(
+                f"{option} {text!r}: expected {form}; a name has letters, digits, _ . + -"
+            )
+        if name in found:
+            raise UsageError(f"{option} {text!r}: this name is used twice")
+        found[name] = value
+    return found
+
+
 def commands_of(texts: tuple[str, ...], option: str) -> dict[str, tuple[str, ...]]:
     """Parse repeated ``NAME=COMMAND`` options. Commands are split like shell words, but run without
     a shell. Raises UsageError."""
     found: dict[str, tuple[str, ...]] = {}
-    for text in texts:
-        name, value = name_and_value(text, option, "NAME=COMMAND")
+    for name, value in named_values(texts, option, "NAME=COMMAND").items():
+        text = f"{name}={value}"
         try:
-            argv = tuple(shlex.split(value))
+            found[name] = tuple(shlex.split(value))
         except ValueError as error:
             raise UsageError(f"{option} {text!r}: {error}") from None
-        if not argv or name in found:
-            raise UsageError(f"{option} {text!r}: each name needs a command, and may be used once")
-        found[name] = argv
+        if not found[name]:
+            raise UsageError(f"{option} {text!r}: each name needs a command")
     return found
 
 
@@ -146,14 +160,9 @@ def arms_of(texts: tuple[str, ...]) -> dict[str, ArmCommands]:
     """Parse repeated ``NAME[@peer]=COMMAND`` options. Raises UsageError."""
     from vnicaudit.bench.running.opening import ArmCommands
 
-    here: list[str] = []
-    there: list[str] = []
-    for text in texts:
-        name, _, value = text.partition("=")
-        if name.endswith(_AT_PEER):
-            there.append(f"{name.removesuffix(_AT_PEER)}={value}")
-        else:
-            here.append(text)
+    is_there = [text.partition("=")[0].endswith(_AT_PEER) for text in texts]
+    there = (text.replace(_AT_PEER, "", 1) for text, at in zip(texts, is_there, strict=True) if at)
+    here = (text for text, at in zip(texts, is_there, strict=True) if not at)
     at_peer = commands_of(tuple(there), "--arm")
     at_target = commands_of(tuple(here), "--arm")
     if at_peer and at_target and at_peer.keys() != at_target.keys():
@@ -166,25 +175,6 @@ def arms_of(texts: tuple[str, ...]) -> dict[str, ArmCommands]:
         name: ArmCommands(at_target.get(name, ()), at_peer.get(name, ()))
         for name in at_target or at_peer
     }
-
-
-def labels_of(texts: tuple[str, ...]) -> dict[str, str]:
-    """Parse repeated ``KEY=VALUE`` options. Raises UsageError."""
-    found: dict[str, str] = {}
-    for text in texts:
-        name, value = name_and_value(text, "--label", "KEY=VALUE")
-        if name in found:
-            raise UsageError(f"--label {text!r}: this key is used twice")
-        found[name] = value
-    return found
-
-
-def name_and_value(text: str, option: str, form: str) -> tuple[str, str]:
-    """Split ``NAME=VALUE``. Raises UsageError."""
-    name, sign, value = readable(text, option).partition("=")
-    if not sign or _NAME.fullmatch(name) is None:
-        raise UsageError(f"{option} {text!r}: expected {form}; a name has letters, digits, _ . + -")
-    return name, value
 
 
 def readable(text: str, option: str) -> str:

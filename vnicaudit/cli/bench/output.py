@@ -57,30 +57,21 @@ class BenchProgress:
         self._terminal = not output.quiet and is_terminal()
         self._line = Rewritten()
         self._told: float | None = None
-        self._began: float | None = None
         self._last = ""
         self._metrics: dict[str, str] = {}
 
     def prepares(self, text: str) -> None:
         """Show preparations before or between runs."""
-        if self._began is None:
-            self._began = self._clock.monotonic()
         self._show(text)
 
-    def begins(self, ahead: Ahead) -> None:
-        """Say how long the measurement takes, with the preparations that are over."""
-        now = self._clock.monotonic()
-        over = now - (now if self._began is None else self._began)
-        self._began = None
-        if not self._quiet and ahead.number == 1:
-            soonest, whole = about(over + ahead.soonest), about(over + ahead.remaining)
-            span = f"{soonest} to {whole}" if soonest != whole else whole
-            runs = count(ahead.most, "run")
-            self._write(f"about {span} from start to end: at most {runs}, not counting repeats")
-            self._told = now
-
     def runs(self, workload: Workload, arm: str, ahead: Ahead) -> None:
-        """Show which run starts and how long it takes, the last value, and the remaining time."""
+        """Show which run starts and how long it takes, the last value, and the remaining time;
+        before the first, how long the measurement takes."""
+        if not self._metrics and ahead.number == 1:
+            soonest, whole = about(ahead.soonest), about(ahead.remaining)
+            span = f"{soonest} to {whole}" if soonest != whole else whole
+            self.says(f"about {span}: at most {count(ahead.most, 'run')}, not counting repeats")
+            self._told = self._clock.monotonic()
         self._metrics[workload.id] = next(iter(workload.decides), "")
         parts = [
             f"run {ahead.number:,} of at most {ahead.most:,}",
@@ -189,33 +180,25 @@ def write_reports(
 
 
 def code_of(result: BenchResult) -> int:
-    """The exit code of a measurement: 1 for a regression, 4 if too few runs
-    counted for a conclusion. A path that is slower than another is not a regression, because
-    nothing was changed."""
-    if _invalid(result):
+    """The exit code of a measurement: 1 for a regression, 4 if too few runs counted for a
+    conclusion. A path that is slower than another is not a regression, because nothing was changed.
+    With several arms there is no decision: then any primary comparison that regressed and is
+    significant after Holm's correction counts."""
+    if result.decision is not None:
+        invalid = result.decision.verdict == "invalid"
+        regressed = result.decision.verdict == "regressed"
+    else:
+        counted = {(one.workload, one.arm) for one in result.samples if one.valid}
+        wanted = {(one.id, arm) for one in result.workloads for arm in result.arms if one.primary}
+        invalid = not wanted <= counted
+        regressed = any(
+            one.primary and one.verdict == "regressed" and one.effect is not None
+            and one.effect.p_holm <= max(result.run.alphas)
+            for one in result.results
+        )  # fmt: skip
+    if invalid:
         return EndpointError.exit_code
-    worse = result.run.design != "paths" and _regressed(result)
-    return _REGRESSED if worse else 0
-
-
-def _regressed(result: BenchResult) -> bool:
-    """True if the decision is "regressed". With several arms there is no decision: then any primary
-    comparison that regressed and is significant after Holm's correction."""
-    if result.decision is not None:
-        return result.decision.verdict == "regressed"
-    return any(
-        one.primary and one.verdict == "regressed" and one.effect is not None
-        and one.effect.p_holm <= max(result.run.alphas)
-        for one in result.results
-    )  # fmt: skip
-
-
-def _invalid(result: BenchResult) -> bool:
-    if result.decision is not None:
-        return result.decision.verdict == "invalid"
-    counted = {(one.workload, one.arm) for one in result.samples if one.valid}
-    wanted = {(one.id, arm) for one in result.workloads for arm in result.arms if one.primary}
-    return not wanted <= counted
+    return _REGRESSED if regressed and result.run.design != "paths" else 0
 
 
 def _rendered(

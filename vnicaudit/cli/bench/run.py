@@ -14,10 +14,10 @@ from vnicaudit.cli.bench.options import (
     arms_of,
     commands_of,
     drawn_seed,
-    labels_of,
     limits_of,
     line_of,
     measuring_options,
+    named_values,
     readable,
 )
 from vnicaudit.cli.options.candidates import profiles
@@ -165,7 +165,7 @@ def _tell_if_runs_are_too_few(request: MeasurementRequest) -> None:
 
 
 def _request(options: BenchRunOptions, adapters: GetAdapters) -> MeasurementRequest:
-    from vnicaudit.bench.endpoints.paths import parse_paths
+    from vnicaudit.bench.endpoints.opening import parse_paths
     from vnicaudit.bench.running.run import MeasurementRequest
 
     profile = _profile(options)
@@ -174,7 +174,7 @@ def _request(options: BenchRunOptions, adapters: GetAdapters) -> MeasurementRequ
         paths=parse_paths(options.paths),
         arms=arms_of(options.arms),
         states=commands_of(options.states, "--server"),
-        labels=labels_of(options.labels),
+        labels=named_values(options.labels, "--label", "KEY=VALUE"),
         line=line_of(profile, options.line_rate),
         seed=drawn_seed(),
         limits=limits_of(profile),

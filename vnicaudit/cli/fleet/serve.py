@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 import msgspec
+from msgspec.structs import replace
 
 from vnicaudit.audit.judging.catalogue import catalogue_with
 from vnicaudit.base.wording import count
@@ -33,27 +34,29 @@ from vnicaudit.history.place import check_extras
 from vnicaudit.model.finding import Severity
 from vnicaudit.model.fleet import Coverage, FleetAudit, HostReading
 from vnicaudit.model.history import FleetHost
-from vnicaudit.model.ranking import FindingHistory
 from vnicaudit.model.report import Tool
 from vnicaudit.reports.metrics import check_exposition, exposed, fleet_families
 from vnicaudit.reports.page.from_audit import (
+    FindingHistory,
     PageAbout,
+    PageData,
     PageEnd,
     PageHost,
     PageNote,
-    PageSubject,
-    host_notes,
-    page_host,
+    about_fleet,
+    host_of,
+    notes_of,
+    subjects_of,
 )
 from vnicaudit.reports.page.from_history import (
     changes_of,
     coverage_notes,
-    known_host,
     measured_of,
     measured_on,
     merged_reading,
+    page_host,
 )
-from vnicaudit.reports.page.summary import HtmlPage
+from vnicaudit.reports.page.summary import HtmlPage, render_page
 from vnicaudit.reports.safe import message
 
 if TYPE_CHECKING:
@@ -130,21 +133,25 @@ class _LivePage:
             reading = merged_reading(host, findings, stored, self._state.nics_on)
             self._note(host, reading)
             past = {one.fingerprint: FindingHistory(one.state, one.first_seen) for one in findings}
-            read_at = "" if host.is_fresh else host.read_at or ""
-            for audited in reading.audited:
-                found = measured_on(audited, self._measured)
-                subject = PageSubject(audited, host.name, host.site, past, found, read_at)
-                self._page.add(subject)
+            for subject, audited in zip(subjects_of(reading), reading.audited, strict=True):
+                self._page.add(
+                    replace(
+                        subject,
+                        history=past,
+                        measured=measured_on(audited, self._measured),
+                        read_at="" if host.is_fresh else host.read_at or "",
+                    )
+                )
             yield reading
 
     def _note(self, host: FleetHost, reading: HostReading) -> None:
-        self._hosts.append(known_host(host, reading))
+        self._hosts.append(page_host(host, reading))
         self._untried += not host.is_tried
         if host.audit is None:
             error = host.error or "not part of any audit yet"
             self._notes.append(PageNote("not read", host.name, error))
         elif host.is_fresh and len(self._notes) < _MOST_NOTES:
-            self._notes += host_notes(reading.result)
+            self._notes += notes_of(reading)
 
 
 class _KeptReadings:
@@ -277,21 +284,14 @@ def _page_of_audit(state: Path) -> bytes:
 def _rendered(spool: AuditSpool) -> Iterator[str]:
     audit = spool.audit()
     readings = tuple(_readings(spool, len(audit.chosen_hosts)))
-    page = HtmlPage()
-    for reading in readings:
-        for audited in reading.audited:
-            page.add(PageSubject(audited, reading.host.name, reading.host.site))
     end = PageEnd(
         finished=audit.finished or "",
-        hosts=tuple(page_host(one.result, one.host.name, one.host.site) for one in readings),
-        notes=tuple(note for each in readings for note in host_notes(each.result)),
+        hosts=tuple(map(host_of, readings)),
+        notes=tuple(note for each in readings for note in notes_of(each)),
     )
-    about = PageAbout(
-        title=f"Fleet of {count(len(audit.hosts), 'host')}",
-        tool=Tool("vnicaudit", audit.version), started=audit.started, coverage=audit.coverage,
-        live=True,
-    )  # fmt: skip
-    return page.finish(about, end)
+    about = replace(about_fleet(audit), live=True)
+    subjects = (subject for each in readings for subject in subjects_of(each))
+    return render_page(PageData(about=about, subjects=subjects, end=end))
 
 
 def _readings(spool: AuditSpool, hosts: int) -> Iterator[HostReading]:

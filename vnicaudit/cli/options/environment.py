@@ -9,7 +9,7 @@ from typing import Annotated, get_type_hints
 import msgspec
 
 from vnicaudit.errors import UsageError
-from vnicaudit.model.decoding import converted
+from vnicaudit.model.decoding import converted, operator_words
 from vnicaudit.model.fleet import CLOUD_SECONDS
 
 
@@ -140,9 +140,7 @@ def environment() -> Environment:
     except msgspec.ValidationError as error:
         what, _, path = str(error).partition(" - at `$.")
         field = path.rstrip("`")
-        raise UsageError(
-            f"{variable_of(field)}={given[field]!r}: {what[:1].lower()}{what[1:]}"
-        ) from None
+        raise UsageError(f"{variable_of(field)}={given[field]!r}: {operator_words(what)}") from None
 
 
 def variable_of(field: str) -> str:

@@ -93,16 +93,16 @@ class Measurement:
         design: Design = _ONCE
         if self.in_turns:
             design = "boots" if self._request.restarts else "flips"
-        found = cost(profile, design, self._request.seed)
+        first, last = cost(profile, design, self._request.seed)
         each = f"Measuring: {count(sum(len(unit.macs) for unit in units), 'NIC')}, for each"
         if not self.in_turns:
-            listener.says(f"{each} about {duration(found.seconds)}")
+            listener.says(f"{each} about {duration(first.seconds)}")
             return
         changed = "power cycle" if self._request.restarts else "hot swap"
         listener.says(
-            f"{each} {found.turns} turns with {count(found.changes, changed)}, about "
-            f"{duration(found.seconds)}; if that is not conclusive, up to {found.most_turns} turns "
-            f"with {count(found.most_changes, changed)}, about {duration(found.most_seconds)}"
+            f"{each} {first.turns} turns with {count(first.changes, changed)}, about "
+            f"{duration(first.seconds)}; if that is not conclusive, up to {last.turns} turns "
+            f"with {count(last.changes, changed)}, about {duration(last.seconds)}"
         )
 
     def apply_in_turns(self, steps: Sequence[Step], text: bytes, context: RunContext) -> int:

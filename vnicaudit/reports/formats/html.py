@@ -9,12 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vnicaudit.base.wording import count
-from vnicaudit.model.ranking import NO_MEMORY, PageMemory
 from vnicaudit.model.report import Audited, RunEnd, RunInfo, Tool
 from vnicaudit.reports.page.from_audit import (
+    NO_MEMORY,
     AuditNotes,
     PageAbout,
+    PageMemory,
     accepted_of,
+    end_with_memory,
+    subject_of,
     with_memory,
 )
 from vnicaudit.reports.page.summary import HtmlPage
@@ -45,7 +48,7 @@ class HtmlWriter(ReportWriter):
         self._notes.add(audited)
         for one in accepted_of(audited):
             self._page.add_settled(one)
-        self._page.add(with_memory(audited, self._memory))
+        self._page.add(with_memory(subject_of(audited), self._memory))
         return ""
 
     def finish(self, end: RunEnd) -> Iterator[str]:
@@ -59,7 +62,8 @@ class HtmlWriter(ReportWriter):
         memory = self._ask()
         for one in memory.settled:
             self._page.add_settled(one)
-        yield from self._page.finish(about, self._notes.end_of(end, run.rules(), memory))
+        known = end_with_memory(self._notes.end_of(end, run.rules()), memory)
+        yield from self._page.finish(about, known)
 
 
 WRITER = HtmlWriter

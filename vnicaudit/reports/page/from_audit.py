@@ -5,22 +5,28 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timezone
 from itertools import islice
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import msgspec
+from msgspec.structs import replace
 
 from vnicaudit.model.finding import Crashed, Finding, name_of
-from vnicaudit.model.fleet import Coverage
+from vnicaudit.model.fleet import Coverage, FleetAudit, HostReading
 from vnicaudit.model.history import AuditSummary, FindingRecord
 from vnicaudit.model.names import RuleInfo
-from vnicaudit.model.ranking import NO_MEMORY, FindingHistory, PageChanges, PageMemory, Ranking
-from vnicaudit.model.report import Audited, Placed, RunEnd, TargetResult, Tool
+from vnicaudit.model.ranking import NO_MEMORY as NO_MEMORY
+from vnicaudit.model.ranking import FindingHistory as FindingHistory
+from vnicaudit.model.ranking import PageChanges as PageChanges
+from vnicaudit.model.ranking import PageMemory as PageMemory
+from vnicaudit.model.ranking import Ranking
+from vnicaudit.model.report import Audited, NicRow, Placed, RunEnd, TargetResult, Tool
 from vnicaudit.reports.as_html import text
 from vnicaudit.reports.wording import (
     Tally,
     accepted_sentence,
-    coverage_sentence,
+    name_and_id,
     not_judged_of,
+    percent,
     skip_sentences,
     subject_label,
     unread_of,
@@ -44,14 +50,27 @@ class PageAbout(msgspec.Struct, frozen=True, kw_only=True):
     live: bool = False
 
 
-class PageSubject(NamedTuple):
-    """The results for a subject (a domain, a host, an image, a file…), and what is known about it
-    beside them. Empty strings: not known, or not applicable."""
+class PageSubject(msgspec.Struct, frozen=True, kw_only=True):
+    """An audited subject (a domain, a host, an image, a file…), with its NICs and open findings.
+    Empty strings: not known, or not applicable."""
 
-    audited: Audited
+    name: str
+    scope: str
+    target: str
+    """As the user named it."""
     host: str
     """Group in the view of hosts: a host, or the target."""
+    uuid: str | None = None
     site: str = ""
+    owner: str = ""
+    server: str = ""
+    image: str = ""
+    flavor: str = ""
+    project: str = ""
+    nics: int = 0
+    """Number of NICs, including those missing in ``rows``."""
+    rows: tuple[NicRow, ...] = ()
+    findings: tuple[Finding, ...] = ()
     history: Mapping[str, FindingHistory] = {}
     """Fingerprint of a finding -> its history."""
     measured: Mapping[int, str] = {}
@@ -105,6 +124,15 @@ class PageEnd(msgspec.Struct, frozen=True, kw_only=True):
     """A sentence on findings that are suppressed or known from a baseline."""
 
 
+class PageData(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything shown on a page. ``subjects`` is iterated once and may be a generator."""
+
+    about: PageAbout
+    subjects: Iterable[PageSubject]
+    end: PageEnd
+    settled: tuple[FindingRecord, ...] = ()
+
+
 _NOWHERE = Placed()
 _CRASHES = 200
 """Maximum crashed rules listed; the others are counted."""
@@ -126,19 +154,15 @@ class AuditNotes:
             if len(self._crashed) < _CRASHES:
                 self._crashed.append(_crash(audited, crashed))
 
-    def end_of(self, end: RunEnd, rules: Iterable[RuleInfo], memory: PageMemory) -> PageEnd:
-        """The end of an audit as input of the page, with the known state of its fleet."""
+    def end_of(self, end: RunEnd, rules: Iterable[RuleInfo]) -> PageEnd:
+        """The end of an audit as input of the page."""
         met = {rule for _severity, rule, _name in self._tally.findings}
         return PageEnd(
             finished=end.finished,
-            hosts=tuple(page_host(one, *memory.hosts.get(one.target, ())) for one in end.targets),
+            hosts=tuple(map(_host, end.targets)),
             notes=tuple(self._notes(end)),
             rules=tuple(one for one in rules if one.id in met),
-            changes=memory.changes,
-            trend=memory.trend,
-            ranking=memory.ranking,
             rules_asked=() if end.coverage is None else end.coverage.rules,
-            rules_left_out=memory.rules_left_out,
             accepted=accepted_sentence(end),
         )
 
@@ -152,9 +176,24 @@ class AuditNotes:
             yield PageNote("not judged", "", sentence)
 
 
-def host_of_subject(audited: Audited) -> str:
-    """The group of a subject in the view of hosts, as far as its results tell."""
-    return (audited.placed or _NOWHERE).host or audited.target
+def subject_of(audited: Audited) -> PageSubject:
+    """The results for a subject as input of the page."""
+    placed = audited.placed or _NOWHERE
+    return PageSubject(
+        name=audited.title,
+        scope=audited.scope,
+        target=audited.target,
+        host=placed.host or audited.target,
+        uuid=audited.uuid,
+        owner=name_of(audited.owner),
+        server=audited.server if audited.server != audited.subject else "",
+        image=name_and_id(placed.image, placed.image_id),
+        flavor=placed.flavor,
+        project=name_and_id(placed.project, placed.project_id),
+        nics=audited.nics,
+        rows=audited.rows,
+        findings=audited.findings,
+    )
 
 
 def accepted_of(audited: Audited) -> Iterator[FindingRecord]:
@@ -165,22 +204,38 @@ def accepted_of(audited: Audited) -> Iterator[FindingRecord]:
         yield _accepted(audited, finding, "in the baseline", "")
 
 
-def with_memory(audited: Audited, memory: PageMemory) -> PageSubject:
-    """The results for a subject with its host's name and site, and the history of its findings."""
-    name, site = memory.hosts.get(audited.target, (host_of_subject(audited), ""))
+def with_memory(subject: PageSubject, memory: PageMemory) -> PageSubject:
+    """The subject with its host's name and site, and the history of its findings."""
+    name, site = memory.hosts.get(subject.target, (subject.host, subject.site))
     if memory is NO_MEMORY:
-        return PageSubject(audited, name, site)
+        return subject
     past = {
         one.fingerprint: memory.findings.get(one.fingerprint, memory.unknown)
-        for one in audited.findings
+        for one in subject.findings
     }
-    return PageSubject(audited, name, site, past)
+    return replace(subject, host=name, site=site, history=past)
+
+
+def end_with_memory(end: PageEnd, memory: PageMemory) -> PageEnd:
+    """The end of an audit, with the known state of its fleet."""
+    hosts = []
+    for one in end.hosts:
+        name, site = memory.hosts.get(one.name, (one.name, one.site))
+        hosts.append(replace(one, name=name, site=site))
+    return replace(
+        end,
+        hosts=tuple(hosts),
+        changes=memory.changes,
+        trend=memory.trend,
+        ranking=memory.ranking,
+        rules_left_out=memory.rules_left_out,
+    )
 
 
 def _accepted(audited: Audited, one: Finding, state: str, reason: str) -> FindingRecord:
-    change = one.change
+    placed, change = audited.placed or _NOWHERE, one.change
     return FindingRecord(
-        state=state, host=host_of_subject(audited), site="", rule=one.rule, name=one.name,
+        state=state, host=placed.host or audited.target, site="", rule=one.rule, name=one.name,
         severity=one.severity, confidence=one.confidence, owner=name_of(one.owner),
         message=one.message, scope=audited.scope, subject=audited.title, uuid=audited.uuid,
         mac=one.about.mac, nic_index=one.about.index, file=audited.file,
@@ -206,16 +261,52 @@ def _crash(audited: Audited, crashed: Crashed) -> PageNote:
     )
 
 
-def page_host(target: TargetResult, name: str = "", site: str = "") -> PageHost:
-    """Result of reading one host or target, by its name in the inventory."""
+def _host(target: TargetResult) -> PageHost:
     return PageHost(
-        name=name or target.target,
+        name=target.target,
         status=target.status,
-        site=site,
         error=target.error or "",
         domains=target.domains,
         nics=target.nics,
     )
+
+
+# Converts readings of hosts into input of the page: for an audit of a fleet, and for a history.
+
+
+def about_fleet(audit: FleetAudit) -> PageAbout:
+    """The head of the page for an audit of a fleet, known before any host is read."""
+    hosts = f"{len(audit.hosts):,} host{'' if len(audit.hosts) == 1 else 's'}"
+    tool = Tool("vnicaudit", audit.version)
+    return PageAbout(
+        title=f"Fleet of {hosts}", tool=tool, started=audit.started, coverage=audit.coverage
+    )
+
+
+def subjects_of(reading: HostReading) -> Iterator[PageSubject]:
+    """All results of one host, grouped by the host's name in the inventory."""
+    host = reading.host
+    for audited in reading.audited:
+        yield msgspec.structs.replace(subject_of(audited), host=host.name, site=host.site)
+
+
+def host_of(reading: HostReading, stale_since: str = "") -> PageHost:
+    """Result of reading one host. ``stale_since``: when it was last read, if nothing of it was read
+    this time and its last state is shown."""
+    return PageHost(
+        name=reading.host.name,
+        status=reading.status,
+        site=reading.host.site,
+        error=reading.result.error or "",
+        domains=reading.result.domains,
+        nics=reading.result.nics,
+        stale_since=stale_since,
+    )
+
+
+def notes_of(reading: HostReading) -> Iterator[PageNote]:
+    """Notes on the parts of a host that were not read or not judged, then its other notes."""
+    return host_notes(reading.result)
 
 
 # The part of the page on what was not checked, and why.
@@ -225,10 +316,16 @@ _NOTES = 400
 
 
 def sample_of(about: PageAbout) -> str:
-    """``Only a part was audited: a sample of 5% of the hosts…``; empty if everything was to be
-    audited."""
-    part = coverage_sentence(about.coverage)
-    return f"Only a part was audited: {part}. All numbers are for that part." if part else ""
+    """``Only a part was audited: 5% of hosts``; empty if everything was to be audited."""
+    coverage = about.coverage
+    if coverage is None or coverage.is_whole:
+        return ""
+    shares = ((coverage.host_share, "hosts"), (coverage.nic_share, "NICs"))
+    parts = [f"{percent(share)} of {name}" for share, name in shares if share != 1.0]
+    if coverage.limit:
+        parts.append(f"hosts that match {coverage.limit}")
+    seed = "" if coverage.seed is None else f" (seed {coverage.seed})"
+    return f"Only a part was audited: {', '.join(parts)}{seed}. All numbers are for that part."
 
 
 def coverage_parts(about: PageAbout, end: PageEnd) -> Iterator[str]:

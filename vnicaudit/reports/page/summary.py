@@ -8,13 +8,16 @@ from itertools import islice
 from string import Template
 from urllib.parse import urlencode
 
+import msgspec
+
 from vnicaudit.base.wording import count
 from vnicaudit.model.history import AuditSummary, FindingRecord
-from vnicaudit.model.ranking import PageChanges, RankedChange, Ranking
-from vnicaudit.reports.as_html import head, stylesheet, table_text, template, text
-from vnicaudit.reports.model import Row, Table
+from vnicaudit.model.ranking import RankedChange, Ranking
+from vnicaudit.reports.as_html import head, stylesheet, template, text
 from vnicaudit.reports.page.from_audit import (
     PageAbout,
+    PageChanges,
+    PageData,
     PageEnd,
     PageSubject,
     coverage_parts,
@@ -99,16 +102,16 @@ _HEADS = ("Audit", "Hosts read", "NICs", "Open", "Not checked", "New", "Reopened
 
 
 def _table(audits: Sequence[AuditSummary]) -> Iterator[str]:
-    rows = tuple(
-        Row((
-            moment(one.started), f"{one.ok + one.partial:,} of {one.hosts:,}", one.nics, one.open,
-            one.stale, one.new, one.reopened, one.fixed,
-        ))
-        for one in reversed(audits)
-    )  # fmt: skip
     yield "<details><summary>As a table</summary>\n"
-    yield from table_text(Table("The last audits", _HEADS, rows))
-    yield "</details>\n"
+    yield '<div class="scroll" role="region" tabindex="0" aria-label="The last audits"><table>\n'
+    yield "<thead><tr>" + "".join(f'<th scope="col">{head}</th>' for head in _HEADS)
+    yield "</tr></thead><tbody>\n"
+    for one in reversed(audits):
+        hosts = f"{one.ok + one.partial:,} of {one.hosts:,}"
+        numbers = (one.nics, one.open, one.stale, one.new, one.reopened, one.fixed)
+        cells = "".join(f"<td>{number:,}</td>" for number in numbers)
+        yield f'<tr><th scope="row">{text(moment(one.started))}</th><td>{hosts}</td>{cells}</tr>\n'
+    yield "</tbody></table></div></details>\n"
 
 
 CURES = 5
@@ -348,6 +351,34 @@ _SCRIPTS = (
 _STYLES = ("page/page.css", "page/table.css")
 
 
+class HostFact(msgspec.Struct, frozen=True):
+    """Facts about a host for the script."""
+
+    name: str
+    site: str
+    status: str
+    stale: str
+    error: str
+
+
+class RuleFact(msgspec.Struct, frozen=True):
+    """Facts about a rule for the script."""
+
+    name: str
+    summary: str
+
+
+class PageFacts(msgspec.Struct, frozen=True):
+    """Facts for the script in addition to the tables. All text is safe to show."""
+
+    started: str
+    host_word: str
+    sample: str
+    """Empty: everything was to be audited."""
+    hosts: tuple[HostFact, ...]
+    rules: dict[str, RuleFact]
+
+
 class HtmlPage:
     """A page that grows: subjects first, then :meth:`finish`."""
 
@@ -358,7 +389,7 @@ class HtmlPage:
     def add(self, subject: PageSubject) -> None:
         """Add an audited subject."""
         self._tables.add(subject)
-        self._answer.add(subject.audited)
+        self._answer.add(subject)
 
     def add_settled(self, one: FindingRecord) -> None:
         """Add a finding that is not open: fixed, gone, or accepted."""
@@ -376,6 +407,16 @@ class HtmlPage:
         yield f"</script>\n<script>{script}</script>\n</body>\n</html>\n"
 
 
+def render_page(data: PageData) -> Iterator[str]:
+    """The page of this data, from an audit or from a fleet's history."""
+    page = HtmlPage()
+    for subject in data.subjects:
+        page.add(subject)
+    for one in data.settled:
+        page.add_settled(one)
+    yield from page.finish(data.about, data.end)
+
+
 @cache
 def page_script() -> str:
     """The script: one function around all its files."""
@@ -383,22 +424,12 @@ def page_script() -> str:
     return f'(() => {{\n"use strict";\n{parts}}})();'
 
 
-def _facts(about: PageAbout, end: PageEnd) -> dict[str, object]:
-    """Facts for the script in addition to the tables. All text is safe to show; without a
-    ``sample``, everything was to be audited."""
-    return {
-        "started": about.started,
-        "host_word": about.host_word.capitalize(),
-        "sample": safe(sample_of(about)),
-        "hosts": [
-            {
-                "name": safe(one.name), "site": safe(one.site), "status": one.status,
-                "stale": one.stale_since, "error": safe(one.error),
-            }
-            for one in end.hosts
-        ],
-        "rules": {
-            safe(one.id): {"name": safe(one.name), "summary": safe(one.summary)}
-            for one in end.rules
-        },
-    }  # fmt: skip
+def _facts(about: PageAbout, end: PageEnd) -> PageFacts:
+    hosts = (
+        HostFact(safe(one.name), safe(one.site), one.status, one.stale_since, safe(one.error))
+        for one in end.hosts
+    )
+    rules = {safe(one.id): RuleFact(safe(one.name), safe(one.summary)) for one in end.rules}
+    return PageFacts(
+        about.started, about.host_word.capitalize(), safe(sample_of(about)), tuple(hosts), rules
+    )

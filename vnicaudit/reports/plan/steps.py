@@ -12,6 +12,8 @@ from vnicaudit.model.plan import (
     CloudUnit,
     FileUnit,
     FlavorUnit,
+    Loss,
+    ModeOption,
     Naming,
     ServerUnit,
     Snippet,
@@ -22,7 +24,7 @@ from vnicaudit.reports.as_text import Pen
 from vnicaudit.reports.grouped import files_of_a_host
 from vnicaudit.reports.model import Part
 from vnicaudit.reports.safe import hidden, safe
-from vnicaudit.reports.wording import DIFF_STYLES, name_and_id, nic_label, tabbed
+from vnicaudit.reports.wording import name_and_id, nic_label
 from vnicaudit.reports.writers import Options
 from vnicaudit.text.secrets import STARS
 
@@ -32,6 +34,7 @@ from vnicaudit.text.secrets import STARS
 _BODY = "      "
 _HANG = "        "
 STYLES = {"safe": "good", "unsafe": "medium", "blocked": "bad"}
+_DIFF_STYLES = {"-": "removed", "+": "added", "@": "hunk"}
 
 
 def state_of(step: Step) -> str:
@@ -71,10 +74,7 @@ class StepText:
         yield from self._modes(step)
         yield from self._guest(step)
         for loss in step.losses:
-            detail = f"{loss.function}: {loss.detail}" if loss.detail else loss.function
-            end = "accepted" if loss.accepted else "blocks the step unless it is accepted"
-            style = "quiet" if loss.accepted else "bad"
-            yield self._labelled("loses", f"{detail} ({end})", style)
+            yield self._labelled("loses", _loss_words(loss), "quiet" if loss.accepted else "bad")
         for reason in step.blocked:
             yield self._labelled("blocked", reason.text, "bad")
         yield from self._procedure(step)
@@ -111,9 +111,7 @@ class StepText:
         possible = [option for option in step.modes if option.possible]
         if step.modes and not step.procedure:
             names = ", ".join(option.mode for option in possible if not option.reason)
-            # all modes are the same for a guest that is off
-            off = f"{possible[0].mode} ({possible[0].reason})" if possible else "none"
-            yield self._labelled("mode", names or off)
+            yield self._labelled("mode", names or _at_next_start(possible))
         for option in step.modes:
             if not (option.possible or step.procedure or isinstance(step.unit, FileUnit)):
                 yield self._labelled(f"not {option.mode}", option.reason)
@@ -147,8 +145,8 @@ class StepText:
         inside = False
         for line in _split(diff):
             inside = inside or line.startswith("@@")
-            style = DIFF_STYLES.get(line[:1], "") if inside else "name"
-            yield f"{_BODY}{self._pen.paint(style, tabbed(line))}\n"
+            style = _DIFF_STYLES.get(line[:1], "") if inside else "name"
+            yield f"{_BODY}{self._pen.paint(style, _tabbed(line))}\n"
         if STARS in diff:
             yield f"{_BODY}(secrets are shown as {STARS}: apply makes the change, patch cannot)\n"
 
@@ -161,7 +159,12 @@ class StepText:
         for snippet in snippets:
             yield self._labelled("pins the name", f"{snippet.kind}, {snippet.path}", "fix")
             for line in _split(snippet.text):
-                yield f"{_HANG}{tabbed(line)}".rstrip() + "\n"
+                yield f"{_HANG}{_tabbed(line)}".rstrip() + "\n"
+
+
+def _at_next_start(options: list[ModeOption]) -> str:
+    """Mode and reason for a guest that is off, for which all modes are the same."""
+    return f"{options[0].mode} ({options[0].reason})" if options else "none"
 
 
 def _reasons_differ(changes: tuple[Change, ...]) -> bool:
@@ -190,6 +193,11 @@ def _safety(safe_: bool) -> str:
     return "safe" if safe_ else "unsafe"
 
 
+def _loss_words(loss: Loss) -> str:
+    text = f"{loss.function}: {loss.detail}" if loss.detail else loss.function
+    return f"{text} ({'accepted' if loss.accepted else 'blocks the step unless it is accepted'})"
+
+
 def _before_after(what: str, before: str | None, after: str | None) -> Iterator[str]:
     if before is not None and before == after:
         yield f"{what} {before} as before"
@@ -210,6 +218,10 @@ def _naming_words(naming: Naming) -> str:
 def _split(text: str) -> list[str]:
     """Lines without their line breaks; only LF ends a line."""
     return text.removesuffix("\n").split("\n") if text else []
+
+
+def _tabbed(line: str) -> str:
+    return "\t".join(map(safe, line.split("\t")))
 
 
 # The guest of a step.
@@ -317,9 +329,7 @@ def unread_lines(history: PlanHistory, options: Options) -> Iterator[str]:
         return
     pen = Pen(options)
     yield pen.say(_unread_title(history.unread))
-    ordered = sorted(
-        history.unread, key=lambda one: (-one.last.findings if one.last else 0, one.name)
-    )
+    ordered = sorted(history.unread, key=_most_findings_first)
     shown = ordered if options.verbose else ordered[:_SHOWN_HOSTS]
     yield from (pen.say(f"{one.name}: {_last_words(one)}", 2) for one in shown)
     if len(shown) < len(ordered):
@@ -334,6 +344,10 @@ def _unread_title(unread: Sequence[UnreadHost]) -> str:
     findings = count(sum(last.findings for last in read), "finding")
     whose = "its" if len(unread) == 1 else "their"
     return f"{hosts} not read; {findings} open there at {whose} last audit"
+
+
+def _most_findings_first(one: UnreadHost) -> tuple[int, str]:
+    return (0 if one.last is None else -one.last.findings), one.name
 
 
 def _last_words(one: UnreadHost) -> str:

@@ -9,7 +9,7 @@
  * ``port`` waits for the server's file and prints the port and the token in it; ``key`` makes a key
  * for one client and prints it; what is sealed is the token, with the key. The others print their result at
  * the end: one line of JSON, with any failure in its ``error``. The files of this folder are one
- * translation unit: they are put together in the order of vnicaudit/bench/generator/program.py and
+ * translation unit: they are put together in the order of vnicaudit/bench/generator/__init__.py and
  * compiled on the controller, for the architecture of each end. C11, POSIX and Linux. What is
  * counted, and what is not: docs/decisions/0007-own-generator.md.
  */
@@ -141,4 +141,224 @@ static void *memory(size_t number, size_t size)
     if (!found)
         fail("there is no memory");
     return found;
+}
+
+/* Tokens. The server draws its own, and tells it with its port, in a file that only its user can
+ * read. The client is told it on a command line, which everybody on the machine can read: added to a
+ * key of this one run, drawn at the client's end and kept in a file like that. */
+
+#define KEY (TOKEN / 2)
+
+static void to_hex(const unsigned char *bytes, size_t length, char *text)
+{
+    for (size_t at = 0; at < length; at++)
+        snprintf(text + 2 * at, 3, "%02x", bytes[at]);
+}
+
+static int digit_of(char letter)
+{
+    const char *digits = "0123456789abcdef", *found = strchr(digits, letter);
+
+    return letter && found ? (int)(found - digits) : -1;
+}
+
+/* Exactly so many bytes of hexadecimal digits. */
+static bool from_hex(const char *text, unsigned char *bytes, size_t length)
+{
+    if (strlen(text) != 2 * length)
+        return false;
+    for (size_t at = 0; at < length; at++) {
+        int high = digit_of(text[2 * at]), low = digit_of(text[2 * at + 1]);
+        if (high < 0 || low < 0)
+            return false;
+        bytes[at] = (unsigned char)(high << 4 | low);
+    }
+    return true;
+}
+
+/* Exactly so many bytes of a file. */
+static bool read_bytes(const char *path, unsigned char *bytes, size_t length)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t got = fd < 0 ? -1 : read(fd, bytes, length);
+
+    if (fd >= 0)
+        close(fd);
+    return got == (ssize_t)length;
+}
+
+/* Keep a new key at a path where nothing is yet, and print it. */
+static int make_key(const char *path)
+{
+    unsigned char key[KEY];
+    char text[2 * KEY + 1];
+    int fd = -1;
+
+    if (read_bytes("/dev/urandom", key, KEY))
+        fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd < 0 || write(fd, key, KEY) != KEY || close(fd) != 0) {
+        fprintf(stderr, "a key cannot be kept: %s\n", strerror(errno));
+        return 1;
+    }
+    to_hex(key, KEY, text);
+    return printf("%s\n", text) < 0 || fflush(stdout) ? 1 : 0;
+}
+
+/* The client's token: what is sealed, without the key at a path, which is used once. */
+static void token_in(const char *path, const char *sealed, char *token)
+{
+    unsigned char key[KEY], data[KEY];
+
+    if (!from_hex(sealed, data, KEY) || !read_bytes(path, key, KEY))
+        fail("there is no key, or nothing that is sealed");
+    unlink(path);
+    for (int at = 0; at < KEY; at++)
+        data[at] ^= key[at];
+    to_hex(data, KEY, token);
+}
+
+/* The server's token. */
+static void draw_token(char *token)
+{
+    unsigned char data[KEY];
+
+    if (!read_bytes("/dev/urandom", data, KEY))
+        fail("no token can be drawn: %s", strerror(errno));
+    to_hex(data, KEY, token);
+}
+
+/* Agreement of both ends: what is run, and the lines of the control connection. */
+
+struct task {
+    int64_t size, answer; /* bytes of a request and of its answer */
+    int64_t connections;
+    int64_t warmup, window; /* nanoseconds */
+    int64_t interval; /* nanoseconds between messages of one connection; 0: as fast as they go */
+    int mode;
+};
+
+/* How the line of a task begins: requests over connections that stay, or each over one of its own. */
+enum { REQUESTS, CALLS, MODES };
+static const char *const modes[MODES] = {"rr", "crr"};
+
+/* The mode of that name; -1: there is none. */
+static int mode_of(const char *name, size_t length)
+{
+    for (int mode = 0; mode < MODES; mode++)
+        if (strlen(modes[mode]) == length && strncmp(modes[mode], name, length) == 0)
+            return mode;
+    return -1;
+}
+
+static void check(const struct task *task)
+{
+    if (task->size < 1 || task->size > LARGEST || task->answer < 1 || task->answer > LARGEST)
+        fail("a message of no size, or too large");
+    if (task->connections < 1 || task->connections > CONNECTIONS)
+        fail("no connections, or too many");
+    if (task->warmup < 0 || task->warmup > DAY || task->window < 1 || task->window > DAY ||
+        task->interval < 0 || task->interval > DAY)
+        fail("a time that cannot be");
+}
+
+/* So many whole numbers, a blank between them; false for anything else. */
+static bool numbers_in(const char *text, int64_t *into, int count)
+{
+    for (int at = 0; at < count; at++) {
+        int digits = 0;
+        int64_t value = 0;
+
+        if (at && *text++ != ' ')
+            return false;
+        for (; *text >= '0' && *text <= '9'; text++) {
+            if (++digits > 18)
+                return false;
+            value = 10 * value + (*text - '0');
+        }
+        if (!digits)
+            return false;
+        into[at] = value;
+    }
+    return *text == '\0';
+}
+
+static struct task task_in(const char *line)
+{
+    size_t length = strcspn(line, " ");
+    int mode = mode_of(line, length);
+    int64_t found[6];
+
+    if (mode < 0 || line[length] != ' ' || !numbers_in(line + length + 1, found, 6))
+        fail("the client speaks another language");
+    struct task task = {found[0], found[1], found[2], found[3], found[4], found[5], mode};
+    check(&task);
+    return task;
+}
+
+/* The control connection: what came of it, and was not looked at yet. */
+struct control {
+    int fd;
+    size_t from, to;
+    char held[CONNECTIONS * 100];
+};
+
+/* A line that has come, without its end; NULL: there is none yet. */
+static char *line_held(struct control *control)
+{
+    char *begin = control->held + control->from;
+    char *end = memchr(begin, '\n', control->to - control->from);
+
+    if (!end)
+        return NULL;
+    *end = '\0';
+    control->from = (size_t)(end + 1 - control->held);
+    return begin;
+}
+
+/* Take what has come. It is called when something has. */
+static void receive(struct control *control)
+{
+    if (control->to == sizeof control->held)
+        fail("the other end does not stop talking");
+    ssize_t got = recv(control->fd, control->held + control->to,
+                       sizeof control->held - control->to, MSG_DONTWAIT);
+    if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR))
+        fail("the other end went away");
+    if (got > 0)
+        control->to += (size_t)got;
+}
+
+static char *next_line(struct control *control, int64_t patience)
+{
+    int64_t deadline = now() + patience;
+    char *line;
+
+    while (!(line = line_held(control))) {
+        struct pollfd wanted = {.fd = control->fd, .events = POLLIN};
+        if (poll(&wanted, 1, SLICE) > 0)
+            receive(control);
+        else if (now() > deadline)
+            fail("the other end did not answer in time");
+    }
+    return line;
+}
+
+static bool send_all(int fd, const char *text, size_t length)
+{
+    while (length) {
+        ssize_t sent = send(fd, text, length, MSG_NOSIGNAL);
+        if (sent < 0 && errno != EINTR)
+            return false;
+        if (sent > 0) {
+            text += sent;
+            length -= (size_t)sent;
+        }
+    }
+    return true;
+}
+
+static void say(struct control *control, const char *text)
+{
+    if (!send_all(control->fd, text, strlen(text)))
+        fail("the other end went away");
 }

@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from itertools import pairwise
 from statistics import fmean
-from typing import Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 import msgspec
 
 from vnicaudit.errors import MeasureError
 from vnicaudit.model.decoding import json_as
+from vnicaudit.model.measurement import Ran
 
 _LARGEST_TEXT = 256 * 1024 * 1024
 """Characters. 125 streams print 40 kB per second."""
@@ -34,30 +34,30 @@ _GAP = 0.1
 for rounding."""
 
 
+Number = Annotated[float, msgspec.Meta(gt=-_LARGEST, lt=_LARGEST)]
+Counter = Annotated[float, msgspec.Meta(ge=0, lt=_LARGEST)]
+
+
 class Stream(msgspec.Struct, frozen=True):
     """One stream in one interval. ``sender``: this end sends."""
 
-    start: float
-    end: float
-    seconds: float
-    bytes: float
+    start: Number
+    end: Number
+    seconds: Number
+    bytes: Counter
     sender: bool
-    packets: float | None = None
-    lost_packets: float | None = None
-    jitter_ms: float | None = None
-    retransmits: float | None = None
-    rtt: float | None = None
-    snd_cwnd: float | None = None
+    packets: Counter | None = None
+    lost_packets: Number | None = None
+    jitter_ms: Number | None = None
+    retransmits: Counter | None = None
+    rtt: Counter | None = None
+    snd_cwnd: Number | None = None
 
 
 class ReportInterval(msgspec.Struct, frozen=True):
     """Streams between two ticks of ``-i``."""
 
     streams: tuple[Stream, ...]
-
-
-_BEFORE = ReportInterval(())
-"""Stands for the interval before the first."""
 
 
 class TestStart(msgspec.Struct, frozen=True):
@@ -72,7 +72,7 @@ class TestStart(msgspec.Struct, frozen=True):
 class Timestamp(msgspec.Struct, frozen=True):
     """Time at which the client connected; with milliseconds from 3.20."""
 
-    timesecs: float
+    timesecs: Annotated[float, msgspec.Meta(gt=0, lt=_LARGEST)]
     timemillisecs: float | None = None
 
     @property
@@ -177,39 +177,29 @@ def began(text: str) -> bool:
 
 
 def _check(report: Iperf3Report) -> None:
-    """Raises MeasureError for impossible numbers."""
+    """Raises MeasureError for impossible numbers. Each stream is compared with itself: with
+    hundreds of threads, streams are some 100 ms apart."""
+    stamp = report.start.timestamp
+    if abs(stamp.seconds - stamp.timesecs) > 1:
+        raise MeasureError("iperf3's report has no start time")
     if not report.intervals:
         raise MeasureError("iperf3's report has no intervals")
-    stamp = report.start.timestamp
-    if not 0 < stamp.timesecs < _LARGEST or abs(stamp.seconds - stamp.timesecs) > 1:
-        raise MeasureError("iperf3's report has no start time")
+    ends: list[float] = []
     for interval in report.intervals:
-        for stream in interval.streams:
-            _check_stream(stream)
-    for earlier, later in pairwise((_BEFORE, *report.intervals)):
-        _check_gap(earlier, later)
+        count = len(interval.streams)
+        if not count or len(ends) not in (0, count):
+            raise MeasureError("iperf3's report has an interval without all streams")
+        for before, stream in zip(ends or [0.0] * count, interval.streams, strict=True):
+            _check_stream(before, stream)
+        ends = [stream.end for stream in interval.streams]
 
 
-def _check_gap(earlier: ReportInterval, later: ReportInterval) -> None:
-    """Compares each stream with itself: with hundreds of threads, streams are some 100 ms apart."""
-    count = len(later.streams)
-    if not count or len(earlier.streams) not in (0, count):
-        raise MeasureError("iperf3's report has an interval without all streams")
-    ends = [stream.end for stream in earlier.streams] or [0.0] * count
-    for end, stream in zip(ends, later.streams, strict=True):
-        if abs(stream.start - end) > _GAP:
-            raise MeasureError(f"iperf3's report has a gap between {end:g} and {stream.start:g} s")
-
-
-def _check_stream(stream: Stream) -> None:
-    numbers = (value for value in msgspec.structs.astuple(stream) if value is not None)
-    if not all(abs(number) < _LARGEST for number in numbers):
-        raise MeasureError("iperf3's report has invalid numbers")
+def _check_stream(before: float, stream: Stream) -> None:
+    """``before``: the end of its interval before this one."""
+    if abs(stream.start - before) > _GAP:
+        raise MeasureError(f"iperf3's report has a gap between {before:g} and {stream.start:g} s")
     seconds = stream.end - stream.start
-    counts = (stream.bytes, stream.packets or 0, stream.retransmits or 0, stream.rtt or 0)
-    if seconds < 0 or min(counts) < 0:
-        raise MeasureError("iperf3's report has negative numbers")
-    if abs(seconds - stream.seconds) > _GAP:
+    if seconds < 0 or abs(seconds - stream.seconds) > _GAP:
         raise MeasureError(f"iperf3's report has {stream.seconds:g} s where {seconds:g} s passed")
     if stream.bytes * 8 / max(seconds, _SHORTEST) > _FASTEST:
         raise MeasureError("iperf3's report has an impossible rate")
@@ -290,6 +280,13 @@ class WindowTotals(NamedTuple):
     def packet_rate(self) -> float:
         """Packets received, 1/s."""
         return (self.offered - self.lost_packets) / self.seconds
+
+
+class PairRuns(NamedTuple):
+    """The outputs of both ends of a pair."""
+
+    client: Ran
+    server: Ran
 
 
 class Pair(NamedTuple):

@@ -4,12 +4,11 @@ started on a free port, and waited for."""
 from __future__ import annotations
 
 import random
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from ipaddress import ip_address
 
 from vnicaudit.bench.contract import Endpoint, StartedProgram, one_line
-from vnicaudit.errors import MeasureError, NoTrafficError, UsageError
+from vnicaudit.errors import MeasureError, UsageError
 from vnicaudit.model.measurement import Ran, Workload
 
 
@@ -68,19 +67,6 @@ def start_server(
     raise MeasureError(_failure(commands(tried[0])[0][0], endpoint, tried, last))
 
 
-_NO_WAY = re.compile(
-    r"timed out|refused|unreachable|no route to host|nothing came or went"
-    r"|did not answer in time",
-    re.IGNORECASE,
-)
-"""Words of clients, and of the system, for a server that was not reached or does not answer."""
-
-
-def client_error(said: str) -> MeasureError:
-    """The error for a client with this message: NoTrafficError if it did not reach its server."""
-    return NoTrafficError(said) if _NO_WAY.search(said) else MeasureError(said)
-
-
 def listens(endpoint: Endpoint, port: int, *, tries: int) -> bool:
     """True if a TCP port of the endpoint is open (Documentation/networking/proc_net_tcp.rst; 0A is
     TCP_LISTEN)."""
@@ -99,26 +85,8 @@ def _last_line(ran: Ran) -> str:
     return one_line(ran.stderr.strip() or ran.stdout, last=True)
 
 
-def require_none(workload: Workload, problems: Iterable[str]) -> None:
-    """Raises UsageError with the first problem of a workload, if there is one."""
-    for problem in problems:
-        raise UsageError(f"{workload.id}: {problem}")
-
-
-def number_problems(
-    workload: Workload,
-    engine: str,
-    known: Mapping[str, tuple[int, int]],
-    others: Sequence[str] = (),
-) -> Iterator[str]:
-    """Problems with options: unknown to the engine, or not a number in range. ``known``: option ->
-    the least and the largest number; ``others``: options that are not numbers."""
-    for name, value in workload.options.items():
-        if name in others:
-            continue
-        if name not in known:
-            yield f"{engine} has no option {name!r}; it has {', '.join((*known, *others))}"
-            continue
-        low, high = known[name]
-        if not re.fullmatch(r"[0-9]{1,8}", value) or not low <= int(value) <= high:
-            yield f"{name}: {value!r} is not a number from {low} to {high}"
+def refuse_if(workload: Workload, *problems: tuple[bool, str]) -> None:
+    """Raises UsageError with the first of these problems that a workload has."""
+    for is_one, words in problems:
+        if is_one:
+            raise UsageError(f"{workload.id}: {words}")

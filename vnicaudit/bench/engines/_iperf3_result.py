@@ -7,19 +7,19 @@ short runs of iperf3, each with a server of its own.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from math import ceil
+from collections.abc import Iterable, Iterator, Sequence
 from operator import attrgetter
 from statistics import fmean, median
 from typing import Literal
 
-from vnicaudit.bench.contract import Ends, Measured, failed_run, one_line
-from vnicaudit.bench.engines._iperf3 import command, pairs, report
-from vnicaudit.bench.engines._iperf3.command import Iperf3Load, Iperf3Version
-from vnicaudit.bench.engines._iperf3.pairs import PairRuns
-from vnicaudit.bench.engines._iperf3.report import (
+from vnicaudit.bench.contract import Measured, failed_run, one_line
+from vnicaudit.bench.engines import _iperf3_command as command
+from vnicaudit.bench.engines import _iperf3_report as report
+from vnicaudit.bench.engines._iperf3_command import Iperf3Load, Iperf3Version
+from vnicaudit.bench.engines._iperf3_report import (
     Iperf3Outcome,
     Pair,
+    PairRuns,
     Slice,
     Stream,
     Way,
@@ -29,7 +29,6 @@ from vnicaudit.bench.engines._iperf3.report import (
     middle,
     parse,
 )
-from vnicaudit.bench.search import LoadTrial, Searched, search
 from vnicaudit.errors import MeasureError, NoTrafficError
 from vnicaudit.model.measurement import Ran
 
@@ -272,62 +271,3 @@ def _failure_reason(ran: Ran) -> str:
     return (
         one_line(failure(ran.stdout) or "") or first or f"exit status {ran.code}, no error output"
     )
-
-
-_FLOOD_SECONDS = 1.0
-
-
-Search = Callable[[Callable[[float, float], LoadTrial], float], Searched]
-"""Searches for a rate by trials, beginning with a given one."""
-
-
-def measure_packet_rate(plan: Iperf3Load, ends: Ends, search: Search = search) -> Measured:
-    """The highest rate at which hardly any packet is lost, searched from the rate received during a
-    second at full speed. Without seconds and bytes: CPU time of a search belongs to many rates."""
-    trials = _Trials(plan, ends)
-    try:
-        flood = trials(0.0, _FLOOD_SECONDS)
-        searched = search(trials, flood.answered)
-    except MeasureError as error:
-        return failed_run(error, trials.raw)
-    if not searched.complete or searched.rate <= 0:
-        kind = MeasureError if flood.answered else NoTrafficError
-        return failed_run(kind(f"iperf3: {searched.reason}"), trials.raw)
-    return Measured(
-        values={"packet_rate": searched.rate},
-        details={**trials.details, **_of_search(searched, flood)},
-        generator_limited=searched.generator_limited,
-        raw=tuple(trials.raw),
-    )
-
-
-class _Trials:
-    """Offers a rate for some seconds; 0 is as fast as possible."""
-
-    def __init__(self, plan: Iperf3Load, ends: Ends) -> None:
-        self._plan, self._ends = plan, ends
-        self.raw: list[Ran] = []
-        self.details: Details = {}
-
-    def __call__(self, rate: float, seconds: float) -> LoadTrial:
-        bits = 8 * command.payload(self._plan) * rate
-        plan = self._plan._replace(seconds=ceil(seconds), warmup=0, rate=bits)
-        said = pairs.run(plan, self._ends)
-        self.raw.extend(ran for own in said for ran in own)
-        found = outcome(plan, said)
-        (way,) = plan.ways
-        (part,) = found.parts.values()
-        self.details = of_setup(plan, found.pairs[0])
-        sent = sent_packets(found, way)
-        return LoadTrial(rate, sent, sent * (1 - part.loss / 100), part.seconds)
-
-
-def _of_search(searched: Searched, flood: LoadTrial) -> Details:
-    return {
-        "rate_lower": searched.lower,
-        "rate_upper": searched.upper,
-        "trials": len(searched.trials),
-        "flood_sent": flood.offered,
-        "flood_received": flood.answered,
-        "search": searched.reason,
-    }

@@ -1,6 +1,7 @@
 """Workload in, command lines out.
 
-``-b`` is per stream; UDP without it is 1 Mbit/s. ``-O`` is never used (flows.py gives the reason).
+``-b`` is per stream; UDP without it is 1 Mbit/s. ``-O`` is never used: _iperf3_report.py
+gives the reason.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 from vnicaudit.bench.contract import Endpoint, RequiredTool
-from vnicaudit.bench.engines._iperf3.report import Way
-from vnicaudit.bench.engines._programs.listening import is_literal, require_none
+from vnicaudit.bench.engines._iperf3_report import Way
+from vnicaudit.bench.engines._listening import is_literal, refuse_if
 from vnicaudit.errors import EndpointError
 from vnicaudit.model.measurement import Workload
 
@@ -294,73 +295,73 @@ _MSS = (88, 32767)
 
 def check(workload: Workload, patterns: Mapping[str, object]) -> None:
     """Raises UsageError if a workload cannot be run as written."""
-    require_none(workload, _problems(workload, patterns))
+    refuse_if(
+        workload,
+        *_problems(workload, patterns),
+        *_rate_problems(workload),
+        *_option_problems(workload),
+    )
 
 
-def _problems(workload: Workload, patterns: Mapping[str, object]) -> Iterator[str]:
-    if workload.pattern not in patterns:
-        yield f"iperf3 has no pattern {workload.pattern!r}; it has {', '.join(patterns)}"
-    yield from _of_streams(workload)
-    yield from _of_size(workload)
-    yield from _of_time(workload)
-    yield from _of_rate(workload)
-    yield from _of_options(workload)
+Problems = Iterator[tuple[bool, str]]
 
 
-def _of_streams(workload: Workload) -> Iterator[str]:
-    if workload.connections < 1 or workload.generators < 1:
-        yield "there must be at least one connection and one generator"
-    elif workload.generators > workload.connections:
-        few = f"{workload.connections} connections"
-        yield f"{workload.generators} generators cannot share {few}"
-    if workload.pattern == "udp-pps" and workload.direction == "both":
-        yield "packet rates can be searched only one way at a time, not both"
+def _problems(workload: Workload, patterns: Mapping[str, object]) -> Problems:
+    pattern, connections, generators = workload.pattern, workload.connections, workload.generators
+    yield (
+        pattern not in patterns,
+        f"iperf3 has no pattern {pattern!r}; it has {', '.join(patterns)}",
+    )
+    few = connections < 1 or generators < 1
+    yield few, "there must be at least one connection and one generator"
+    yield (
+        generators > connections,
+        f"{generators} generators cannot share {connections} connections",
+    )
+    both = pattern == "udp-pps" and workload.direction == "both"
+    yield both, "packet rates can be searched only one way at a time, not both"
+    low, high = _TCP_SIZES if pattern == "tcp" else _UDP_SIZES
+    size = low if workload.size is None else workload.size
+    yield not low <= size <= high, f"size {size}: iperf3 takes {low} to {high} bytes for {pattern}"
+    seconds, warmup = workload.seconds, workload.warmup
+    yield seconds % 1 != 0, f"seconds {seconds:g}: iperf3 takes whole seconds"
+    yield seconds < 1, f"seconds {seconds:g}: at least one is needed"
+    yield not 0 <= warmup < math.inf, f"warmup {warmup:g}: it must be 0 or more seconds"
+    yield warmup + seconds > _LONGEST - 10, f"iperf3 runs for {_LONGEST} seconds at most"
 
 
-def _of_size(workload: Workload) -> Iterator[str]:
-    low, high = _TCP_SIZES if workload.pattern == "tcp" else _UDP_SIZES
-    if workload.size is not None and not low <= workload.size <= high:
-        yield f"size {workload.size}: iperf3 takes {low} to {high} bytes for {workload.pattern}"
-
-
-def _of_time(workload: Workload) -> Iterator[str]:
-    if not math.isfinite(workload.seconds) or workload.seconds != int(workload.seconds):
-        yield f"seconds {workload.seconds:g}: iperf3 takes whole seconds"
-    elif workload.seconds < 1:
-        yield f"seconds {workload.seconds:g}: at least one is needed"
-    if not 0 <= workload.warmup < math.inf:
-        yield f"warmup {workload.warmup:g}: it must be 0 or more seconds"
-    elif workload.warmup + workload.seconds > _LONGEST - 10:
-        yield f"iperf3 runs for {_LONGEST} seconds at most"
-
-
-def _of_rate(workload: Workload) -> Iterator[str]:
+def _rate_problems(workload: Workload) -> Problems:
     if workload.rate is None:
-        if workload.pattern == "udp":
-            yield (
-                "udp needs a rate: without one it is a flood; to find the highest rate, use udp-pps"
-            )
-    elif not 0 < workload.rate <= _HIGHEST:
-        yield f"rate {workload.rate:g}: it must be more than 0"
-    elif workload.rate < _LOWEST * workload.connections:
-        yield f"rate {workload.rate:g}: that is less than {_LOWEST} for each stream"
+        words = "udp needs a rate: without one it is a flood; to find the highest rate, use udp-pps"
+        yield workload.pattern == "udp", words
+        return
+    rate = workload.rate
+    yield not 0 < rate <= _HIGHEST, f"rate {rate:g}: it must be more than 0"
+    few = rate < _LOWEST * workload.connections
+    yield few, f"rate {rate:g}: that is less than {_LOWEST} for each stream"
 
 
-def _of_options(workload: Workload) -> Iterator[str]:
-    for name, value in workload.options.items():
-        if name not in _OPTIONS:
-            yield f"iperf3 has no option {name!r}; it has {', '.join(_OPTIONS)}"
-        elif not re.fullmatch(_OPTIONS[name], value):
-            yield f"{name}: iperf3 does not accept {value!r}"
-        elif name in _TCP_ONLY and workload.pattern != "tcp":
-            yield f"{name} is for TCP only"
-    if (mss := int(workload.options.get("mss", _MSS[0]))) and not _MSS[0] <= mss <= _MSS[1]:
-        yield f"mss {mss}: it must be {_MSS[0]} to {_MSS[1]} bytes"
-    if _bytes(workload.options.get("window", "1")) > _LARGEST_WINDOW:
-        yield f"window {workload.options['window']}: iperf3 takes 512M at most"
-    clients = len(split(workload.connections, workload.generators))
-    if int(workload.options.get("port", 1)) + clients - 1 > _LARGEST_PORT:
-        yield f"port: {clients} servers need {clients} ports up to {_LARGEST_PORT}"
+def _option_problems(workload: Workload) -> Problems:
+    options = workload.options
+    for name, value in options.items():
+        known = ", ".join(_OPTIONS)
+        yield name not in _OPTIONS, f"iperf3 has no option {name!r}; it has {known}"
+        wrong = not re.fullmatch(_OPTIONS.get(name, ""), value)
+        yield wrong, f"{name}: iperf3 does not accept {value!r}"
+        yield name in _TCP_ONLY and workload.pattern != "tcp", f"{name} is for TCP only"
+    mss = options.get("mss", "")
+    wrong = mss.isdecimal() and not _MSS[0] <= int(mss) <= _MSS[1]
+    yield wrong, f"mss {mss}: it must be {_MSS[0]} to {_MSS[1]} bytes"
+    window = options.get("window", "1")
+    large = bool(re.fullmatch(_OPTIONS["window"], window)) and _bytes(window) > _LARGEST_WINDOW
+    yield large, f"window {window}: iperf3 takes 512M at most"
+    clients = len(split(max(1, workload.connections), max(1, workload.generators)))
+    port = options.get("port", "1")
+    last = (int(port) if port.isdecimal() else 1) + clients - 1
+    yield (
+        last > _LARGEST_PORT,
+        f"port: {clients} servers need {clients} ports up to {_LARGEST_PORT}",
+    )
 
 
 def _bytes(text: str) -> int:

@@ -11,7 +11,7 @@ import time
 from collections.abc import Sequence
 from itertools import chain, repeat
 
-from vnicaudit.bench.endpoints.reach.transport import (
+from vnicaudit.bench.endpoints.process import (
     EndpointUrl,
     Scheme,
     Transport,

@@ -14,7 +14,7 @@ from itertools import zip_longest
 from typing import Literal, NamedTuple
 
 from vnicaudit.bench.contract import Endpoint, Ends, one_line
-from vnicaudit.bench.engines._dnsperf import options as options
+from vnicaudit.bench.engines import _dnsperf_options as options
 from vnicaudit.errors import MeasureError, NoTrafficError
 from vnicaudit.model.measurement import Ran, Workload
 
@@ -30,7 +30,7 @@ _USEFUL = ("NOERROR", "NXDOMAIN")
 _COUNT = r"\d{1,18}"
 _SECONDS = r"\d{1,12}\.\d{6}"
 _SHARE = r" \((?:\d+\.\d\d|-?nan|inf)%\)"
-_LATENCY = rf"  Average Latency \(s\):  ({_SECONDS}) \(min ({_SECONDS}), max ({_SECONDS})\)\n"
+_LATENCY = rf"  Average Latency \(s\):  {_SECONDS} \(min {_SECONDS}, max {_SECONDS}\)\n"
 _DEVIATION = r"(?:  Latency StdDev \(s\):   -?(?:\d+\.\d+|nan|inf)\n)?"
 _BUCKETS = rf"(?:  {_SECONDS} - {_SECONDS}:  {_COUNT}\n)*"
 
@@ -48,7 +48,8 @@ _BLOCK = re.compile(
     rf"  Run time \(s\):         (?P<seconds>{_SECONDS})\n"
     rf"  Queries per second:   (?P<rate>{_SECONDS})\n"
     r"\n"
-    rf"{_LATENCY}{_DEVIATION}"
+    rf"  Average Latency \(s\):  (?P<mean>{_SECONDS}) "
+    rf"\(min (?P<least>{_SECONDS}), max (?P<most>{_SECONDS})\)\n{_DEVIATION}"
     rf"(?P<histogram>  Latency bucket \(s\):   answer count\n{_BUCKETS})?"
     r"\n"
     r"(?P<connections>Connection Statistics:\n\n"
@@ -99,39 +100,27 @@ def statistics(text: str, *, connected: bool) -> Statistics:
     unless it is complete and the run reached its end."""
     found = _BLOCK.search(text)
     if found is None:
-        raise MeasureError(f"dnsperf printed no statistics{_last_line(text)}")
+        said = one_line(text, last=True)
+        last = f"; its last line: {said}" if said else ""
+        raise MeasureError(f"dnsperf printed no statistics{last}")
     if found["end"] != "time limit":
         raise MeasureError(f"dnsperf ended early ({found['end']})")
     if connected and int(found["completed"]) and found["connections"] is None:
         raise MeasureError("dnsperf printed no connection statistics")
-    return _checked(_statistics(found))
-
-
-def _statistics(found: re.Match[str]) -> Statistics:
-    mean, least, most = (_microseconds(found[group]) for group in _latency_groups())
-    return Statistics(
+    read = Statistics(
         sent=int(found["sent"]),
         completed=int(found["completed"]),
         lost_queries=int(found["lost"]),
         codes={code: int(count) for code, count in _CODE.findall(found["codes"])},
         seconds=float(found["seconds"]),
         rate=float(found["rate"]),
-        mean=mean,
-        least=least,
-        most=most,
+        mean=_microseconds(found["mean"]),
+        least=_microseconds(found["least"]),
+        most=_microseconds(found["most"]),
         histogram=_buckets(found["histogram"] or ""),
         attempts=int(found["attempts"]) if found["attempts"] else None,
         unexpected=int(found["unexpected"] or 0),
     )
-
-
-def _latency_groups() -> tuple[int, int, int]:
-    """The three groups of the first latency line follow directly after ``rate``."""
-    first = _BLOCK.groupindex["rate"] + 1
-    return first, first + 1, first + 2
-
-
-def _checked(read: Statistics) -> Statistics:
     if sum(read.codes.values()) != read.completed:
         raise MeasureError("dnsperf's response codes do not add up to the queries completed")
     if read.histogram and sum(bucket.answers for bucket in read.histogram) != read.completed:
@@ -150,11 +139,6 @@ def _buckets(text: str) -> tuple[Bucket, ...]:
 
 def _microseconds(seconds: str) -> float:
     return round(float(seconds) * 1e6, 0)
-
-
-def _last_line(text: str) -> str:
-    said = one_line(text, last=True)
-    return f"; its last line: {said}" if said else ""
 
 
 def percentile(runs: Sequence[Statistics], share: float) -> float | None:

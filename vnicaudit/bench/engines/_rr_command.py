@@ -10,10 +10,9 @@ network performance, "Workload tests description").
 
 from __future__ import annotations
 
-import math
 import re
 import secrets
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from fractions import Fraction
 from math import ceil
@@ -23,13 +22,11 @@ from weakref import WeakKeyDictionary
 import msgspec
 
 from vnicaudit.bench.contract import Endpoint, Ends, Needs, StartedProgram, one_line
-from vnicaudit.bench.engines._iperf3.command import IPERF3
-from vnicaudit.bench.engines._programs.listening import (
-    client_error,
+from vnicaudit.bench.engines._iperf3_command import IPERF3
+from vnicaudit.bench.engines._listening import (
     is_literal,
-    number_problems,
     ports,
-    require_none,
+    refuse_if,
     start_server,
 )
 from vnicaudit.bench.generator import built
@@ -122,79 +119,65 @@ def _bytes(text: str) -> int:
     return int(text[:-1]) * 1024 if text.endswith("k") else int(text)
 
 
-def checked_pattern(
-    workload: Workload, engine: str, problems: Callable[[Workload, Pattern], Iterable[str]]
-) -> Pattern:
-    """The pattern that an engine of these patterns is to run; ``problems``: why it cannot. Raises
-    UsageError with the first."""
-    pattern = pattern_of(workload.pattern)
-    if pattern is None:
-        raise UsageError(
-            f"{workload.id}: {engine} has no pattern {workload.pattern!r}; use "
-            f"{', '.join(NAMED)}, or these with other sizes"
-        )
-    require_none(workload, problems(workload, pattern))
-    return pattern
-
-
 CONNECTIONS = 500
 """The most that the program accepts (generator/native/program.c)."""
 _LONGEST = 86400
 _MOST_MESSAGES = 1e6
 """1/s: more than any generator sends."""
-_OPTIONS = {"port": (1, 65535)}
-"""Option -> its allowed numbers."""
+FILL = "fill"
+_DIRECTIONS = ("rx", "tx")
 
 
 def checked_workload(workload: Workload) -> Pattern:
     """The pattern of the workload. Raises UsageError if it cannot be run as written."""
-    return checked_pattern(workload, "rr", _problems)
-
-
-def messages(workload: Workload) -> float:
-    """Requests offered per second; 0: as many as possible."""
-    return workload.rate or 0.0
-
-
-def _problems(workload: Workload, pattern: Pattern) -> Iterator[str]:
-    yield from _of_direction(workload)
-    yield from _of_connections(workload)
-    yield from _of_time(workload)
-    yield from _of_rate(workload, pattern)
-    yield from number_problems(workload, "rr", _OPTIONS, (OPTION,))
-    yield from problems(workload)
-
-
-def _of_direction(workload: Workload) -> Iterator[str]:
-    if workload.direction != "both":
-        yield f"direction {workload.direction}: in {workload.pattern} both send, which is both"
-    if workload.size is not None:
-        yield f"size {workload.size}: the pattern sets the sizes"
-
-
-def _of_connections(workload: Workload) -> Iterator[str]:
-    if not 1 <= workload.connections <= CONNECTIONS:
-        yield f"connections {workload.connections}: rr takes 1 to {CONNECTIONS}"
-    if workload.generators != 1:
-        yield f"generators {workload.generators}: rr has one, with a thread for each connection"
-
-
-def _of_time(workload: Workload) -> Iterator[str]:
-    if not 0 < workload.seconds <= _LONGEST:
-        yield f"seconds {workload.seconds:g}: must be more than 0, and at most a day"
-    if not 0 <= workload.warmup <= _LONGEST:
-        yield f"warmup {workload.warmup:g}: must be 0 or more seconds, and at most a day"
-
-
-def _of_rate(workload: Workload, pattern: Pattern) -> Iterator[str]:
-    if workload.rate is None:
-        return
-    if pattern.mode == "crr":
-        yield f"rate {workload.rate:g}: new connections are always made as fast as possible"
-    if not (math.isfinite(workload.rate) and 1 <= messages(workload) <= _MOST_MESSAGES):
-        yield (
-            f"rate {workload.rate:g}: must be at least one message a second, and at most a million"
+    pattern = pattern_of(workload.pattern)
+    if pattern is None:
+        raise UsageError(
+            f"{workload.id}: rr has no pattern {workload.pattern!r}; use {', '.join(NAMED)}, or "
+            "these with other sizes"
         )
+    seconds, warmup, rate = workload.seconds, workload.warmup, workload.rate or 0.0
+    port, fill = workload.options.get("port", "1"), workload.options.get(FILL, "rx")
+    strange = [name for name in workload.options if name not in ("port", FILL)]
+    refuse_if(
+        workload,
+        (
+            workload.direction != "both",
+            f"direction {workload.direction}: in {workload.pattern} both send, which is both",
+        ),
+        (workload.size is not None, f"size {workload.size}: the pattern sets the sizes"),
+        (
+            not 1 <= workload.connections <= CONNECTIONS,
+            f"connections {workload.connections}: rr takes 1 to {CONNECTIONS}",
+        ),
+        (
+            workload.generators != 1,
+            f"generators {workload.generators}: rr has one, with a thread for each connection",
+        ),
+        (
+            not 0 < seconds <= _LONGEST,
+            f"seconds {seconds:g}: must be more than 0, and at most a day",
+        ),
+        (
+            not 0 <= warmup <= _LONGEST,
+            f"warmup {warmup:g}: must be 0 or more seconds, and at most a day",
+        ),
+        (
+            workload.rate is not None and pattern.mode == "crr",
+            f"rate {rate:g}: new connections are always made as fast as possible",
+        ),
+        (
+            workload.rate is not None and not 1 <= rate <= _MOST_MESSAGES,
+            f"rate {rate:g}: must be at least one message a second, and at most a million",
+        ),
+        (bool(strange), f"rr has no option {''.join(strange[:1])!r}; it has port, {FILL}"),
+        (
+            not re.fullmatch(r"[0-9]{1,5}", port) or not 1 <= int(port) <= 65535,
+            f"port: {port!r} is not a number from 1 to 65535",
+        ),
+        (fill not in _DIRECTIONS, f"{FILL}: {fill!r} is unknown; use {', '.join(_DIRECTIONS)}"),
+    )
+    return pattern
 
 
 _SLACK = 40.0
@@ -206,16 +189,10 @@ _SOON_SECONDS = 1.0
 """Time in which a server that lost its client has reported that; one without a client waits on."""
 
 
-class RrRuns(NamedTuple):
-    """Runs of both programs. ``client`` None: the ``server`` did not listen."""
-
-    server: Ran
-    client: Ran | None
-
-
-def run_pair(workload: Workload, pattern: Pattern, ends: Ends) -> RrRuns:
-    """Run a server at the target and a client at the peer to their end; no server is left. Raises
-    EndpointError, and MeasureError if the program cannot be built for an end, or run there."""
+def run_pair(workload: Workload, pattern: Pattern, ends: Ends) -> tuple[Ran, Ran | None]:
+    """Run a server at the target and a client at the peer to their end; returns the runs of both,
+    None: the server did not listen. No server is left. Raises EndpointError, and MeasureError if
+    the program cannot be built for an end, or run there."""
     target, peer = program_at(ends.target), program_at(ends.peer)
     port_file, key_file = (f"{path}.{secrets.token_hex(4)}" for path in (target, peer))
     life = workload.warmup + workload.seconds + _SLACK
@@ -228,13 +205,13 @@ def run_pair(workload: Workload, pattern: Pattern, ends: Ends) -> RrRuns:
         asked = ends.target.run((target, "port", port_file), seconds=_PORT_SECONDS)
         told = re.fullmatch(r"([1-9]\d{0,4}) ([0-9a-f]{32})\n", asked.stdout)
         if asked.code != 0 or told is None:
-            return RrRuns(server.stop(), None)
+            return server.stop(), None
         sealed = _sealed(ends.peer, peer, key_file, told[2])
         argv = _client(workload, pattern, ends.address, int(told[1]), life)
         client = ends.peer.run(
             (peer, "client", "--key", key_file, "--sealed", sealed, *argv), seconds=life + _SLACK
         )
-        return RrRuns(server.wait(_END_SECONDS if client.code == 0 else _SOON_SECONDS), client)
+        return server.wait(_END_SECONDS if client.code == 0 else _SOON_SECONDS), client
     finally:
         server.stop()
 
@@ -254,7 +231,7 @@ def _client(
     """Numbers are written without loss of precision."""
     words = ["--deadline", f"{life:g}", "--connect", address, "--port", str(port)]
     words += ["--mode", pattern.mode, "--size", str(pattern.size), "--answer", str(pattern.answer)]
-    words += ["--connections", str(workload.connections), "--rate", repr(messages(workload))]
+    words += ["--connections", str(workload.connections), "--rate", repr(workload.rate or 0.0)]
     words += ["--seconds", repr(float(workload.seconds)), "--warmup", repr(float(workload.warmup))]
     return tuple(words)
 
@@ -295,50 +272,61 @@ class WorkerReport(msgspec.Struct, frozen=True):
         return max(self.busy - self.kernel, 0.0)
 
 
-class _ReportLine(msgspec.Struct):
+class RrReport(msgspec.Struct, frozen=True):
+    """Counts of both ends. ``counts``: (nanoseconds, number of requests); the program keeps
+    three digits of each latency, and adds up those of its threads."""
+
     error: str
-    counts: list[tuple[Count, Count]] = []
-    client: list[WorkerReport] = []
-    server: list[WorkerReport] = []
-
-
-class RrReport(NamedTuple):
-    """Counts of both ends. ``latencies``: (nanoseconds, number of requests), ascending; the program
-    keeps three digits of each, and adds up those of its threads."""
-
-    client: tuple[WorkerReport, ...]
-    server: tuple[WorkerReport, ...]
-    latencies: tuple[tuple[int, int], ...]
+    counts: tuple[tuple[Count, Count], ...] = ()
+    client: tuple[WorkerReport, ...] = ()
+    server: tuple[WorkerReport, ...] = ()
 
     @property
     def answered(self) -> int:
         """Number of requests with an answer."""
-        return sum(count for _, count in self.latencies)
+        return sum(count for _, count in self.counts)
 
     def percentile(self, percent: float) -> int:
         """The smallest latency in nanoseconds that at least that many per cent do not exceed."""
         wanted, seen = max(ceil(Fraction(str(percent)) * self.answered / 100), 1), 0
-        for nanoseconds, count in self.latencies:
+        for nanoseconds, count in sorted(self.counts):
             seen += count
             if seen >= wanted:
                 return nanoseconds
         return 0
 
 
-_decoder = json_decoder(_ReportLine)
+_decoder = json_decoder(RrReport)
 
 
 def report_of(text: str, pattern: Pattern) -> RrReport:
     """Parse the output of a client. Raises MeasureError for an incomplete result, or with the error
     in it."""
-    line = _decoded_line(text)
-    if line.error:
-        raise client_error(line.error)
-    if not line.client or not line.server:
+    report = _decoded_line(text)
+    if report.error:
+        raise client_error(report.error)
+    if not report.client or not report.server:
         raise MeasureError("the generator's result is from one end only")
-    report = RrReport(tuple(line.client), tuple(line.server), tuple(sorted(line.counts)))
-    _check(report, pattern)
+    answered = sum(side.transactions for side in report.client)
+    if report.answered != answered:
+        raise MeasureError("the generator counted more or fewer latencies than answers")
+    if not answered:
+        raise NoTrafficError("no request was answered in the measured time")
+    if carried_bytes(report) != answered * (pattern.size + pattern.answer):
+        raise MeasureError("the generator's bytes do not match its answers")
     return report
+
+
+_NO_WAY = re.compile(
+    r"timed out|refused|unreachable|no route to host|nothing came or went|did not answer in time",
+    re.IGNORECASE,
+)
+"""Words of clients, and of the system, for a server that was not reached or does not answer."""
+
+
+def client_error(said: str) -> MeasureError:
+    """The error for a client with this message: NoTrafficError if it did not reach its server."""
+    return NoTrafficError(said) if _NO_WAY.search(said) else MeasureError(said)
 
 
 def error_of(text: str) -> str:
@@ -349,26 +337,13 @@ def error_of(text: str) -> str:
         return ""
 
 
-def _decoded_line(text: str) -> _ReportLine:
+def _decoded_line(text: str) -> RrReport:
     if not text.endswith("}\n"):
         raise MeasureError("the generator's result is incomplete")
     try:
         return _decoder.decode(text)
     except (msgspec.DecodeError, RecursionError) as error:
         raise MeasureError(f"the generator's result cannot be read: {error}") from error
-
-
-def _check(report: RrReport, pattern: Pattern) -> None:
-    """Check that the counts agree. Raises MeasureError if they contradict each other, and
-    NoTrafficError if nothing got through."""
-    answered = sum(side.transactions for side in report.client)
-    if report.answered != answered:
-        raise MeasureError("the generator counted more or fewer latencies than answers")
-    if not answered:
-        raise NoTrafficError("no request was answered in the measured time")
-    carried = answered * (pattern.size + pattern.answer)
-    if carried_bytes(report) != carried:
-        raise MeasureError("the generator's bytes do not match its answers")
 
 
 def carried_bytes(report: RrReport) -> int:
@@ -382,8 +357,6 @@ def carried_bytes(report: RrReport) -> int:
 # time, or the run is an error: it would show the latency of an idle path.
 
 
-OPTION = "fill"
-DIRECTIONS = ("rx", "tx")
 NEEDS = Needs(target=(IPERF3,), peer=(IPERF3,))
 _SLACK_FILLING = 120.0
 """Seconds that the stream would continue after the requests if it were not stopped."""
@@ -405,34 +378,10 @@ class _Output(msgspec.Struct):
 _output_decoder = json_decoder(_Output)
 
 
-class Fill:
-    """The stream while it runs."""
-
-    def __init__(self, client: StartedProgram) -> None:
-        self._client = client
-        self.ran: Ran | None = None
-        """The output of its client, after :meth:`end`."""
-
-    def end(self) -> float:
-        """Stop the stream; returns the bit/s that it carried. Raises MeasureError if it had ended
-        by itself, or carried nothing."""
-        early = not self._client.running()
-        self.ran = self._client.stop()
-        return filled_rate(self.ran, early=early)
-
-
-def problems(workload: Workload) -> Iterator[str]:
-    """Why the path cannot be filled as a workload requests."""
-    if OPTION not in workload.options:
-        return
-    if workload.options[OPTION] not in DIRECTIONS:
-        yield f"{OPTION}: {workload.options[OPTION]!r} is unknown; use {', '.join(DIRECTIONS)}"
-
-
 @contextmanager
-def filled_path(workload: Workload, ends: Ends) -> Iterator[Fill]:
-    """Fill the path with a stream; its direction is seen from the target. Raises MeasureError if
-    its server does not start; nothing of it is left running."""
+def filled_path(workload: Workload, ends: Ends) -> Iterator[StartedProgram]:
+    """Fill the path with a stream, whose client is returned; its direction is seen from the target.
+    Raises MeasureError if its server does not start; nothing of it is left running."""
     life = workload.warmup + workload.seconds + _SLACK_FILLING
     server, port = start_server(
         ends.target,
@@ -442,10 +391,10 @@ def filled_path(workload: Workload, ends: Ends) -> Iterator[Fill]:
     )
     try:
         argv = ["iperf3", "-c", ends.address, "-p", str(port), "-J", "-i", "1"]
-        argv += ["-t", f"{life:.0f}", *(["-R"] if workload.options[OPTION] == "tx" else [])]
+        argv += ["-t", f"{life:.0f}", *(["-R"] if workload.options[FILL] == "tx" else [])]
         client = ends.peer.start(argv, seconds=life + _SLACK_FILLING)
         try:
-            yield Fill(client)
+            yield client
         finally:
             client.stop()
     finally:

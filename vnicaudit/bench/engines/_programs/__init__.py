@@ -1,1 +1,0 @@
-"""Parts for engines of any kind: checks of their options, servers that listen."""

@@ -1,1 +1,0 @@
-"""Guard rails: one file each, conditions that must hold whatever the throughput."""
