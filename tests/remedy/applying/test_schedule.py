@@ -61,7 +61,7 @@ def progress(schedule: Schedule, done: list[Ended], left: Sequence[UnitRequest] 
         (Schedule(canary=1, batch=2), results("refused"), "a"),  # nothing was done to it
     ],
 )
-def test_what_is_done_next(schedule: Schedule, done: list[Ended], now: str) -> None:
+def test_queue_gives_canaries_then_batches(schedule: Schedule, done: list[Ended], now: str) -> None:
     assert "".join(one.key for one in progress(schedule, done, LEFT).next()) == now
 
 
@@ -85,7 +85,7 @@ def test_what_is_done_next(schedule: Schedule, done: list[Ended], now: str) -> N
         (Schedule(window=Window.parse("11:59-12:01")), results(), ""),
     ],
 )  # fmt: skip
-def test_why_no_more_is_begun(schedule: Schedule, done: list[Ended], reason: str) -> None:
+def test_queue_stops_with_a_reason(schedule: Schedule, done: list[Ended], reason: str) -> None:
     assert progress(schedule, done).stop(NOON) == reason
 
 
@@ -143,10 +143,8 @@ def _reference(
     well: Counter[str] = Counter()
     seen: Counter[str] = Counter()
     failed = ""
-    for unit in units:
-        if unit.key not in done:
-            continue
-        outcome = done[unit.key].outcome
+    for key, result in done.items():  # in the order in which they ended
+        unit, outcome = next(one for one in units if one.key == key), result.outcome
         for group in schedule.groups_of(unit.target):
             well[group] += outcome in ("applied", "already")
             seen[group] += outcome not in ("refused", "gone")
@@ -165,7 +163,7 @@ _OUTCOMES: tuple[Outcome, ...] = (
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_counts_say_what_going_through_all_units_says(seed: int) -> None:
+def test_queue_agrees_with_going_through_all_units(seed: int) -> None:
     draw = random.Random(seed)
     groups = {f"kvm{n}": tuple(sorted(draw.sample("ABCD", draw.randint(1, 3)))) for n in range(5)}
     schedule = Schedule(draw.randint(0, 3), draw.randint(1, 4), 99, groups=groups)

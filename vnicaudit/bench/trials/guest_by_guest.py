@@ -18,7 +18,7 @@ from vnicaudit.remedy.applying.domains.prepare import prepare
 from vnicaudit.remedy.applying.journal.events import Result, UnitRequest
 from vnicaudit.remedy.applying.journal.past_run import unfinished
 from vnicaudit.remedy.applying.runner import RunResult, Tell
-from vnicaudit.remedy.applying.unit_queue import UnitQueue, why_no_more
+from vnicaudit.remedy.applying.unit_queue import UnitQueue
 from vnicaudit.remedy.replacing import check_uri, digest
 
 
@@ -87,7 +87,7 @@ class GuestByGuest:
         come first."""
         for unit in self._units:
             begun = self._was_begun(unit)
-            if not begun and (reason := self._why_no_more()):
+            if not begun and (reason := self._stop_reason()):
                 yield TrialsStopped(unit.name, reason)
                 return
             try:
@@ -120,10 +120,10 @@ class GuestByGuest:
         else:
             self._queue.count(unit, Result("applied", ""))
 
-    def _why_no_more(self) -> str:
+    def _stop_reason(self) -> str:
         """The reason to stop, as in a run of all guests: its canary and --max-failures apply here,
         too."""
-        return why_no_more(self._context.halted, self._queue, datetime.now())
+        return self._queue.stop(datetime.now(), self._context.halted)
 
     def _applied(self, unit: UnitRequest) -> RunResult:
         """Apply the steps on it, and count the result."""

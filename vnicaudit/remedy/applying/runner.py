@@ -9,6 +9,7 @@ from datetime import datetime
 from functools import partial
 
 import msgspec
+from msgspec.structs import replace
 
 from vnicaudit.base.wording import disambiguated
 from vnicaudit.errors import (
@@ -32,7 +33,7 @@ from vnicaudit.remedy.applying.journal.events import (
 from vnicaudit.remedy.applying.journal.journal_file import Journal, KeptTexts
 from vnicaudit.remedy.applying.journal.past_run import PastRun, reread
 from vnicaudit.remedy.applying.journal.state import Notes, begun_with
-from vnicaudit.remedy.applying.unit_queue import Schedule, UnitQueue, side_by_side, why_no_more
+from vnicaudit.remedy.applying.unit_queue import Schedule, UnitQueue, side_by_side
 from vnicaudit.remedy.hypervisor import Trials
 from vnicaudit.remedy.replacing import UnitRefusedError, codes_of
 
@@ -99,12 +100,6 @@ class RunResult(msgspec.Struct, frozen=True):
     is_lost: bool = False
 
 
-def _names(units: Sequence[UnitRequest]) -> dict[str, str]:
-    """Key of a unit -> its name, with its place if other units have the same name."""
-    named = disambiguated((unit.name, unit.place) for unit in units)
-    return {unit.key: name for unit, name in zip(units, named, strict=True)}
-
-
 class Runner:
     """One run. Work that an interrupted process finished is not repeated. ``tell_remaining`` is
     told what is left half done, instead of ``tell``.
@@ -132,20 +127,24 @@ class Runner:
         self._tell = tell
         self._journal = Journal(found.folder)
         self._exclusion = ExclusionLocks()
-        self._results = dict(_results(found))
+        done = {unit.key: found.result(unit.key) for unit in found.request.units}
+        self._results = {key: result for key, result in done.items() if result is not None}
+        """Results of units, first those that an interrupted process finished."""
         self._left_open: dict[str, Exception] = {}
         """Keys of units that the way back left half done -> why."""
-        self._names = _names(found.request.units)
+        units = found.request.units
+        names = disambiguated((unit.name, unit.place) for unit in units)
+        self._names = {unit.key: name for unit, name in zip(units, names, strict=True)}
+        """Key of a unit -> its name, with its place if other units have the same name."""
         for unit in found.request.units:
-            if unit.key in self._results and self._results[unit.key].outcome == "failed":
+            result = self._results.get(unit.key)
+            if result is not None and result.outcome == "failed":
                 self._exclusion.failed(unit.name, unit.exclusive)
 
     def go(self, schedule: Schedule) -> RunResult:
         """Do the remaining work, batch by batch; units left half done come first, whatever the
         schedule says, as a guest may be off because of them."""
-        stopped, silent = self._to_its_end(lambda: self._go(schedule))
-        run = current_record(reread(self._found))
-        return RunResult(run, stopped, silent=silent)
+        return self._to_its_end(lambda: self._go(schedule))
 
     def _go(self, schedule: Schedule) -> str:
         stopped = ""
@@ -157,7 +156,7 @@ class Runner:
                 places = len(queue.targets)
             self._drivers.leave_all_but(queue.targets, self._found.request.id)
             now = datetime.fromtimestamp(self._drivers.clock.time())
-            if stopped := why_no_more(self._halted, queue, now):
+            if stopped := queue.stop(now, self._halted):
                 break
             units = queue.next()
             side_by_side([self._work(unit) for unit in units])
@@ -169,24 +168,21 @@ class Runner:
 
     def _queue(self, schedule: Schedule) -> UnitQueue:
         """The state of the run: its remaining units, and counts of the others."""
-        units = self._found.request.units
-        sources = [unit for unit in units if self._is_source(unit)]
-        of_sources = {unit.key for unit in sources}
-        guests = [unit for unit in units if unit.key not in of_sources]
-        queue = UnitQueue(schedule, guests, sources)
+        units, kinds = self._found.request.units, self._drivers.kinds
+        queue = UnitQueue(
+            schedule,
+            [unit for unit in units if not kinds.by_name(unit.kind).sources],
+            [unit for unit in units if kinds.by_name(unit.kind).sources],
+        )
         for unit in units:
             if unit.key in self._results:
                 queue.count(unit, self._results[unit.key])
         return queue
 
-    def _is_source(self, unit: UnitRequest) -> bool:
-        return self._drivers.kinds.by_name(unit.kind).sources
-
     def finish(self, keys: Collection[str]) -> RunResult:
         """Finish these units, which were left half done, and start nothing else. The run ends if
         none of it remains."""
-        stopped, silent = self._to_its_end(lambda: self._finish(keys))
-        return RunResult(current_record(reread(self._found)), stopped, silent=silent)
+        return self._to_its_end(lambda: self._finish(keys))
 
     def _finish(self, keys: Collection[str]) -> str:
         self._finish_open(keys)
@@ -206,9 +202,8 @@ class Runner:
         other units are half done."""
         units = self._found.request.units
         lost = [one for one in units if self._found.is_lost(one.key) and one.key in keys]
-        reason, silent = self._to_its_end(lambda: self._roll_back(keys, lost))
-        run = current_record(reread(self._found))
-        return RunResult(run, reason, rolled_back=True, silent=silent, is_lost=bool(lost))
+        result = self._to_its_end(lambda: self._roll_back(keys, lost))
+        return replace(result, rolled_back=True, is_lost=bool(lost))
 
     def _roll_back(self, keys: Collection[str], lost: Sequence[UnitRequest]) -> str:
         units = self._found.request.units
@@ -229,18 +224,19 @@ class Runner:
         self._journal.write(End(reason, rolled_back=not others))
         return reason
 
-    def _to_its_end(self, work: Callable[[], str]) -> tuple[str, bool]:
-        """Do the work, then close the journal. Returns ``(reason, silent)``: why the run stopped
-        (empty: it did not), and True if the cause is a host that stopped answering."""
+    def _to_its_end(self, work: Callable[[], str]) -> RunResult:
+        """Do the work, which returns why it stopped (empty: it did not), and close the journal."""
+        silent = False
         try:
-            return work(), False
+            stopped = work()
         except NoResponseError as error:
-            return str(error), True
+            stopped, silent = str(error), True
         except (KeyboardInterrupt, SystemExit):
             self._tell_unfinished()
             raise
         finally:
             self._journal.close()
+        return RunResult(current_record(reread(self._found)), stopped, silent=silent)
 
     def _tell_unfinished(self) -> None:
         """Tell a user who interrupts a run (Ctrl-C, SIGTERM) what is half done: a guest may be off
@@ -302,15 +298,13 @@ class Runner:
             self._tell(self._names[unit.key], f"unfinished: {error}")
             raise
         except GoneError as error:
-            return _record_result(notes, self._explained(unit, notes, error))
+            begun = notes.last(Begin) is not None
+            driver = self._drivers.of(unit)
+            return _record_result(notes, driver.explain(unit, error, begun=begun, dry_run=False))
         except RefusedError as error:
             return _record_result(notes, Result("refused", str(error), codes=codes_of(error)))
         except ActionError as error:
             return _record_result(notes, Result("failed", str(error)))
-
-    def _explained(self, unit: UnitRequest, notes: Notes, error: GoneError) -> Result:
-        begun = notes.last(Begin) is not None
-        return self._drivers.of(unit).explain(unit, error, begun=begun, dry_run=False)
 
     def _carried_out(self, unit: UnitRequest, notes: Notes, undo: str) -> Result:
         kept = KeptTexts(self._found.folder, unit.key)
@@ -388,14 +382,6 @@ def _best_effort(tell: Tell) -> Tell:
             tell(name, text)
 
     return tell_safely
-
-
-def _results(found: PastRun) -> Iterator[tuple[str, Result]]:
-    """The results of the units that an interrupted process finished."""
-    for unit in found.request.units:
-        done = found.result(unit.key)
-        if done is not None:
-            yield unit.key, done
 
 
 def _record_result(notes: Notes, result: Result) -> Result:

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import re
 import threading
-from bisect import insort
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime, time
 from itertools import islice
-from typing import NamedTuple
 
 import msgspec
 
 from vnicaudit.errors import UsageError
+from vnicaudit.model.runs import Outcome
 from vnicaudit.remedy.applying.journal.events import Result, UnitRequest
 
 # The schedule of a run: its order, how many units at once, and when to stop.
@@ -107,15 +106,6 @@ _UNTOUCHED = ("refused", "gone")
 _ALL = "all"
 
 
-class _Canary(NamedTuple):
-    """One of the first units of a group to be changed, in the order of the run. ``rank``: position
-    of the group among the groups of the unit."""
-
-    number: int
-    rank: int
-    well: bool
-
-
 class UnitQueue:
     """The units of a run, in their order. The ``sources`` (images and flavors) come first, one by
     one; none of them is a canary, as they tell nothing about guests."""
@@ -126,14 +116,14 @@ class UnitQueue:
         self._schedule = schedule
         self._sources = {unit.key: unit for unit in sources}
         self._left = {unit.key: unit for unit in units}
-        self._numbers = {key: number for number, key in enumerate(self._left)}
         waiting = (*self._sources.values(), *self._left.values())
         self._targets = Counter(unit.target for unit in waiting)
         self._left_of = Counter(
             group for unit in self._left.values() for group in schedule.groups_of(unit.target)
         )
         self._well: Counter[str] = Counter()
-        self._canaries: dict[str, list[_Canary]] = {}
+        self._canaries: Counter[str] = Counter()
+        self._failed_group = ""
         self._bad = 0
 
     @property
@@ -146,9 +136,8 @@ class UnitQueue:
         self._bad += result.outcome in _BAD
         if self._sources.pop(unit.key, None) is None:
             del self._left[unit.key]
-            for rank, group in enumerate(self._schedule.groups_of(unit.target)):
-                canary = _Canary(self._numbers[unit.key], rank, result.outcome in _GOOD)
-                self._count_in(group, canary, result)
+            for group in self._schedule.groups_of(unit.target):
+                self._count_in(group, result.outcome)
         _take_one(self._targets, unit.target)
 
     def next(self) -> list[UnitRequest]:
@@ -163,10 +152,13 @@ class UnitQueue:
                 return [unit]
         return list(islice(self._left.values(), self._schedule.batch))
 
-    def stop(self, now: datetime) -> str:
-        """The reason to start no more units; empty: go on."""
-        if group := self._failed_group():
-            named = f" of {group}" if self._schedule.groups else ""
+    def stop(self, now: datetime, halted: Callable[[], str] | None = None) -> str:
+        """The reason to start no more units; empty: go on. ``halted``: the reason that lies outside
+        the schedule."""
+        if halted is not None and (reason := halted()):
+            return reason
+        if self._failed_group:
+            named = f" of {self._failed_group}" if self._schedule.groups else ""
             return f"a canary{named} was not changed as planned"
         if self._bad > self._schedule.max_failures:
             return f"{self._bad} failed (--max-failures {self._schedule.max_failures})"
@@ -175,30 +167,17 @@ class UnitQueue:
             return f"outside the window {window}"
         return ""
 
-    def _count_in(self, group: str, canary: _Canary, result: Result) -> None:
+    def _count_in(self, group: str, outcome: Outcome) -> None:
         _take_one(self._left_of, group)
-        self._well[group] += canary.well
-        if result.outcome not in _UNTOUCHED:
-            canaries = self._canaries.setdefault(group, [])
-            insort(canaries, canary)
-            del canaries[self._schedule.canary :]
-
-    def _failed_group(self) -> str:
-        """The first group with a failed canary; empty: none."""
-        failed = [
-            (canary, group) for group, canaries in self._canaries.items()
-            for canary in canaries if not canary.well
-        ]  # fmt: skip
-        return min(failed)[1] or _ALL if failed else ""
+        well = outcome in _GOOD
+        self._well[group] += well
+        if outcome not in _UNTOUCHED and self._canaries[group] < self._schedule.canary:
+            self._canaries[group] += 1
+            if not well:
+                self._failed_group = self._failed_group or group or _ALL
 
 
 def _take_one(counts: Counter[str], name: str) -> None:
     counts[name] -= 1
     if not counts[name]:
         del counts[name]
-
-
-def why_no_more(halted: Callable[[], str] | None, queue: UnitQueue, now: datetime) -> str:
-    """The reason to start nothing more; empty: go on. A halt of the program comes first, then the
-    schedule (:meth:`UnitQueue.stop`)."""
-    return (halted() if halted is not None else "") or queue.stop(now)
