@@ -30,8 +30,7 @@ from vnicaudit.model.report import Explanation, NicsReport, Report
 from vnicaudit.reports.bench.profiles import ProfilesReport
 from vnicaudit.reports.inventory import InventoryReport
 from vnicaudit.reports.notices import Notice
-from vnicaudit.reports.runs.json import RunsReport
-from vnicaudit.reports.runs.text import DryRunReport
+from vnicaudit.reports.runs import DryRunReport, RunsReport
 
 FOLDER = Path(__file__).parent / "schemas"
 RECORDS: dict[str, type[msgspec.Struct]] = {

@@ -40,8 +40,7 @@ from vnicaudit.reports.notices import messages_of
 from vnicaudit.reports.plan import json as plan_json
 from vnicaudit.reports.ranking import ranking_json
 from vnicaudit.reports.rules import catalogue_json
-from vnicaudit.reports.runs import json as runs_json
-from vnicaudit.reports.runs import text as dry_run
+from vnicaudit.reports.runs import dry_run_json, runs_json
 from vnicaudit.reports.writers import Options
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -72,9 +71,9 @@ WRITTEN: dict[str, Callable[[], str | bytes]] = {
     "vnicaudit.explain-1.json": lambda: explanation_json(IT),
     "vnicaudit.rules-1.json": lambda: catalogue_json(RULES),
     "vnicaudit.plan-1.json": lambda: plan_json.to_json(PLAN),
-    "vnicaudit.runs-1.json": lambda: runs_json.to_json(RUNS),
+    "vnicaudit.runs-1.json": lambda: runs_json(RUNS),
     "vnicaudit.notice-1.json": lambda: next(messages_of("json", [new(1)], "a")).body,
-    "vnicaudit.dry-run-1.json": lambda: dry_run.to_json(
+    "vnicaudit.dry-run-1.json": lambda: dry_run_json(
         "apply",
         "next-boot",
         [

@@ -10,9 +10,9 @@ from click.shell_completion import ShellComplete
 from tests.reports.runs.samples import APPLY, RUNS
 from vnicaudit.cli.commands import cli
 from vnicaudit.cli.main import run
+from vnicaudit.cli.remedy import runs as command
 from vnicaudit.errors import TargetError
 from vnicaudit.model.runs import RunRecord
-from vnicaudit.remedy.applying import history
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         folders.append(folder)
         return list(RUNS)
 
-    monkeypatch.setattr(history, "runs", runs)
+    monkeypatch.setattr(command, "runs", runs)
     monkeypatch.setenv("COLUMNS", "100")
     return folders
 
@@ -93,5 +93,5 @@ def test_ids_complete(asked: list[str]) -> None:
 def test_completion_of_what_cannot_be_read_is_silent(
     error: Exception, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(history, "runs", Mock(side_effect=error))
+    monkeypatch.setattr(command, "runs", Mock(side_effect=error))
     assert completed("runs", "--state", "here", "2") == []

@@ -10,12 +10,12 @@ from tests.remedy.applying.clouds.conftest import make_cloud as make_cloud
 from tests.remedy.applying.clouds.fakes import CloudWorld, server_step
 from tests.remedy.applying.fakes import World
 from vnicaudit.remedy.applying.history import runs
-from vnicaudit.reports.runs.json import to_json
+from vnicaudit.reports.runs import runs_json
 
 
 def codes_of(folder: object) -> list[str]:
     """Of the only unit of the last run, as its JSON has them."""
-    document = msgspec.json.decode(to_json(runs(str(folder))))
+    document = msgspec.json.decode(runs_json(runs(str(folder))))
     (unit,) = document["runs"][0]["steps"]
     assert unit["outcome"] == "refused"
     found: list[str] = unit["codes"]

@@ -12,7 +12,7 @@ from tests.reports.runs.records import RECORDS
 from tests.reports.runs.samples import RUNS
 from tests.shares import examples
 from vnicaudit.model.runs import RunRecord
-from vnicaudit.reports.runs.json import RunsReport, to_json
+from vnicaudit.reports.runs import RunsReport, runs_json
 
 SCHEMAS = Path(__file__).parents[3] / "docs" / "schemas"
 FITS = jsonschema.Draft202012Validator(
@@ -21,7 +21,7 @@ FITS = jsonschema.Draft202012Validator(
 
 
 def test_one_run_per_line_in_the_order_given() -> None:
-    data = to_json(RUNS)
+    data = runs_json(RUNS)
     lines = data.decode().splitlines()
     assert lines[:2] == ['{"schema":"vnicaudit.runs/1",', '"runs":[']
     assert lines[2].startswith('{"id":"20261121-101500-3f2a","kind":"apply","started":"2026-11-21')
@@ -31,13 +31,13 @@ def test_one_run_per_line_in_the_order_given() -> None:
 
 
 def test_no_runs() -> None:
-    assert to_json([]) == b'{"schema":"vnicaudit.runs/1",\n"runs":[]}\n'
+    assert runs_json([]) == b'{"schema":"vnicaudit.runs/1",\n"runs":[]}\n'
 
 
 @settings(max_examples=examples(150), suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(RECORDS, max_size=3))
 def test_any_runs_fit_the_schema(runs: list[RunRecord]) -> None:
-    data = to_json(runs)
+    data = runs_json(runs)
     assert all(line.isprintable() for line in data.decode().split("\n"))
     FITS.validate(json.loads(data))
     assert len(msgspec.json.decode(data, type=RunsReport).runs) == len(runs)

@@ -4,7 +4,7 @@ from msgspec.structs import replace
 
 from tests.reports.runs.samples import APPLY, BACK, MAIL
 from vnicaudit.model.runs import RunRecord
-from vnicaudit.reports.runs.text import render_outcome
+from vnicaudit.reports.runs import render_outcome
 from vnicaudit.reports.writers import Options
 
 WHOLE = """\

@@ -14,7 +14,7 @@ from tests.reports.runs.samples import APPLY, BACK, BROKEN, DB, RUNS
 from tests.shares import examples
 from vnicaudit.model.plan import UnitKind
 from vnicaudit.model.runs import RunRecord
-from vnicaudit.reports.runs.text import counts, local_time, render, render_one
+from vnicaudit.reports.runs import counts, local_time, render, render_one
 from vnicaudit.reports.safe import width_of
 from vnicaudit.reports.writers import Options
 

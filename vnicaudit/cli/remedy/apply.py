@@ -56,6 +56,7 @@ from vnicaudit.remedy.applying.apply import apply, dry_run_apply
 from vnicaudit.remedy.applying.journal.past_run import damaged
 from vnicaudit.reports.plan.json import MAX_BYTES, from_json
 from vnicaudit.reports.plan.text import render
+from vnicaudit.reports.runs import dry_run_json, runs_json
 from vnicaudit.reports.safe import safe
 
 if TYPE_CHECKING:
@@ -338,10 +339,8 @@ def _print_dry_run(
         code = print_preview(units, "would be applied")
         tell_unchanged(output)
         return code
-    from vnicaudit.reports.runs.text import to_json
-
     others = [why_not for _step, why_not in not_done]
-    emit(to_json("apply", mode, units, others).decode())
+    emit(dry_run_json("apply", mode, units, others).decode())
     return code_of_preview(units)
 
 
@@ -350,9 +349,7 @@ def _print_no_run(
 ) -> int:
     """Say that there is nothing to do, in the form of a run or a dry run; returns the exit code."""
     if options.format == "json" and not options.schedule.dry_run:
-        from vnicaudit.reports.runs.json import to_json
-
-        emit(to_json([]).decode())
+        emit(runs_json([]).decode())
     else:
         if options.format == "text" and not options.output.quiet:
             emit(f"{nothing_to_apply(not_done, kinds, options.mode)}\n")

@@ -39,7 +39,7 @@ from vnicaudit.model.plan import Mode
 from vnicaudit.remedy.applying.journal.past_run import read_run
 from vnicaudit.remedy.applying.journal.state import StateFolder
 from vnicaudit.remedy.applying.rollback import RollbackSelection, dry_run_rollback, rollback
-from vnicaudit.reports.runs.text import to_json
+from vnicaudit.reports.runs import dry_run_json
 
 if TYPE_CHECKING:
     from vnicaudit.remedy.applying.apply import RunContext
@@ -133,5 +133,5 @@ def _dry_run(options: RollbackOptions, selection: RollbackSelection, context: Ru
         return code
 
     previews = dry_run_rollback(options.run, selection, context)
-    emit(to_json("rollback", context.mode, previews).decode())
+    emit(dry_run_json("rollback", context.mode, previews).decode())
     return code_of_preview(previews)

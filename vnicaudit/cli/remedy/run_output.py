@@ -19,8 +19,7 @@ from vnicaudit.errors import ReaderGoneError, RefusedError, UsageError, Vnicaudi
 from vnicaudit.model.plan import FileUnit
 from vnicaudit.model.runs import WELL, Preview
 from vnicaudit.remedy.replacing import ALL
-from vnicaudit.reports.runs.json import to_json
-from vnicaudit.reports.runs.text import render_outcome
+from vnicaudit.reports.runs import render_outcome, runs_json
 from vnicaudit.reports.safe import safe
 from vnicaudit.text.targets import command
 
@@ -123,7 +122,7 @@ def print_runs(done: Sequence[RunResult], options: RemedyOptions, form: Format) 
     def pieces() -> Iterator[str]:
         runs = [one.run for one in done]
         if form == "json":
-            yield to_json(runs).decode()
+            yield runs_json(runs).decode()
         for run in runs if form == "text" else ():
             yield from render_outcome(run, screen_options(options.output))
 

@@ -11,7 +11,6 @@ import click
 from vnicaudit.base.wording import count
 from vnicaudit.cli.options.output import (
     Format,
-    OutputOptions,
     format_option,
     output_options,
     screen_options,
@@ -39,19 +38,23 @@ from vnicaudit.errors import (
     UsageError,
     VnicauditError,
 )
+from vnicaudit.remedy.applying.history import runs
 from vnicaudit.remedy.applying.journal.past_run import damaged, read_run
 from vnicaudit.remedy.applying.journal.state import StateFolder
-from vnicaudit.remedy.applying.pruning import in_effect, old_runs, remove_leftovers, remove_runs
-from vnicaudit.reports.runs.json import to_json
+from vnicaudit.remedy.applying.pruning import (
+    in_effect,
+    old_runs,
+    recover,
+    remove_leftovers,
+    remove_runs,
+)
+from vnicaudit.reports.runs import render, render_one, render_states, runs_json
 from vnicaudit.reports.safe import safe
 from vnicaudit.text.targets import command as own_command
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from vnicaudit.model.runs import RunRecord, UnitState
+    from vnicaudit.model.runs import RunRecord
     from vnicaudit.remedy.applying.pruning import Recovered
-    from vnicaudit.reports.writers import Options
 
 _WAITING = 1
 """Exit code: all is as planned, but not yet in effect everywhere."""
@@ -74,8 +77,6 @@ reached, 5 something is not as planned, is unknown, or could not be rolled back.
 def run_ids(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
     """Ids of readable runs, for shell completion."""
     del parameter
-    from vnicaudit.remedy.applying.history import runs
-
     try:
         found = runs(state_folder(context.params.get("state")))
         return [run.id for run in found if run.id.startswith(incomplete)]
@@ -125,8 +126,6 @@ def command(options: RunsOptions, wiring: Wiring) -> int:
 
     For each domain it shows the result, the checks made afterwards, and the downtime.
     """
-    from vnicaudit.remedy.applying.history import runs
-
     if options.prune is not None:
         return _prune(options.prune, options)
     if options.verify or options.recover:
@@ -136,9 +135,11 @@ def command(options: RunsOptions, wiring: Wiring) -> int:
     if options.run is not None:
         found = [_run_called(found, options.run, options.folder)]
     if options.format == "json":
-        emit(to_json(found).decode())
+        emit(runs_json(found).decode())
     else:
-        _print(found, screen_options(options.output), whole=options.run is not None)
+        view = screen_options(options.output)
+        for text in render(found, view) if options.run is None else render_one(found[0], view):
+            emit(text)
     return 0
 
 
@@ -168,32 +169,21 @@ def _check_or_recover(options: RunsOptions, wiring: Wiring) -> int:
             raise UsageError("--recover covers all runs: use it without RUN and --verify")
         return _recover(options, wiring)
     if options.run is None:
-        raise UsageError(f"--verify needs a RUN; `{_listing(options.folder)}` lists them")
+        listing = own_command("runs", options.folder)
+        raise UsageError(f"--verify needs a RUN; `{listing}` lists them")
     return _verify(options.run, options, wiring)
-
-
-def _listing(folder: str) -> str:
-    return own_command("runs", folder)
 
 
 def _run_called(found: list[RunRecord], name: str, folder: str) -> RunRecord:
     for run in found:
         if run.id == name:
             return run
-    raise UsageError(f"there is no run {name!r} in {folder}; `{_listing(folder)}` lists them")
-
-
-def _print(runs: list[RunRecord], options: Options, *, whole: bool) -> None:
-    from vnicaudit.reports.runs.text import render, render_one
-
-    for text in render_one(runs[0], options) if whole else render(runs, options):
-        emit(text)
+    listing = own_command("runs", folder)
+    raise UsageError(f"there is no run {name!r} in {folder}; `{listing}` lists them")
 
 
 def _recover(options: RunsOptions, wiring: Wiring) -> int:
     """Finish what a dead process left unfinished; returns the exit code."""
-    from vnicaudit.remedy.applying.pruning import recover
-
     codes = [0]
     telling = RunTelling(quiet=options.output.quiet, waits=True)
     with hang_up_noted(), closing(telling) as say:
@@ -228,7 +218,7 @@ def _verify(run: str, options: RunsOptions, wiring: Wiring) -> int:
     if not units:
         shown = context.state.command(f"runs {run}")
         raise UsageError(f"run {run} has no applied change to verify; to see it: {shown}")
-    print_result(lambda: _rendered(units, options.output))
+    print_result(lambda: render_states(units, screen_options(options.output)))
     if any(unit.state in ("differs", "gone", "moved") for unit in units):
         return RefusedError.exit_code
     if any(unit.unreachable for unit in units):
@@ -236,9 +226,3 @@ def _verify(run: str, options: RunsOptions, wiring: Wiring) -> int:
     if any(unit.state == "unknown" for unit in units):
         return RefusedError.exit_code
     return _WAITING if any(unit.state == "waiting" for unit in units) else 0
-
-
-def _rendered(units: list[UnitState], output: OutputOptions) -> Iterator[str]:
-    from vnicaudit.reports.runs.text import render_states
-
-    return render_states(units, screen_options(output))

@@ -27,7 +27,6 @@ from vnicaudit.remedy.applying.driver import Drivers, KindTable, Prepared, Prepa
 from vnicaudit.remedy.applying.journal.events import RunLimits, RunRequest, UnitRequest
 from vnicaudit.remedy.applying.journal.past_run import (
     PastRun,
-    UnfinishedRuns,
     all_past,
     begin_run,
     unfinished,
@@ -61,11 +60,11 @@ def refuse_beside(found: PastRun, units: Iterable[UnitRequest], kinds: KindTable
 def refuse_others(mine: PastRun, context: RunContext) -> Callable[[UnitRequest], None]:
     """A function that raises RefusedError if a run other than ``mine`` is in the middle of a unit,
     whose place is locked."""
-    unfinished_runs = UnfinishedRuns(context.state)
 
     def refuse(unit: UnitRequest) -> None:
-        for found in unfinished_runs.beside(mine.request.id):
-            refuse_beside(found, (unit,), context.kinds)
+        for found in unfinished(context.state):
+            if found.request.id != mine.request.id:
+                refuse_beside(found, (unit,), context.kinds)
 
     return refuse
 
@@ -121,21 +120,18 @@ def open_reachable(
     return reached, first
 
 
-def open_begun(run: PastRun, drivers: Drivers, meanwhile: str) -> None:
-    """Open the hosts where the run left a unit half done: work resumes there first. ``meanwhile``:
-    how to change other units while one of these hosts is down. Raises TargetError, NoResponseError
-    and HeldError."""
-    for unit in run.request.units:
-        if not run.is_open(unit.key):
-            continue
-        words = f"; {unit.name} is half changed there: repeat the command when the host answers; "
+def open_begun(run: PastRun, drivers: Drivers) -> None:
+    """Open the hosts where the run left a unit half done: work resumes there first. Raises
+    TargetError, NoResponseError and HeldError."""
+    for unit in (one for one in run.request.units if run.is_open(one.key)):
+        words = f"; {unit.name} is half changed there: {_MEANWHILE}"
         try:
             drivers.open((unit,))
         except TargetError as error:
-            message = f"{error.message}{words}{meanwhile}"
+            message = f"{error.message}{words}"
             raise TargetError(message, file=error.file, failure=error.failure) from None
         except NoResponseError as error:
-            raise NoResponseError(f"{error}{words}{meanwhile}") from None
+            raise NoResponseError(f"{error}{words}") from None
 
 
 def open_locked(run: PastRun, drivers: Drivers, state: StateFolder, tell: Tell) -> None:
@@ -149,12 +145,8 @@ def open_locked(run: PastRun, drivers: Drivers, state: StateFolder, tell: Tell) 
         except HeldError:  # by a living process, or by somebody else
             continue
         except (TargetError, NoResponseError) as error:
-            tell(
-                unit.place, f"{_MAY_BE_LOCKED}: {_words(error)}; repeat the command when it answers"
-            )
-
-
-_MAY_BE_LOCKED = "an interrupted run may have left it locked"
+            words = f"an interrupted run may have left it locked: {_words(error)}"
+            tell(unit.place, f"{words}; repeat the command when it answers")
 
 
 def _unreachable(error: TargetError | NoResponseError) -> UnitRefusedError:
@@ -169,7 +161,10 @@ PLAN = "plan.json"
 
 
 _ALREADY = "nothing to do: it is already as planned"
-_MEANWHILE = "meanwhile a plan without that host (vnicaudit plan -i --limit) changes others"
+_MEANWHILE = (
+    "repeat the command when the host answers; meanwhile a plan without that host (vnicaudit plan "
+    "-i --limit) changes others"
+)
 _NOT_BEGUN: dict[Outcome, PreviewOutcome] = {"gone": "gone", "refused": "refused"}
 """A driver's result for a unit that no longer exists -> the outcome that a dry run foresees."""
 
@@ -253,7 +248,7 @@ def apply(
             write_private(found.folder / PLAN, text)
         preparing = _preparer(steps, plan, context)
         if context.host_by_host:
-            open_begun(found, drivers, _MEANWHILE)
+            open_begun(found, drivers)
             preparing = host_by_host(preparing, refuse_others(found, context))
         runner = Runner(
             found, drivers, preparing, tell, trials, context.tell_remaining, context.halted

@@ -16,7 +16,7 @@ from vnicaudit.remedy.applying.journal.events import (
     Stopping,
     UnitRequest,
 )
-from vnicaudit.remedy.applying.journal.journal_file import Entry, begin_of, seconds_between
+from vnicaudit.remedy.applying.journal.journal_file import Entry, begin_of, seconds_since
 from vnicaudit.remedy.applying.journal.past_run import PastRun, all_past
 from vnicaudit.remedy.applying.journal.state import StateFolder
 
@@ -50,7 +50,7 @@ def seconds_off(entries: Sequence[Entry]) -> float:
             off = True
         elif isinstance(entry.event, Started):
             if began is not None and off:
-                total += seconds_between(began, entry)
+                total += seconds_since(began, entry.at)
             began, off = None, False
     return total
 

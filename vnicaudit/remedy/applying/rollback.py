@@ -6,7 +6,7 @@ kind of journal: it can be resumed, and rolled back.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from functools import cache, partial
 
@@ -206,7 +206,7 @@ def dry_run_rollback(
             whole = [unit for unit in units if drivers.of(unit).can_restore(unit, found)]
         else:
             whole = _not_undone(found, units, selection, context)
-        seen = _diff_printer(show) if selection.restore and show is not None else None
+        seen = partial(_show_diff, show) if selection.restore and show is not None else None
         back = host_by_host(_preparer(found, selection, context))
         drivers.check(units)
         if not context.host_by_host:
@@ -214,17 +214,14 @@ def dry_run_rollback(
         return halves + dry_run_units(whole, drivers, back, seen)
 
 
-def _diff_printer(show: Tell) -> Callable[[UnitRequest, Prepared], None]:
-    def show_diff(unit: UnitRequest, prepared: Prepared) -> None:
-        if prepared.before == prepared.goal:  # no text is to change
-            return
-        try:
-            text = unified_diff(prepared.before, prepared.goal, unit.name)
-        except (VnicauditError, ValueError):
-            text = "the present content cannot be shown as text\n"
-        show(unit.name, text)
-
-    return show_diff
+def _show_diff(show: Tell, unit: UnitRequest, prepared: Prepared) -> None:
+    if prepared.before == prepared.goal:  # no text is to change
+        return
+    try:
+        text = unified_diff(prepared.before, prepared.goal, unit.name)
+    except (VnicauditError, ValueError):
+        text = "the present content cannot be shown as text\n"
+    show(unit.name, text)
 
 
 def _preparer(found: PastRun, selection: RollbackSelection, context: RunContext) -> Preparing:

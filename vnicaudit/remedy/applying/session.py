@@ -11,7 +11,7 @@ from typing import TypeVar, cast
 
 from vnicaudit.errors import ActionError, NoResponseError, VnicauditError
 from vnicaudit.model.host import HostLock
-from vnicaudit.remedy.applying.journal.past_run import UnfinishedRuns
+from vnicaudit.remedy.applying.journal.past_run import half_done
 from vnicaudit.remedy.applying.journal.state import HeldError, StateFolder
 from vnicaudit.remedy.hypervisor import Adapters, CloudAccess, Hypervisor
 from vnicaudit.text.secrets import masked_message
@@ -65,7 +65,6 @@ class Session:
         self.host_by_host = host_by_host
         self._without_lock = without_lock
         self._state = state
-        self._unfinished = UnfinishedRuns(state)
         self._leaving = ""
         self._tell = tell
         self.stack = stack
@@ -200,13 +199,13 @@ class Session:
         target that was not reached may be this host by another URI, so a change that is half done
         there also counts, unless the run that left it also lists this host by a URI of its own."""
         try:
-            half_done = self._unfinished.half_done(but=self._leaving)
+            open_targets = half_done(self._state, but=self._leaving)
         except VnicauditError as error:
             return f"it stays locked: a change there may be unfinished: {error}"
-        if half_done.keys() & uris:
+        if open_targets.keys() & uris:
             return "it stays locked: a change there is unfinished"
         reached = {uri for of_one in self._uris.values() for uri in of_one}
-        for uri, beside in half_done.items():
+        for uri, beside in open_targets.items():
             if held.was_ours and "://" in uri and uri not in reached and not beside & uris:
                 return (
                     f"it stays locked, as before: a change is unfinished on {masked_message(uri)}, "

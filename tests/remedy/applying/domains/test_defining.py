@@ -148,14 +148,6 @@ def test_one_that_comes_after_the_resumed_run_was_refused_is_taken_back(world: W
     assert machine.definition(secrets=True) == world.before[0]
 
 
-def test_a_definition_that_libvirt_refused_is_not_waited_for(world: World) -> None:
-    (machine,) = world.machines
-    machine.refuses["define"] = "libvirt says no"
-    began = world.clock.seconds
-    assert applied(world).message == "libvirt says no; nothing was changed"
-    assert world.clock.seconds == began
-
-
 def test_a_definition_that_was_made_and_not_noted_is_known_as_its_own(world: World) -> None:
     """libvirt wrote it in its own words."""
     (machine,) = world.machines
@@ -171,7 +163,7 @@ def test_a_definition_that_was_made_and_not_noted_is_known_as_its_own(world: Wor
     assert b"<driver name='qemu'/>" in machine.persistent
 
 
-def test_what_libvirt_refuses_changes_nothing(world: World) -> None:
+def test_definition_that_libvirt_refuses_changes_nothing(world: World) -> None:
     world.machines[0].refuses["define"] = "cannot define the domain: XML error"
     unit = applied(world)
     assert (unit.outcome, unit.message) == (

@@ -31,7 +31,7 @@ from vnicaudit.remedy.applying.clouds.transaction import (
     ObjectState,
     ServerBefore,
 )
-from vnicaudit.remedy.applying.domains.prepare import guest_before
+from vnicaudit.remedy.applying.domains.checks import guest_before
 from vnicaudit.remedy.applying.journal.events import (
     NicChanges,
     Properties,
@@ -263,7 +263,7 @@ def _before(
         node = place.nodes.of(state)
         wanted = _nic_changes(node, request)
         macs = tuple(one.mac for one in wanted)
-        domain = guest_before(node.machine, macs, "restart", place.adapters, active=True)
+        domain = guest_before(node.machine, macs, "restart", place.adapters.clock, active=True)
     except ActionError:  # not needed to go on; verify reports it
         return shown, ()
     return replace(shown, domain=domain), wanted

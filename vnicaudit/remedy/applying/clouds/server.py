@@ -191,13 +191,11 @@ def _still_wrong(work: CloudWork) -> str:
 
 
 def _words(work: CloudWork) -> str:
-    words = [] if work.transaction.active else [_effect_time(work)]
-    return "; ".join([*words, *filter(None, [work.transaction.caution])])
-
-
-def _effect_time(work: CloudWork) -> str:
-    shelved = phase(current_server(work)) == "shelved"
-    return f"in effect when it is {'unshelved' if shelved else 'started'}"
+    words = [work.transaction.caution]
+    if not work.transaction.active:
+        shelved = phase(current_server(work)) == "shelved"
+        words.insert(0, f"in effect when it is {'unshelved' if shelved else 'started'}")
+    return "; ".join(filter(None, words))
 
 
 def verify(place: CloudPlace, transaction: CloudTransaction) -> ObjectState:
@@ -207,19 +205,17 @@ def verify(place: CloudPlace, transaction: CloudTransaction) -> ObjectState:
     if bad := failed(checks):
         return "differs", bad, checks
     state = read_server(place, transaction, 0.0)
-    if phase(state) == "error":
-        way = way_on(state.status, state.id, transaction.target)
+    now, way = phase(state), way_on(state.status, state.id, transaction.target)
+    if now == "error":
         return "differs", f"the server is {state.status}: {way}", checks
-    if phase(state) == "busy":
+    if now == "busy":
         return "waiting", f"Nova is working on it ({state.task_state}): check again later", checks
-    if transaction.active and phase(state) != "on":
-        way = way_on(state.status, state.id, transaction.target) or transaction.command(
-            "server start"
-        )
+    if now == "on":
+        return "in-effect", "", checks
+    if transaction.active:
+        way = way or transaction.command("server start")
         return "differs", f"the server was running before, and is now {state.status}: {way}", checks
-    if phase(state) != "on":
-        return "waiting", "the server is not running: in effect at its next start", checks
-    return "in-effect", "", checks
+    return "waiting", "the server is not running: in effect at its next start", checks
 
 
 # Stop a server and start it. Nova answers before it has done either, so its progress is followed.
@@ -299,7 +295,9 @@ def run(work: CloudWork) -> None:
     Raises GuestError with Nova's message if it cannot be started."""
     end = work.clock.monotonic() + work.limits.guest_deadline
     taken, ways, why = 0, 0, ""
-    state = _ready(work)
+    state = current_server(work)
+    if phase(state) == "busy":
+        state = follow(work, "on")
     while (now := phase(state)) != "on":
         if now in ("shelved", "other"):
             raise GuestError(f"it is {state.status} now: somebody else is working on it")
@@ -317,16 +315,6 @@ def run(work: CloudWork) -> None:
         if phase(state) != "on":
             taken += not refused
             why = refused or _trouble(work)
-    _note_started(work)
-
-
-def _ready(work: CloudWork) -> ServerState:
-    """The server's state once Nova has finished working on it."""
-    state = current_server(work)
-    return follow(work, "on") if phase(state) == "busy" else state
-
-
-def _note_started(work: CloudWork) -> None:
     asked = work.notes.latest(Stopping, Stopped, Starting, Started)
     if asked is not None and not isinstance(asked.event, Started):
         work.notes.write(Started())

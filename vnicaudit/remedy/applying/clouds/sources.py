@@ -125,12 +125,8 @@ class ImageDriver(CloudDriver):
 def _is_unanswered(work: CloudWork) -> bool:
     """True if the goal was asked for, and nobody saw that it was stored: Glance, or a proxy before
     it, may have been interrupted as well as this program."""
-    asked = work.notes.latest(Setting, Set)
-    return (
-        asked is not None
-        and isinstance(asked.event, Setting)
-        and asked.event.properties == work.transaction.goal
-    )
+    asked = work.notes.pending(Setting, Set)
+    return asked is not None and asked.event == Setting(work.transaction.goal)
 
 
 def _set_properties(work: CloudWork, before: Properties, goal: Properties) -> None:

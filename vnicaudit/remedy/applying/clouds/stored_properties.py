@@ -201,7 +201,7 @@ def store(work: CloudWork, wanted: Properties) -> None:
     if not is_ours(work, now):
         raise ForeignError(differing(now, work.transaction.before))
     work.tell("setting " + ", ".join(f"{name}={value}" for name, value in wanted.items()))
-    _set_with_retry(work, wanted, _TRIES)
+    _set_with_retry(work, wanted)
     if missing := differing(read_stored(work), wanted):
         raise ActionError(f"nova-manage set it, but Nova did not store it: {missing}")
 
@@ -233,28 +233,27 @@ def came_late(work: CloudWork) -> str:
     return f"a nova-manage call with unknown result took effect later: {late}" if late else ""
 
 
-def _set_with_retry(work: CloudWork, wanted: Properties, tries: int) -> None:
+def _set_with_retry(work: CloudWork, wanted: Properties) -> None:
     """Set the properties, and once more if the result is unknown: setting them twice does no
     harm."""
-
-    def begins() -> None:
-        work.notes.write(Setting(wanted))
-
-    try:
-        work.place.manage.set_properties(work.transaction.id, wanted, begins)
-    except NoResponseError:
-        raise
-    except NotSetError:
-        work.notes.write(NotSet())
-        raise
-    except ActionError as error:
-        if isinstance(error, HalfSetError):
-            work.notes.write(HalfSet())
-        if tries <= 1:
+    for left in reversed(range(_TRIES)):
+        try:
+            work.place.manage.set_properties(
+                work.transaction.id, wanted, lambda: work.notes.write(Setting(wanted))
+            )
+        except NoResponseError:
             raise
-        _set_with_retry(work, wanted, tries - 1)
-    else:
-        work.notes.write(Set())
+        except NotSetError:
+            work.notes.write(NotSet())
+            raise
+        except ActionError as error:
+            if isinstance(error, HalfSetError):
+                work.notes.write(HalfSet())
+            if not left:
+                raise
+        else:
+            work.notes.write(Set())
+            return
 
 
 def _value_words(value: str | None) -> str:
@@ -309,8 +308,8 @@ class ServerChecks:
     def current(self) -> tuple[Check, ...]:
         """The results of every check now; for a server that does not run, only of the stored
         properties."""
-        state = self._state()
-        return self.results().checks if phase(state) == "on" else tuple(self._stored(state))
+        runs = phase(self._state()) == "on"
+        return self.results().checks if runs else self.of_stored_properties()
 
     def of_stored_properties(self) -> tuple[Check, ...]:
         """The checks of the properties that Nova stores for the server, and no others. Raises as

@@ -8,15 +8,17 @@ result.
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple
 
+from vnicaudit.base.deadlines import Clock
 from vnicaudit.base.wording import count
 from vnicaudit.errors import ActionError, GuestError, NoResponseError
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.finding import VIRTIO
 from vnicaudit.model.host import GuestInterface
 from vnicaudit.model.nic import Nic, NicConfig, RunningNic
+from vnicaudit.model.plan import Mode
 from vnicaudit.model.runs import Check, Verdict
 from vnicaudit.platforms.domain_xml import definitions
 from vnicaudit.remedy.applying.domains.definition_transactions import (
@@ -28,11 +30,9 @@ from vnicaudit.remedy.applying.domains.definition_transactions import (
 )
 from vnicaudit.remedy.applying.journal.events import NicChanges
 from vnicaudit.remedy.applying.verifying import CheckResults, verify
-from vnicaudit.remedy.guest.agent import by_mac
-from vnicaudit.remedy.hypervisor import (
-    Machine,
-    RunningProcess,
-)
+from vnicaudit.remedy.guest.agent import GuestAgent, by_mac
+from vnicaudit.remedy.hypervisor import Machine, RunningProcess
+from vnicaudit.remedy.replacing import UnitRefusedError
 
 _TAP = ("network", "bridge", "ethernet", "direct")
 _NETDEV = {**dict.fromkeys(_TAP, "tap"), "vdpa": "vhost-vdpa", "vhostuser": "vhost-user"}
@@ -40,20 +40,27 @@ _NETDEV = {**dict.fromkeys(_TAP, "tap"), "vdpa": "vhost-vdpa", "vhostuser": "vho
 libvirt's qemu_command.c)."""
 
 
-def read_guest(
-    machine: Machine,
-    macs: tuple[str, ...],
-    agent_answers: Callable[[], bool],
-    interfaces: Callable[[], list[GuestInterface]],
+def guest_before(
+    machine: Machine, macs: tuple[str, ...], mode: Mode, clock: Clock, *, active: bool
 ) -> GuestBefore:
-    """The present state of a running guest: its addresses by MAC, the NICs that have sent packets,
-    and whether its agent answers."""
+    """The state of a running guest before its change: its addresses by MAC, the NICs that have sent
+    packets, and whether its agent answers; empty if the guest is off or will not be interrupted.
+    Raises RefusedError if a hot swap needs its agent and none answers."""
+    if not active or mode == "next-boot":
+        return GuestBefore()
+    agent = GuestAgent(machine, clock)
     live = definitions.definition_of(machine.live(), "")
     sent = {mac: bool(_packets_sent(machine, nic_of(live, mac))) for mac in macs}
-    if not agent_answers():
+    if not agent.answers():
+        if mode == "hotswap":
+            raise UnitRefusedError(
+                "no guest agent answers, so the guest's IP addresses could not be restored; "
+                "restart it instead (--mode restart)",
+                "agent",
+            )
         return GuestBefore(sent=sent)
     try:
-        seen = by_mac(interfaces())
+        seen = by_mac(agent.interfaces())
     except GuestError:
         return GuestBefore(agent=True, sent=sent)
     addresses = {mac: seen[mac].addresses for mac in macs if mac in seen}
@@ -66,12 +73,8 @@ def verify_domain(work: DomainWork) -> tuple[Check, ...]:
     if not transaction.active:
         return ()
     hot = transaction.mode == "hotswap"
-    return verify(
-        work,
-        DomainChecks(
-            work.place, transaction.nic_changes, transaction.guest_before, hot=hot
-        ).results,
-    )
+    checks = DomainChecks(work.place, transaction.nic_changes, transaction.guest_before, hot=hot)
+    return verify(work, checks.results)
 
 
 class DomainChecks:

@@ -138,6 +138,11 @@ def nic_of(domain: Domain, mac: str) -> Nic | None:
     return found[0] if len(found) == 1 else None
 
 
+def runs_with(machine: Machine, target: str, wanted: tuple[NicChanges, ...]) -> bool:
+    """True if the running definition contains the wanted changes."""
+    return not unmet(definitions.definition_of(machine.live(), target), wanted)
+
+
 def field_text(nic: Nic, field: str) -> str | None:
     """The value of a field in a NIC's definition, as text; None if it is unset, or unknown to the
     model."""
@@ -224,38 +229,32 @@ def define(work: DomainWork) -> None:
         work.notes.write(Defining())
         work.place.machine.define(goal)
         now = work.place.machine.definition(secrets=True)
-    elif not as_before and not is_ours(work.transaction, before, goal, now, work):
+    elif not as_before and not is_ours(work, before, goal, now):
         raise EditedError
     if before not in (goal, now):
-        _note(work, now, goal)  # first, so that it is recognised as this run's own
+        noted = work.notes.last(Defined)  # first, so that it is recognised as this run's own
+        if noted is None or noted.settled != digest(now):
+            work.notes.write(Defined(work.texts.keep_settled(now, goal)))
     _check(work, before, goal, now)
 
 
-def _note(work: DomainWork, now: bytes, goal: bytes) -> None:
-    noted = work.notes.last(Defined)
-    if noted is None or noted.settled != digest(now):
-        work.notes.write(Defined(work.texts.keep_settled(now, goal)))
-
-
-def is_unanswered(work: DomainWork) -> bool:
-    """True if libvirt was asked to define the goal, and its answer was not noted: it refused, or
-    the run was interrupted."""
-    asked = work.notes.latest(Defining, Defined)
-    return asked is not None and isinstance(asked.event, Defining)
-
-
-def undefine(work: DomainWork, *, late: bool = False) -> bool:
-    """Restore the definition from before; returns False if that was not necessary. ``late``: an
-    interrupted run asked for the goal, which may be stored only now. Raises EditedError if the
-    definition is neither that nor what this run made of it, ActionError if it could not be restored
-    exactly, SavedTextError if the saved text cannot be trusted."""
-    now = work.place.machine.definition(secrets=True)
+def undefine(work: DomainWork) -> bool:
+    """Restore the definition from before; returns False if that was not necessary. Raises
+    EditedError if the definition is neither that nor what this run made of it, ActionError if it
+    could not be restored exactly, SavedTextError if the saved text cannot be trusted."""
     before, goal = kept_definition(work, "before"), kept_definition(work, "goal")
-    if late:
-        now = _settled(work, before, now)
-    if definitions.equal_but_controllers(now, before):
+    now = b""
+
+    def is_as_before() -> bool:
+        nonlocal now
+        now = work.place.machine.definition(secrets=True)
+        return definitions.equal_but_controllers(now, before)
+
+    if work.notes.pending(Defining, Defined):  # libvirt refused, or may store it only now
+        wait_for_late(work.clock, lambda: not is_as_before())
+    if is_as_before():
         return False
-    if not is_ours(work.transaction, before, goal, now, work):
+    if not is_ours(work, before, goal, now):
         raise EditedError
     work.place.machine.define(before)
     unlike = definitions.unlike(before, work.place.machine.definition(secrets=True))
@@ -278,44 +277,29 @@ def made_otherwise(work: DomainWork) -> str:
     return f"libvirt {words}: every device is as it was, at its address" if words else ""
 
 
-def _settled(work: DomainWork, before: bytes, now: bytes) -> bytes:
-    """The definition, after waiting for the one that may be stored only now."""
-
-    def is_stored() -> bool:
-        nonlocal now
-        now = work.place.machine.definition(secrets=True)
-        return not definitions.equal_but_controllers(now, before)
-
-    wait_for_late(work.clock, is_stored)
-    return now
-
-
-def is_ours(
-    transaction: DomainTransaction, before: bytes, goal: bytes, now: bytes, work: DomainWork
-) -> bool:
+def is_ours(work: DomainWork, before: bytes, goal: bytes, now: bytes) -> bool:
     """True if ``now``, which differs from the definition before the run, was made by this run:
     recognised by its text or digest or, where the program ended before it could note that, by
     having the goal's changes and no others."""
-    settled = work.notes.last(Defined)
-    if definitions.equal_but_controllers(now, goal) or (
-        settled is not None and _is_settled(now, settled, work)
-    ):
+    if definitions.equal_but_controllers(now, goal):
         return True
-    if settled is not None:
-        return False
+    transaction, noted = work.transaction, work.notes.last(Defined)
+    if noted is not None:
+        return is_settled(work.texts, noted.settled, now)
     return not (
         unmet(definitions.definition_of(now, transaction.target), transaction.nic_changes)
         or definitions.other_changes(before, now, transaction.macs)
     )
 
 
-def _is_settled(now: bytes, settled: Defined, work: DomainWork) -> bool:
-    """True if ``now`` is the definition that libvirt made of the goal. The saved text matters only
-    if libvirt has reread it since and returned it in a different order."""
-    if settled.settled == digest(now):
+def is_settled(texts: KeptTexts, settled: str, now: bytes) -> bool:
+    """True if ``now`` is the definition that libvirt made of the goal, with the digest ``settled``.
+    The saved text matters only if libvirt has reread it since and returned it in a different
+    order."""
+    if settled == digest(now):
         return True
     with suppress(SavedTextError):
-        return definitions.equal_but_controllers(now, kept_definition(work, "settled"))
+        return definitions.equal_but_controllers(now, texts.get("settled", settled))
     return False
 
 

@@ -8,22 +8,23 @@ from functools import partial
 
 from msgspec.structs import replace
 
-from vnicaudit.errors import ActionError, GoneError, JournalError, SavedTextError
+from vnicaudit.errors import ActionError, GoneError, JournalError
 from vnicaudit.model.plan import Mode, Step
 from vnicaudit.model.runs import UnitState
 from vnicaudit.platforms.domain_xml import definitions
 from vnicaudit.platforms.domain_xml.source import interface_number, interface_of, with_interface
 from vnicaudit.remedy.applying.domains import driving
-from vnicaudit.remedy.applying.domains.checks import DomainChecks
+from vnicaudit.remedy.applying.domains.checks import DomainChecks, guest_before
 from vnicaudit.remedy.applying.domains.definition_transactions import (
     DomainPlace,
     DomainTransaction,
     DomainWork,
     GuestBefore,
-    is_unanswered,
+    is_settled,
     kept_original,
     original_of,
     reversed_transaction,
+    runs_with,
     unmet,
 )
 from vnicaudit.remedy.applying.domains.driving import note_outcome, restart_stopped_guest
@@ -31,7 +32,6 @@ from vnicaudit.remedy.applying.domains.prepare import (
     check_owner,
     check_restart,
     check_state,
-    guest_before,
     prepare,
 )
 from vnicaudit.remedy.applying.driver import (
@@ -159,7 +159,9 @@ class DomainDriver(Driver):
         if not whole and current != original:
             goal = _nics_put_back(current, original, wanted)
         made = reversed_transaction(transaction, current, goal)
-        seen = guest_before(machine, made.macs, request.mode, self._adapters, active=state.active)
+        seen = guest_before(
+            machine, made.macs, request.mode, self._adapters.clock, active=state.active
+        )
         ended = request.run.result(unit.key)
         stays_off = transaction.active and ended is not None and not ended.undone
         active = state.active or stays_off
@@ -191,7 +193,7 @@ class DomainDriver(Driver):
         ran = transaction is not None and transaction.active
         active = state.active or (ran and request.run.is_open(unit.key))
         macs = tuple(one.mac for one in wanted)
-        seen = guest_before(machine, macs, mode, self._adapters, active=state.active)
+        seen = guest_before(machine, macs, mode, self._adapters.clock, active=state.active)
         is_so = definitions.equal_but_controllers(current, original)
         if is_so and not (active and mode != "next-boot"):
             return Prepared(None)
@@ -215,8 +217,7 @@ class DomainDriver(Driver):
         """Restore the domain's definition and NICs from before the run."""
         at_work = self._at_work(work)
         try:
-            late = is_unanswered(at_work)
-            return driving.undo(at_work, undoing.reason, undoing.outcome, late=late)
+            return driving.undo(at_work, undoing.reason, undoing.outcome)
         except JournalError:
             restart_stopped_guest(at_work)
             raise
@@ -234,7 +235,7 @@ class DomainDriver(Driver):
             return UnitState(unit.name, "differs", why)
         if not machine.state().active:
             return UnitState(unit.name, "waiting", "it is off: in effect at its next start")
-        if unmet(definitions.definition_of(machine.live(), target), wanted):
+        if not runs_with(machine, target, wanted):
             return UnitState(unit.name, "waiting", _WAITS)
         place = DomainPlace(self._hosts[unit.target], machine, self._adapters)
         now, hot = GuestBefore(agent=place.agent.answers()), transaction.mode == "hotswap"
@@ -289,10 +290,7 @@ def is_made_by(found: PastRun, key: str, current: bytes) -> bool:
     made = [event.settled for event in lines if isinstance(event, Defined)]
     if not made or digest(current) in made:
         return bool(made)
-    with suppress(SavedTextError):  # libvirt may return the saved text in a different order
-        settled = KeptTexts(found.folder, key).get("settled", made[-1])
-        return definitions.equal_but_controllers(current, settled)
-    return False
+    return is_settled(KeptTexts(found.folder, key), made[-1], current)
 
 
 def _nics_put_back(current: bytes, original: bytes, wanted: Iterable[NicChanges]) -> bytes:

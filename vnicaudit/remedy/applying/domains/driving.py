@@ -23,6 +23,7 @@ from vnicaudit.remedy.applying.domains.checks import verify_domain
 from vnicaudit.remedy.applying.domains.definition_transactions import (
     DomainTransaction,
     DomainWork,
+    runs_with,
     unmet,
 )
 from vnicaudit.remedy.applying.journal.events import (
@@ -51,24 +52,22 @@ from vnicaudit.remedy.hypervisor import Trial
 CANNOT_BE_UNDONE = (NoResponseError, JournalError, GoneError)
 """Errors after which nothing can be undone: the host does not answer, an action could not be
 recorded, or the domain no longer exists."""
-_STILL = "the change of this run is still in it"
 
 
-def begin_undo(work: DomainWork, reason: str, outcome: Outcome, *, late: bool = False) -> Result:
+def begin_undo(work: DomainWork, reason: str, outcome: Outcome) -> Result:
     """Start undoing the change, because of ``reason``; ``outcome`` is the unit's outcome
-    afterwards, ``late``: as for :func:`undo`."""
+    afterwards."""
     work.notes.write(Undoing(reason, outcome))
     work.tell(f"undoing: {reason}")
-    return undo(work, reason, outcome, late=late)
+    return undo(work, reason, outcome)
 
 
-def undo(work: DomainWork, reason: str, outcome: Outcome, *, late: bool = False) -> Result:
+def undo(work: DomainWork, reason: str, outcome: Outcome) -> Result:
     """Undo the change. Reports what cannot be undone, with what to do about it; the guest's power
-    and NICs are restored even then. ``late``: a definition that an interrupted run asked for may be
-    stored only now."""
+    and NICs are restored even then."""
     changed, left = False, []
     try:
-        changed = definition_transactions.undefine(work, late=late)
+        changed = definition_transactions.undefine(work)
     except CANNOT_BE_UNDONE:
         raise
     except VnicauditError as error:
@@ -91,16 +90,21 @@ def give_back(work: DomainWork, reason: str) -> Result:
     run detached. Changes of this run that are still in the definition can be rolled back
     separately."""
     left = _restored(work, exchange=False)
-    ours = [_STILL] if _is_in_it(work) else []
-    if ours and not work.rollback_of:
-        ours = [f"{_STILL} (to undo only that: {work.rollback_command('--over-edits')})"]
+    ours = []
+    if work.notes.latest(Defining, Defined) is not None:
+        text, transaction = work.place.machine.definition(secrets=False), work.transaction
+        now = definitions.definition_of(text, transaction.target)
+        if not unmet(now, transaction.nic_changes):
+            ours.append("the change of this run is still in it")
+            if not work.rollback_of:
+                ours[0] += f" (to undo only that: {work.rollback_command('--over-edits')})"
     return Result("failed", "; ".join([reason, *ours, *left]), undone=not (ours or left))
 
 
 def _again(work: DomainWork) -> str:
     """How to try to roll the guest back again; a guest that does not shut down, by force."""
     mode = "next-boot" if work.transaction.mode == "next-boot" else "restart"
-    force = " --force-off" if is_deaf(work) else ""
+    force = " --force-off" if work.notes.pending(StayedOn, Stopping, Starting) else ""
     return f"to try again: {work.rollback_command(f'--mode {mode}{force}')}"
 
 
@@ -132,41 +136,27 @@ def definition_kind(transaction: DomainTransaction, *, undoing: bool) -> KeptKin
     return "before" if undoing else "settled"
 
 
-def _is_in_it(work: DomainWork) -> bool:
-    """True if a definition edited by somebody else still contains the changes of this run."""
-    if work.notes.latest(Defining, Defined) is None:
-        return False
-    now = definitions.definition_of(
-        work.place.machine.definition(secrets=False), work.transaction.target
-    )
-    return not unmet(now, work.transaction.nic_changes)
-
-
 def _restored(work: DomainWork, *, exchange: bool) -> list[str]:
     """Get the guest running as before. Returns what went wrong. ``exchange``: also exchange NICs
     that differ from before."""
+    transaction = work.transaction
+    if not transaction.active or transaction.mode == "next-boot":
+        return []
+    back = _back(work)
     try:
-        _run_as_before(work, exchange=exchange)
+        settle(work)
+        if not work.place.machine.state().active:
+            start(back)
+        elif transaction.mode == "hotswap":
+            kind = definition_kind(transaction, undoing=True)
+            (hotswap.swap if exchange else hotswap.repair)(back, kind=kind)
+        elif exchange and transaction.before != transaction.goal and runs_as_wanted(work):
+            restart(back)
     except CANNOT_BE_UNDONE:
         raise
     except VnicauditError as error:
         return [str(error)]
     return []
-
-
-def _run_as_before(work: DomainWork, *, exchange: bool) -> None:
-    transaction = work.transaction
-    if not transaction.active or transaction.mode == "next-boot":
-        return
-    back = _back(work)
-    settle(work)
-    if not work.place.machine.state().active:
-        start(back)
-    elif transaction.mode == "hotswap":
-        kind = definition_kind(transaction, undoing=True)
-        (hotswap.swap if exchange else hotswap.repair)(back, kind=kind)
-    elif exchange and transaction.before != transaction.goal and runs_as_wanted(work):
-        restart(back)
 
 
 def _still_wrong(work: DomainWork) -> str:
@@ -199,7 +189,6 @@ def forward(work: DomainWork) -> Result:
     worse = ""
     if reason := _not_measured(work):
         return Result("refused", reason, codes=("measuring",))
-    late = definition_transactions.is_unanswered(work)  # by the run that this one resumes
     try:
         if work.transaction.active and work.transaction.mode == "hotswap":
             hotswap.capture(work)  # before any change, as it may be refused
@@ -218,11 +207,11 @@ def forward(work: DomainWork) -> Result:
     except definition_transactions.EditedError as error:
         return give_back(work, str(error))
     except hotswap.DriverNotBoundError as error:
-        return begin_undo(work, str(error), "rolled-back", late=late)
+        return begin_undo(work, str(error), "rolled-back")
     except VnicauditError as error:
-        return begin_undo(work, str(error), "failed", late=late)
+        return begin_undo(work, str(error), "failed")
     if reason := failed(checks) or worse:
-        return begin_undo(work, reason, "rolled-back", late=late)
+        return begin_undo(work, reason, "rolled-back")
     waits = _waits(work)
     return Result("applied", _words(work, waits=waits), checks, downtime, waits=waits)
 
@@ -317,10 +306,10 @@ def _message(error: Exception) -> str:
 
 def runs_as_wanted(work: DomainWork) -> bool:
     """True if the domain is running with its NICs as wanted."""
-    if not work.place.machine.state().active:
-        return False
-    running = definitions.definition_of(work.place.machine.live(), work.transaction.target)
-    return not unmet(running, work.transaction.nic_changes)
+    machine, transaction = work.place.machine, work.transaction
+    return machine.state().active and runs_with(
+        machine, transaction.target, transaction.nic_changes
+    )
 
 
 def stop(work: DomainWork) -> None:
@@ -358,17 +347,10 @@ def stop(work: DomainWork) -> None:
     )
 
 
-def is_deaf(work: DomainWork) -> bool:
-    """True if the guest was asked to shut down last, and did not."""
-    asked = work.notes.latest(Stopping, StayedOn, Starting)
-    return asked is not None and isinstance(asked.event, StayedOn)
-
-
 def settle(work: DomainWork) -> None:
     """Wait for a guest that an interrupted run asked to shut down: it may still be shutting
     down."""
-    asked = work.notes.latest(Stopping, StayedOn, Started)
-    if asked is not None and isinstance(asked.event, Stopping):
+    if asked := work.notes.pending(Stopping, StayedOn, Started):
         _off(work, work.limits.guest_deadline - seconds_since(asked))
 
 

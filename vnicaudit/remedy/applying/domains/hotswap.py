@@ -85,8 +85,7 @@ def _complete(work: DomainWork, one: NicChanges, kind: KeptKind) -> None:
         _attach(work, one, kind)
         _restore(work, one, anew=True)
         return
-    attached = work.notes.latest_of(one.mac, Attaching, Attached)
-    if attached is not None and isinstance(attached.event, Attaching):
+    if work.notes.pending(Attaching, Attached, mac=one.mac):
         _await_bound(work, one)
     _restore(work, one, anew=False)
 
@@ -94,10 +93,8 @@ def _complete(work: DomainWork, one: NicChanges, kind: KeptKind) -> None:
 def _settle(work: DomainWork, one: NicChanges) -> None:
     """Wait for a NIC that an interrupted run asked the guest to release: it looks as wanted, but
     may be released at any moment."""
-    asked = work.notes.latest_of(one.mac, Detaching, Detached, Stayed)
-    if asked is None or not isinstance(asked.event, Detaching):
-        return
-    if _running(work, one) == "wanted":
+    asked = work.notes.pending(Detaching, Detached, Stayed, mac=one.mac)
+    if asked is not None and _running(work, one) == "wanted":
         left = _UNPLUG_SECONDS - seconds_since(asked)
         wait_until(work.clock, lambda: _running(work, one) == "none", left, _SOON)
 
@@ -111,16 +108,17 @@ def _running(work: DomainWork, one: NicChanges) -> NicPresence:
 
 
 def _detach(work: DomainWork, one: NicChanges) -> None:
-    asked = work.notes.latest_of(one.mac, Detaching, Detached, Stayed)
+    asked = work.notes.pending(Detaching, Detached, Stayed, mac=one.mac)
     work.notes.write(Detaching(one.mac))
     work.tell(f"detaching {one.mac}")
     refused = None
     try:
-        _request_detach(work, one)
+        live = work.place.machine.live()
+        work.place.machine.detach(_element(live, one, "running guest"))
     except NoResponseError:
         raise
     except ActionError as error:
-        if asked is None or not isinstance(asked.event, Detaching):
+        if asked is None:
             raise
         refused = error  # an earlier request may still be taking effect
     if not wait_until(work.clock, lambda: _running(work, one) == "none", _UNPLUG_SECONDS, _SOON):
@@ -132,24 +130,21 @@ def _detach(work: DomainWork, one: NicChanges) -> None:
     work.notes.write(Detached(one.mac))
 
 
-def _request_detach(work: DomainWork, one: NicChanges) -> None:
-    live = work.place.machine.live()
-    number = interface_number(live, one.mac)
-    if number is None:
-        raise ActionError(f"the running guest does not have exactly one NIC {one.mac}")
-    work.place.machine.detach(for_attach(live, number))
-
-
 def _attach(work: DomainWork, one: NicChanges, kind: KeptKind) -> None:
     work.notes.write(Attaching(one.mac))
     work.tell(f"attaching {one.mac}")
     definition = kept_definition(work, kind)
-    number = interface_number(definition, one.mac)
-    if number is None:
-        raise ActionError(f"the definition does not have exactly one NIC {one.mac}")
-    work.place.machine.attach(for_attach(definition, number))
+    work.place.machine.attach(_element(definition, one, "definition"))
     _await_bound(work, one)
     work.notes.write(Attached(one.mac))
+
+
+def _element(definition: bytes, one: NicChanges, called: str) -> bytes:
+    """The text of a NIC, complete in itself."""
+    number = interface_number(definition, one.mac)
+    if number is None:
+        raise ActionError(f"the {called} does not have exactly one NIC {one.mac}")
+    return for_attach(definition, number)
 
 
 def _await_bound(work: DomainWork, one: NicChanges) -> None:

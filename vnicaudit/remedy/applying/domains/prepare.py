@@ -13,16 +13,15 @@ from vnicaudit.model.host import MachineState, VdpaDevice
 from vnicaudit.model.plan import Mode, RefusalCode, Step
 from vnicaudit.platforms.domain_xml import definitions
 from vnicaudit.platforms.domain_xml.write import rewritten
-from vnicaudit.remedy.applying.domains.checks import read_guest
+from vnicaudit.remedy.applying.domains.checks import guest_before
 from vnicaudit.remedy.applying.domains.definition_transactions import (
     DomainTransaction,
-    GuestBefore,
     nic_of,
+    runs_with,
     unmet,
 )
 from vnicaudit.remedy.applying.driver import Prepared
 from vnicaudit.remedy.applying.journal.events import NicChanges
-from vnicaudit.remedy.guest.agent import GuestAgent
 from vnicaudit.remedy.hypervisor import Adapters, Machine
 from vnicaudit.remedy.planning.backends import still_against
 from vnicaudit.remedy.planning.diffs import unified_diff
@@ -137,14 +136,14 @@ def prepare(
         goal = reviewed if as_planned else _goal(before, wanted)
     else:
         wanted = _changes_made_already(domain, steps)
-        if mode == "next-boot" or not state.active or _runs(machine, steps[0].target, wanted):
+        if mode == "next-boot" or not state.active or runs_with(machine, steps[0].target, wanted):
             return Prepared(None)
         before, goal = earlier(before) or before, before
     active = state.active
     if active and mode == "restart":
         check_restart(definitions.power_off_action(machine.live()))
     macs = tuple(one.mac for one in wanted)
-    seen = guest_before(machine, macs, mode, adapters, active=active)
+    seen = guest_before(machine, macs, mode, adapters.clock, active=active)
     transaction = DomainTransaction(
         key, machine.name, steps[0].target, tuple(step.id for step in steps), mode, wanted, active,
         before=digest(before), goal=digest(goal), uuid=machine.uuid, guest_before=seen,
@@ -234,25 +233,3 @@ def _changed(text: bytes, one: NicChanges) -> bytes:
 
 def _name(step: Step) -> str:
     return step.about.name or step.about.id or ""
-
-
-def _runs(machine: Machine, target: str, wanted: tuple[NicChanges, ...]) -> bool:
-    return not unmet(definitions.definition_of(machine.live(), target), wanted)
-
-
-def guest_before(
-    machine: Machine, macs: tuple[str, ...], mode: Mode, adapters: Adapters, *, active: bool
-) -> GuestBefore:
-    """The state of a running guest before its change; empty if the guest is off or will not be
-    interrupted. Raises RefusedError if a hot swap needs its agent and none answers."""
-    if not active or mode == "next-boot":
-        return GuestBefore()
-    agent = GuestAgent(machine, adapters.clock)
-    found = read_guest(machine, macs, agent.answers, agent.interfaces)
-    if mode == "hotswap" and not found.agent:
-        raise UnitRefusedError(
-            "no guest agent answers, so the guest's IP addresses could not be restored; restart it "
-            "instead (--mode restart)",
-            "agent",
-        )
-    return found

@@ -375,6 +375,11 @@ ANNOUNCE_NOTHING = (Begin, Defined, Result)
 of these is lost, a resumed run checks the unit again and reaches the same result."""
 
 
+def mac_of(event: BaseEvent) -> str:
+    """The MAC of the NIC that the event is about; empty: it is about no NIC."""
+    return event.mac if isinstance(event, OfNic) else ""
+
+
 def name_of(event: BaseEvent) -> str:
     """The tag of the event, which names its kind of line in the journal."""
     return str(event.__struct_config__.tag)

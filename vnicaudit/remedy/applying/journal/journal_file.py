@@ -316,14 +316,7 @@ def read_journal(folder: Path) -> JournalText:
 
 
 def seconds_since(entry: Entry, now: str | None = None) -> float:
-    """Seconds since a line was written. ``now``: a timestamp, None: by the clock."""
-    return _seconds(entry.at, now or timestamp())
-
-
-def seconds_between(first: Entry, second: Entry) -> float:
-    """Seconds between the writing of two lines."""
-    return _seconds(first.at, second.at)
-
-
-def _seconds(first: str, second: str) -> float:
-    return max(0.0, (moment(second) - moment(first)).total_seconds())  # a clock may be set back
+    """Seconds since a line was written. ``now``: a timestamp, as that of another line; None: by the
+    clock."""
+    passed = moment(now or timestamp()) - moment(entry.at)
+    return max(0.0, passed.total_seconds())  # a clock may be set back

@@ -42,8 +42,8 @@ from vnicaudit.remedy.applying.journal.events import (
     BaseEvent,
     Begin,
     Event,
-    OfNic,
     Transaction,
+    mac_of,
 )
 from vnicaudit.remedy.applying.journal.journal_file import Entry, Journal
 from vnicaudit.remedy.replacing import short_digest
@@ -246,11 +246,14 @@ class Notes:
         found = (one for one in reversed(self._past) if isinstance(one.event, kinds))
         return next(found, None)
 
-    def latest_of(self, mac: str, *kinds: type[OfNic]) -> Entry | None:
-        """The last line of one of these kinds about that NIC; None if there is none."""
+    def pending(
+        self, kind: type[BaseEvent], *ends: type[BaseEvent], mac: str | None = None
+    ) -> Entry | None:
+        """The last line of ``kind``, about the NIC with that ``mac`` if it is named; None if there
+        is none, or if one of the ``ends`` came after it."""
         for entry in reversed(self._past):
-            if isinstance(entry.event, kinds) and entry.event.mac == mac:
-                return entry
+            if isinstance(entry.event, (kind, *ends)) and mac in (None, mac_of(entry.event)):
+                return entry if isinstance(entry.event, kind) else None
         return None
 
     def entries(self) -> tuple[Entry, ...]:

@@ -1,4 +1,6 @@
-"""Runs for people: one line each, or one run domain by domain."""
+"""Past runs and their results, for people (one line each, or one run domain by domain) and as
+``vnicaudit.runs/1``; dry runs as ``vnicaudit.dry-run/1``.
+"""
 
 from __future__ import annotations
 
@@ -58,7 +60,7 @@ def render_one(run: RunRecord, options: Options) -> Iterator[str]:
         shared = alike(units)
         for unit in units:
             words = unit_words(unit, verbose=options.verbose, shared=shared)
-            yield from _unit(unit, words, run.kind, pen)
+            yield from _unit(unit, words, run.kind, pen, all_checks=True)
     if not options.quiet:
         yield "\n" + pen.say(counts(run.steps, run.kind))
 
@@ -184,18 +186,21 @@ def _by_target(units: Iterable[UnitRun]) -> dict[str, list[UnitRun]]:
     return found
 
 
-def _unit(unit: UnitRun, words: Iterable[str], kind: str, pen: Pen) -> Iterator[str]:
-    yield _unit_line(word_of(unit, kind), words, pen)
+def _unit(
+    unit: UnitRun, words: Iterable[str], kind: str, pen: Pen,
+    *, all_checks: bool, common: Collection[str] = (),
+) -> Iterator[str]:  # fmt: skip
+    """A unit with its outcome, its message unless it is a ``common`` one, and its checks."""
+    outcome = word_of(unit, kind)
+    pieces = [padded(pen.paint(style_of(outcome), outcome), OUTCOME)]
+    yield fold([*pieces, *map(safe, filter(None, words))], pen.width, "  ", "    ", GAP)
     if unit.undone_by is not None:
         yield pen.say(f"undone by run {unit.undone_by}", 4, 0)
-    if unit.message and (unit.undone_by is None or unit.outcome != "applied"):
+    if unit.message not in ("", *common) and (unit.undone_by is None or unit.outcome != "applied"):
         yield pen.say(unit.message, 4, 0)
-    yield from (check_text(check, pen) for check in unit.checks)
-
-
-def _unit_line(outcome: str, words: Iterable[str], pen: Pen) -> str:
-    pieces = [padded(pen.paint(style_of(outcome), outcome), OUTCOME)]
-    return fold([*pieces, *map(safe, filter(None, words))], pen.width, "  ", "    ", GAP)
+    for check in unit.checks:
+        if all_checks or check.verdict != "ok":
+            yield check_text(check, pen)
 
 
 # The result of a finished run, for people: one line for each guest. What several guests have in
@@ -211,25 +216,14 @@ def render_outcome(run: RunRecord, options: Options) -> Iterator[str]:
     shared = alike(run.steps)
     for unit in run.steps:
         words = unit_words(unit, verbose=options.verbose, shared=shared)
-        yield from _unit_outcome(unit, words, run, options, frozenset(common))
+        if unit.target != unit.name and (len(run.targets) > 1 or unit.kind == "file"):
+            words.append(unit.target)
+        checks = options.verbose
+        yield from _unit(unit, words, run.kind, pen, all_checks=checks, common=common)
     for message, number in common.items():
         yield pen.say(f"{count(number, 'guest')}: {message}", 2)
     if not options.quiet:
         yield f"\nRun {safe(run.id)}: {counts(run.steps, run.kind)}\n"
-
-
-def _unit_outcome(
-    unit: UnitRun, words: list[str], run: RunRecord, options: Options, common: frozenset[str]
-) -> Iterator[str]:
-    pen = Pen(options)
-    if unit.target != unit.name and (len(run.targets) > 1 or unit.kind == "file"):
-        words.append(unit.target)
-    yield _unit_line(word_of(unit, run.kind), words, pen)
-    if unit.message and unit.message not in common:
-        yield pen.say(unit.message, 4, 0)
-    for check in unit.checks:
-        if options.verbose or check.verdict != "ok":
-            yield check_text(check, pen)
 
 
 # ``vnicaudit.dry-run/1``: predicted outcome of a run, unit by unit.
@@ -250,7 +244,7 @@ class DryRunReport(msgspec.Struct, frozen=True, kw_only=True):
     not_applied: tuple[Preview, ...] = ()
 
 
-def to_json(
+def dry_run_json(
     kind: RunKind, mode: Mode, units: Sequence[Preview], not_applied: Sequence[Preview] = ()
 ) -> bytes:
     """The document: one unit per line, in the order of the run."""
@@ -260,8 +254,26 @@ def to_json(
     ).encode()
 
 
-def _lines(units: Sequence[Preview]) -> str:
-    return f"\n{encode_items(units)}" if units else ""
+def _lines(records: Sequence[Preview] | Sequence[RunRecord]) -> str:
+    return f"\n{encode_items(records)}" if records else ""
+
+
+# ``vnicaudit.runs/1``: one run per line, newest first.
+
+
+RUNS_SCHEMA: Literal["vnicaudit.runs/1"] = "vnicaudit.runs/1"
+
+
+class RunsReport(msgspec.Struct, frozen=True, kw_only=True):
+    """``vnicaudit.runs/1``: changes applied and undone, newest first."""
+
+    schema: Literal["vnicaudit.runs/1"] = RUNS_SCHEMA
+    runs: tuple[RunRecord, ...]
+
+
+def runs_json(runs: Sequence[RunRecord]) -> bytes:
+    """The document, in the given order."""
+    return f'{{"schema":"{RUNS_SCHEMA}",\n"runs":[{_lines(runs)}]}}\n'.encode()
 
 
 # A run that was verified later: in effect, waiting, or not as planned.
