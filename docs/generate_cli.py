@@ -40,7 +40,7 @@ What the exit codes mean is in [exit-codes.md](exit-codes.md), what a settings f
 [configuration.md](configuration.md).
 
 Options marked ✓ can be given by a variable too: `VNICAUDIT_` and the name in capitals, as in
-`VNICAUDIT_FAIL_ON` for `--fail-on`. The command line wins. Where an option may be repeated, blanks
+`VNICAUDIT_LEVEL` for `--level`. The command line wins. Where an option may be repeated, blanks
 separate the values.
 
 ## Options of every command

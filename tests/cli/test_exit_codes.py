@@ -76,10 +76,10 @@ def test_2_where_the_current_folder_is_gone(slow: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("threshold", "code"), [("high", 1), ("error", 0), ("never", 0)])
-def test_fail_on_sets_the_threshold(slow: Path, threshold: str, code: int) -> None:
-    result = inside("audit", slow, "--fail-on", threshold)
+def test_level_hides_and_fails_alike(slow: Path, threshold: str, code: int) -> None:
+    result = inside("audit", slow, "--level", threshold)
     assert result.returncode == code
-    assert "VNIC001" in result.stdout
+    assert ("VNIC001" in result.stdout) == (threshold != "error")
 
 
 @rows_of_tuples
@@ -204,7 +204,7 @@ def test_standard_input(slow: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "command", [["audit", "--fail-on", "never"], ["nics"], ["explain", "--nic", "0"]]
+    "command", [["audit", "--level", "never"], ["nics"], ["explain", "--nic", "0"]]
 )
 @pytest.mark.parametrize("place", ["file", "standard input", "pipe"])
 def test_what_another_process_reads_is_all_there(

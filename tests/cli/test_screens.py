@@ -66,7 +66,7 @@ def test_one_line_for_each_finding(guests: Path) -> None:
 
 def test_what_is_left_out_is_counted_and_fails_nothing(guests: Path) -> None:
     whole = json.loads(inside("audit", guests, "--format", "json").stdout)["summary"]
-    some = inside("audit", guests, "--severity", "HIGH,error", "--format", "json")
+    some = inside("audit", guests, "--level", "high", "--format", "json")
     summary = json.loads(some.stdout)["summary"]
     assert summary["findings"] == whole["by_severity"]["high"]
     assert summary["filtered"] == whole["findings"] - summary["findings"]
@@ -79,10 +79,10 @@ def test_what_is_left_out_is_counted_and_fails_nothing(guests: Path) -> None:
 @rows
 def test_what_is_left_out_is_told_once(tmp_path: Path, report: list[str], told: bool) -> None:
     (tmp_path / "a.xml").write_text(SLOW)
-    words = ["audit", "a.xml", "--owner", "nova", "--min-confidence=medium", *report]
+    words = ["audit", "a.xml", "--owner", "nova", "--level=medium", *report]
     done = inside(*words, cwd=tmp_path)
     assert done.returncode == 0
-    sentence = r"^\d+ findings? left out by --min-confidence and --owner$"
+    sentence = r"^\d+ findings? left out by --level and --owner$"
     assert bool(re.search(sentence, done.stderr, re.MULTILINE)) == told
     assert not inside("audit", "a.xml", *report, cwd=tmp_path).stderr.count("left out")
 
@@ -103,7 +103,7 @@ def test_no_baseline_of_some_rules(guests: Path, option: str, tmp_path: Path) ->
     assert "would forget the findings of all other rules" in done.stderr
 
 
-@pytest.mark.parametrize("option", ["--severity=high", "--min-confidence=high", "--owner=nova"])
+@pytest.mark.parametrize("option", ["--level=high", "--owner=nova", "--domain=vm-001"])
 def test_no_baseline_of_some_findings(guests: Path, option: str, tmp_path: Path) -> None:
     done = inside("audit", guests, option, "--write-baseline", tmp_path / "b.json")
     assert done.returncode == 2

@@ -167,8 +167,8 @@ class TestTaplo:
     ) -> None:
         assert self.lint(folder, name) == ""
         text = (folder / name).read_text()
-        assert 'fail-on = "medium"' in text
-        (folder / name).write_text(text.replace('fail-on = "medium"', 'fail-on = "medum"'))
+        assert 'level = "medium"' in text
+        (folder / name).write_text(text.replace('level = "medium"', 'level = "medum"'))
         assert '"medum" is not one of' in self.lint(folder, name)
-        (folder / name).write_text(text.replace("fail-on", "fail_on"))
-        assert "'fail_on' was unexpected" in self.lint(folder, name)
+        (folder / name).write_text(text.replace("level", "levl"))
+        assert "'levl' was unexpected" in self.lint(folder, name)

@@ -175,7 +175,7 @@ def calls_for(cloud: Cloud, number: int) -> dict[str, int]:
 
 @pytest.mark.usefixtures("legacy")
 def test_the_gate(cloud: Cloud) -> None:
-    words = ("audit", ADMIN, "--select", "VNIC001,VNIC002", "--fail-on")
+    words = ("audit", ADMIN, "--select", "VNIC001,VNIC002", "--level")
     assert cloud.vnicaudit(*words, "high").returncode == 1
     assert cloud.vnicaudit(*words, "error").returncode == 0
     assert cloud.vnicaudit("audit", "openstack:nowhere").returncode == 4

@@ -133,9 +133,9 @@ def test_every_input_does_something(workspace: Path, installed: Path) -> None:
     known = run(workspace, installed, args="--write-baseline known.json")
     assert known.code == 0
     assert run(workspace, installed, baseline="known.json").code == 0
-    assert run(workspace, installed, fail_on="error").code == 0
+    assert run(workspace, installed, level="error").code == 0
     assert run(workspace, installed, args="--select VNIC9").code == 2
-    assert run(workspace, installed, args="--ignore\nVNIC00\n--fail-on\nnever").code == 0
+    assert run(workspace, installed, args="--ignore\nVNIC00\n--level\nnever").code == 0
     assert run(workspace, installed, sarif="x/my report.sarif").outputs["sarif"] == (
         "x/my report.sarif"
     )
@@ -168,7 +168,7 @@ def test_the_folder_of_the_report_is_made(workspace: Path, installed: Path) -> N
 
 def test_an_older_report_is_not_taken_for_this_one(workspace: Path, installed: Path) -> None:
     (workspace / "vnicaudit.sarif").write_text("old")
-    ran = run(workspace, installed, fail_on="nonsense")
+    ran = run(workspace, installed, level="nonsense")
     assert (ran.code, ran.outputs) == (2, {"sarif": "", "exit-code": "2"})
     assert not (workspace / "vnicaudit.sarif").exists()
 

@@ -98,7 +98,7 @@ def test_targets_and_options_are_words(project: Path) -> None:
     code, log = audit(project, VNICAUDIT_TARGETS=" guests/good.xml  guests/slow.xml ")
     assert (code, "2 domains" in log) == (1, True), log
     assert audit(project, VNICAUDIT_TARGETS="guests/good.xml")[0] == 0
-    assert audit(project, VNICAUDIT_ARGS="--fail-on error --select VNIC00")[0] == 0
+    assert audit(project, VNICAUDIT_ARGS="--level error --select VNIC00")[0] == 0
     assert audit(project, VNICAUDIT_TARGETS="none.xml")[0] == 4
 
 

@@ -9,6 +9,7 @@ from typing import Literal
 import click
 import msgspec
 
+from vnicaudit.audit.settings.keys import Level
 from vnicaudit.cli.diff_compare import (
     compared,
     differences,
@@ -16,13 +17,14 @@ from vnicaudit.cli.diff_compare import (
     read_report,
     report_differences,
 )
+from vnicaudit.cli.options.filters import level_option
 from vnicaudit.cli.options.output import OutputOptions, output_options, screen_options
 from vnicaudit.cli.options.reading import HistoryOptions, history_options
 from vnicaudit.cli.options.records import SectionedCommand, as_record
 from vnicaudit.cli.output.files import STDOUT, ReportOutput, formats_of
 from vnicaudit.errors import TargetError, UsageError
 from vnicaudit.history.opening import history_to_read
-from vnicaudit.model.finding import CONFIDENCES, SEVERITIES, Finding, Severity
+from vnicaudit.model.finding import CONFIDENCES, SEVERITIES, Finding
 from vnicaudit.model.history import FindingRecord
 from vnicaudit.reports.differences import FORMATS, Differences
 from vnicaudit.reports.history import drift_differences
@@ -32,11 +34,11 @@ Examples:
   vnicaudit diff yesterday.json today.json               reports of `vnicaudit audit -o`
   vnicaudit diff yesterday.json today.json -v            also findings that are still there
   vnicaudit diff previous latest                         stored audits of a fleet
-  vnicaudit diff 2026-11-01 2026-11-22 -o change.md --fail-on high
+  vnicaudit diff 2026-11-01 2026-11-22 -o change.md --level high
 
 \b
-Exit codes: 0 nothing new, 1 a new or worse finding at or above --fail-on (hints of low confidence
-do not count), 2 usage, or a file that is not a report, 4 NEW did not judge all of OLD again."""
+Exit codes: 0 nothing new, 1 a new or worse finding at or above --level (hints of low confidence do
+not count), 2 usage, or a file that is not a report, 4 NEW did not judge all of OLD again."""
 
 _NEW = ("new", "worse", "reopened", "returned")
 """States of findings that OLD did not have, or not as bad."""
@@ -49,7 +51,7 @@ class DiffOptions(msgspec.Struct, frozen=True):
     new: str
     format: Literal["text", "json", "csv", "markdown"] | None
     output_file: str | None
-    fail_on: Severity | Literal["never"]
+    level: Level | None
     place: HistoryOptions
     output: OutputOptions
 
@@ -71,13 +73,7 @@ class DiffOptions(msgspec.Struct, frozen=True):
     type=click.Path(dir_okay=False),
     help="Write to FILE; - is standard output. Without --format, the suffix decides the format.",
 )
-@click.option(
-    "--fail-on",
-    type=click.Choice([*SEVERITIES, "never"]),
-    default="low",
-    show_default=True,
-    help="Lowest severity that makes the exit code 1.",
-)
+@level_option
 @history_options
 @output_options
 @as_record(DiffOptions)
@@ -88,7 +84,7 @@ def command(options: DiffOptions) -> int:
     or times (the last audit of the whole fleet up to then), latest or previous.
 
     Of reports, a finding counts as gone only if NEW read its target completely, judged its rule,
-    and left nothing out (--select, --exclude, --severity, a baseline and similar); otherwise it is
+    and left nothing out (--select, --exclude, --level, a baseline and similar); otherwise it is
     listed as not judged again. Of stored audits, NICs are compared too, on hosts that both read,
     and rules that both ran.
     """
@@ -100,13 +96,18 @@ def command(options: DiffOptions) -> int:
         report.finish(FORMATS[name](found, screen_options(options.output)))
     if not is_judged:
         return TargetError.exit_code
-    least = len(SEVERITIES) if options.fail_on == "never" else SEVERITIES.index(options.fail_on)
-    return int(
-        any(
-            SEVERITIES.index(one.severity) >= least and one.confidence != CONFIDENCES[0]
-            for one in worse
-        )
-    )
+    if options.level == "never":
+        return 0
+    least = options.level or "low"
+    fails = (_is_shown(one, least) and one.confidence != CONFIDENCES[0] for one in worse)
+    return int(any(fails))
+
+
+def _is_shown(finding: Finding | FindingRecord, level: Level | None) -> bool:
+    """True for a finding at or above the level."""
+    if level is None or level == "never":
+        return True
+    return SEVERITIES.index(finding.severity) >= SEVERITIES.index(level)
 
 
 def _are_files(options: DiffOptions) -> bool:
@@ -127,7 +128,7 @@ _Compared = tuple[Differences, Iterable[Finding | FindingRecord], bool]
 
 def _reports(options: DiffOptions) -> _Compared:
     old, new = read_report(options.old), read_report(options.new)
-    found = compared(old, new)
+    found = [one for one in compared(old, new) if _is_shown(one.finding, options.level)]
     record = differences(options.old, options.new, found, tuple(notes(old, new)))
     worse = [one.finding for one in found if one.state in _NEW]
     return report_differences(record), worse, not record.counts["unknown"]
@@ -136,5 +137,7 @@ def _reports(options: DiffOptions) -> _Compared:
 def _stored(options: DiffOptions) -> _Compared:
     with history_to_read(options.place.place) as history:
         drift = history.drift(options.old, options.new)
+    shown = tuple(one for one in drift.findings if _is_shown(one, options.level))
+    drift = msgspec.structs.replace(drift, findings=shown)
     worse = [one for one in drift.findings if one.state in _NEW]
     return drift_differences(drift), worse, True

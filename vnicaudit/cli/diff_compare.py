@@ -78,7 +78,7 @@ def notes(old: Report, new: Report) -> Iterator[str]:
     for name, report in (("OLD", old), ("NEW", new)):
         if hidden := _left_out(report):
             yield (
-                f"{name} was made with --severity, --owner, --min-confidence or a baseline: "
+                f"{name} was made with a filter (--level, --owner, --domain, --nic) or a baseline: "
                 f"{hidden:,} of its findings {'are' if hidden != 1 else 'is'} not in it"
             )
     for target in new.targets:

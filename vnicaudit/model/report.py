@@ -233,7 +233,7 @@ class Audited(msgspec.Struct, frozen=True):
     baselined: tuple[Finding, ...] = ()
     """Findings that are in the baseline, and so not reported."""
     filtered: int = 0
-    """Number of findings that are not reported because of ``--severity`` and similar options."""
+    """Number of findings that are not reported because of ``--level`` and similar options."""
     file: str | None = None
     """The file of a description; None for domains and hosts."""
     server: str = ""
@@ -260,7 +260,8 @@ class ReportRequest(msgspec.Struct, frozen=True):
     """The findings, rules and files that were requested: anything missing from the report may have
     been excluded. ``*`` stands for redacted values (``--redact``).
 
-    ``rules``: ids of those that ran. ``severities`` and ``owners``: empty if all are reported.
+    ``rules``: ids of those that ran. ``level`` and ``confidence``: the lowest that are reported.
+    ``owners``, ``domains`` and ``nics``: empty if all are reported.
     ``baseline``: the file of known findings. ``exclude``: patterns of files. ``changed_since``:
     only files that differ from a Git revision were read. ``servers``: options that selected servers
     of a cloud (``--project mail``). ``assume_qemu``, ``assume_libvirt`` and ``nova_release``: the
@@ -268,9 +269,11 @@ class ReportRequest(msgspec.Struct, frozen=True):
     """
 
     rules: tuple[str, ...] = ()
-    severities: tuple[Severity, ...] = ()
-    min_confidence: Confidence = "low"
+    level: Severity = "info"
+    confidence: Confidence = "low"
     owners: tuple[str, ...] = ()
+    domains: tuple[str, ...] = ()
+    nics: tuple[str, ...] = ()
     baseline: str = ""
     exclude: tuple[str, ...] = ()
     changed_since: bool = False
@@ -311,7 +314,8 @@ class Summary(msgspec.Struct, frozen=True):
     baseline_gone: int = 0
     """Findings of the baseline that no longer occur and can be removed from it."""
     filtered: int = 0
-    """Findings that ``--severity``, ``--min-confidence`` or ``--owner`` left out."""
+    """Findings that are left out by ``--level``, ``--owner``, ``--domain``, ``--nic`` or their
+    confidence."""
     fixed: int = 0
     """Problems that were fixed in place before the audit: they are not among the findings."""
     fixed_files: int = 0

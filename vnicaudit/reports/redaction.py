@@ -280,6 +280,8 @@ def _without_values(request: ReportRequest) -> ReportRequest:
     return replace(
         request,
         owners=request.owners and ("*",),
+        domains=request.domains and ("*",),
+        nics=request.nics and ("*",),
         baseline=request.baseline and "*",
         exclude=request.exclude and ("*",),
         servers=request.servers and ("*",),

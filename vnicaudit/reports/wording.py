@@ -158,7 +158,7 @@ def accepted_sentence(end: RunEnd) -> str:
     if end.summary.baselined:
         parts.append(f"{count(end.summary.baselined, 'finding')} known from the baseline")
     if end.summary.filtered:
-        which = "--severity, --min-confidence or --owner"
+        which = "--level, --owner, --domain, --nic or confidence"
         parts.append(f"{count(end.summary.filtered, 'finding')} left out by {which}")
     if end.summary.baseline_gone:
         parts.append(f"{count(end.summary.baseline_gone, 'finding')} of the baseline gone")

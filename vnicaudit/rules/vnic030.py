@@ -69,8 +69,8 @@ switch must offer as many queues. Each queue pair takes two interrupt vectors an
 * On NICs that are not virtio, or whose link is down.
 * When a KubeVirt manifest or its preference sets multiqueue, on or off.
 * Confidence is low (high for a missing ``mq=on``), because the definition does not show the load.
-  The finding is a hint: it does not fail a run unless `--fail-confidence low` is given. On s390x it
-  is *low*, because IBM recommends multiqueue only with evidence of load.
+  The finding is a hint: it does not fail a run unless the setting `confidence` is *low*. On
+  s390x the severity is *low*, because IBM recommends multiqueue only with evidence of load.
 * A KubeVirt manifest gets one finding for the VM, and it is *low*. Multiqueue is off by KubeVirt's
   own default, and switching it on gives every NIC as many queues as there are vCPUs, with no way to
   have fewer (VNIC072).

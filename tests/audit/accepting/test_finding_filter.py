@@ -13,12 +13,14 @@ ALL = replace(WEB_01, findings=(LEGACY, PLAIN, WHOLE, LIVE))
 @pytest.mark.parametrize(
     ("shown", "left"),
     [
-        (FindingFilter(frozenset({"high"})), (LEGACY, LIVE)),
-        (FindingFilter(frozenset({"low", "medium"})), (PLAIN, WHOLE)),
+        (FindingFilter("high"), (LEGACY, LIVE)),
         (FindingFilter(confidence="high"), (LEGACY, WHOLE, LIVE)),
         (FindingFilter(confidence="medium"), (LEGACY, PLAIN, WHOLE, LIVE)),
         (FindingFilter(owners=frozenset({"nova"})), (LIVE,)),
-        (FindingFilter(frozenset({"high"}), owners=frozenset({"libvirt"})), (LEGACY,)),
+        (FindingFilter("high", owners=frozenset({"libvirt"})), (LEGACY,)),
+        (FindingFilter(domains=frozenset({"web-01"})), (LEGACY, PLAIN, WHOLE, LIVE)),
+        (FindingFilter(domains=frozenset({"other"})), ()),
+        (FindingFilter(nics=frozenset({str(LEGACY.about.mac)})), (LEGACY,)),
     ],
 )
 def test_what_is_kept_and_how_many_are_not(shown: FindingFilter, left: tuple[Finding, ...]) -> None:

@@ -94,8 +94,8 @@ class TestAudit:
         assert "VNIC001" in result.stdout
         assert (NOTE in result.stdout) == (name == "markdown")
 
-    def test_fail_on(self) -> None:
-        chosen = ("--select", "VNIC001", "--fail-on")
+    def test_level(self) -> None:
+        chosen = ("--select", "VNIC001", "--level")
         assert inside("audit", TARGET, *chosen, "error").returncode == 0
         assert inside("audit", TARGET, *chosen, "high").returncode == 1
 

@@ -252,7 +252,7 @@ def test_a_filter_hides_no_danger_from_a_fix(tmp_path: Path) -> None:
     text = _UNSAFE.replace("<model type='e1000'/>", ring)
     path = tmp_path / "a.xml"
     path.write_text(text)
-    result = vnicaudit("audit", path, "--fix", "--include-unsafe", "--severity", "low")
+    result = vnicaudit("audit", path, "--fix", "--include-unsafe", "--level", "low")
     assert path.read_text() == text
     assert "VNIC035" in result.stderr
     assert result.returncode == 5
@@ -260,16 +260,16 @@ def test_a_filter_hides_no_danger_from_a_fix(tmp_path: Path) -> None:
 
 def test_what_a_filter_leaves_out_is_not_fixed(tmp_path: Path) -> None:
     path = tmp_path / "a.xml"
-    for severity, model in (("high,error", "e1000"), ("low", "virtio")):
+    for severity, model in (("error", "e1000"), ("low", "virtio")):
         path.write_text(_UNSAFE)
-        vnicaudit("audit", path, "--fix", "--include-unsafe", "--severity", severity)
+        vnicaudit("audit", path, "--fix", "--include-unsafe", "--level", severity)
         assert f"<model type='{model}'/>" in path.read_text()
 
 
 def test_sarif_has_the_safe_fix(folder: Path) -> None:
     settings = folder / "settings.toml"
     settings.write_text('docs-url = "https://docs.example.org"\n')
-    more = ("--format", "sarif", "--config", "settings.toml", "--fail-on", "never")
+    more = ("--format", "sarif", "--config", "settings.toml", "--level", "never")
     shown = vnicaudit("audit", "a.xml", *_ONE, *more, cwd=folder)
     (run,) = json.loads(shown.stdout)["runs"]
     (result,) = run["results"]
@@ -334,7 +334,7 @@ def test_each_of_many_copies_has_its_way_back_or_is_counted(tmp_path: Path) -> N
 
 def test_copies_are_passed_over_in_a_folder(folder: Path) -> None:
     (folder / "b.xml.vnicaudit.bak12").write_text(_XML.format(name="b", queues=8, more=""))
-    result = vnicaudit("audit", ".", *_ONE, "--fail-on", "never", cwd=folder)
+    result = vnicaudit("audit", ".", *_ONE, "--level", "never", cwd=folder)
     assert "2 domains, 2 NICs" in result.stdout or "1 of 2 domains, 2 NICs" in result.stdout
 
 

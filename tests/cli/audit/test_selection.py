@@ -81,7 +81,7 @@ def test_what_is_broken_or_missing_is_not_passed_over(folder: Path) -> None:
 
 
 def test_only_errors_fail_where_findings_never_do(folder: Path) -> None:
-    never = ("audit", "guests", "--fail-on", "never")
+    never = ("audit", "guests", "--level", "never")
     assert vnicaudit(*never, cwd=folder).returncode == 0
     assert vnicaudit(*never, "gone.xml", cwd=folder).returncode == 4
     assert vnicaudit(*never, "--select", "X", cwd=folder).returncode == 2
@@ -140,3 +140,56 @@ class TestChangedSince:
         result = vnicaudit("audit", "guests", "--changed-since", "HEAD", cwd=folder)
         assert result.returncode == 2
         assert result.stderr.startswith("Error: --changed-since: git: ")
+
+
+TWO = """<domain type='kvm'><name>{name}</name><uuid>{uuid}</uuid><vcpu>2</vcpu>
+<os><type arch='x86_64' machine='pc'>hvm</type></os><devices>
+<interface type='bridge'><source bridge='b'/>
+<mac address='52:54:00:00:{n}:00'/><model type='e1000'/></interface>
+<interface type='bridge'><source bridge='b'/>
+<mac address='52:54:00:00:{n}:01'/><model type='rtl8139'/></interface>
+</devices></domain>"""
+
+
+@pytest.fixture
+def two(tmp_path: Path) -> Path:
+    for n, name in enumerate(("mail-01", "web-01"), 1):
+        uuid = f"4dea24b3-1d52-d8f3-2516-782e98a23fa{n}"
+        (tmp_path / f"{name}.xml").write_text(TWO.format(name=name, uuid=uuid, n=f"0{n}"))
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("words", "subjects"),
+    [
+        (("--domain", "mail-01"), {("mail-01", 0), ("mail-01", 1)}),
+        (("--domain", "4dea24b3-1d52-d8f3-2516-782e98a23fa2"), {("web-01", 0), ("web-01", 1)}),
+        (("--nic", "52:54:00:00:02:01"), {("web-01", 1)}),
+        (("--nic", "52:54:00:00:02:01".upper()), {("web-01", 1)}),
+        (("--domain", "mail-01", "--nic", "1"), {("mail-01", 1)}),
+    ],
+)
+def test_domain_and_nic_select_the_findings(
+    two: Path, words: tuple[str, ...], subjects: set[tuple[str, int]]
+) -> None:
+    done = vnicaudit("audit", two, "--select", "VNIC002,VNIC001", "--format", "json", *words)
+    report = json.loads(done.stdout)
+    found = {(one["about"]["name"], one["about"]["index"]) for one in report["findings"]}
+    assert (done.returncode, found) == (1, subjects)
+    assert report["summary"]["filtered"] == 4 - len(report["findings"])
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--domain", "mail-02"), "--domain: there is no 'mail-02' in these targets; did you mean"),
+        (("--nic", "52:54:00:00:02:09"), "--nic: there is no '52:54:00:00:02:09' in these targets"),
+    ],
+)
+def test_a_domain_or_nic_that_matches_nothing_is_an_error(
+    two: Path, words: tuple[str, ...], message: str
+) -> None:
+    done = vnicaudit("audit", two, *words, "-o", two / "report.json")
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert not (two / "report.json").exists()

@@ -54,7 +54,7 @@ def test_new_gone_and_still_there(reports: Path) -> None:
     del reports
     expected = {("new", "spoiled"), ("gone", "fixed"), ("still", "same")}
     assert states("old.json", "new.json") == (1, expected)
-    assert inside("diff", "old.json", "new.json", "--fail-on", "never").returncode == 0
+    assert inside("diff", "old.json", "new.json", "--level", "never").returncode == 0
     assert inside("diff", "new.json", "new.json").returncode == 0
 
 
@@ -132,11 +132,11 @@ def test_what_is_suppressed_is_accepted(reports: Path) -> None:
     assert states("old.json", "accepted.json") == (0, {("accepted", "fixed"), ("still", "same")})
 
 
-@pytest.mark.parametrize("by", ["--severity", "--owner", "--baseline"])
+@pytest.mark.parametrize("by", ["--level", "--owner", "--baseline"])
 def test_what_the_newer_report_leaves_out_is_not_gone(reports: Path, by: str) -> None:
     define(reports / "guests", fixed="rtl8139", same="rtl8139", spoiled="virtio")
     inside("audit", "guests", "--write-baseline", "known.json")
-    value = {"--severity": "info", "--owner": "nova"}
+    value = {"--level": "error", "--owner": "nova"}
     inside("audit", "guests", by, value.get(by, "known.json"), "-o", "less.json")
     summary = json.loads((reports / "less.json").read_text())["summary"]
     number = summary["filtered"] + summary["baselined"]
@@ -144,7 +144,7 @@ def test_what_the_newer_report_leaves_out_is_not_gone(reports: Path, by: str) ->
     assert states("old.json", "less.json") == (4, {("unknown", "fixed"), ("unknown", "same")})
     note = json.loads(inside("diff", "old.json", "less.json", "--format", "json").stdout)["notes"]
     assert note == [
-        "NEW was made with --severity, --owner, --min-confidence or a baseline: "
+        "NEW was made with a filter (--level, --owner, --domain, --nic) or a baseline: "
         f"{number} of its findings are not in it"
     ]
 

@@ -117,7 +117,7 @@ def test_stored_audits_are_compared_in_every_format(state: Path) -> None:
 
 def test_what_is_new_since_a_stored_audit_fails(state: Path) -> None:
     words = ("diff", "2026-01-02", "2026-01-03", "--state", state)
-    assert [inside(*words, *more).returncode for more in ((), ("--fail-on", "never"))] == [1, 0]
+    assert [inside(*words, *more).returncode for more in ((), ("--level", "never"))] == [1, 0]
 
 
 def test_only_what_both_audits_looked_at_is_compared(state: Path) -> None:

@@ -130,7 +130,7 @@ def test_nothing_is_said_where_they_are_shown(cloud: FakeCloud) -> None:
     assert "server groups" not in "\n".join(reading.notes)
 
 
-@pytest.mark.parametrize("words", [("audit", "--fail-on", "never"), ("plan",)])
+@pytest.mark.parametrize("words", [("audit", "--level", "never"), ("plan",)])
 def test_the_user_is_shown_it(
     cloud: FakeCloud, capsys: pytest.CaptureFixture[str], words: tuple[str, ...]
 ) -> None:

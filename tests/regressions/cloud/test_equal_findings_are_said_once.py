@@ -79,7 +79,7 @@ def test_the_fix_of_an_image_is_said_for_what_the_group_has(
     cloud: FakeCloud, by: str, named: str
 ) -> None:
     cloud.clouds["prod"] = [image("jammy", hw_vif_model="rtl8139")]
-    result = inside("audit", TARGET, "--select", "VNIC062", "--fail-on", "error", "--group-by", by)
+    result = inside("audit", TARGET, "--select", "VNIC062", "--level", "never", "--group-by", by)
     words = " ".join(result.stdout.split())
     assert f"image set --property hw_vif_model=virtio {named};" in words
     assert words.count("Unsafe: ") == 1

@@ -13,7 +13,7 @@ from vnicaudit.platforms.openstack.connect import CloudLogin
 
 __all__ = ["cloud", "nowhere"]
 
-AUDIT = ("audit", "--fail-on", "never", "--quiet")
+AUDIT = ("audit", "--level", "never", "--quiet")
 PLAN = ("plan", "--quiet")
 LIMITS = ("VNICAUDIT_DEADLINE=17", "VNICAUDIT_CLOUD_DEADLINE=900")
 

@@ -118,7 +118,7 @@ def test_a_list_is_read_to_its_end_where_there_is_time(endless: Endless) -> None
 
 
 @pytest.mark.parametrize("by", ["option", "variable"])
-@pytest.mark.parametrize("words", [("audit", "--fail-on", "never"), ("plan",), ("nics",)])
+@pytest.mark.parametrize("words", [("audit", "--level", "never"), ("plan",), ("nics",)])
 def test_the_time_that_a_cloud_is_given_is_all_that_it_takes(
     endless: Endless, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch,
     words: tuple[str, ...], by: str,

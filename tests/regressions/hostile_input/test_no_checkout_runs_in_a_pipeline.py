@@ -78,7 +78,7 @@ def test_the_action_runs_no_module_of_the_checkout(
     variables = {
         "INPUT_PYTHON": sys.executable, "GITHUB_ACTION_PATH": str(package), "INPUT_TARGETS": ".",
         "RUNNER_TEMP": str(temp), "INPUT_SARIF": "a.sarif", "GITHUB_OUTPUT": str(output),
-        "INPUT_ARGS": "", "INPUT_FAIL_ON": "", "INPUT_BASELINE": "", "INPUT_CHANGED_SINCE": "",
+        "INPUT_ARGS": "", "INPUT_LEVEL": "", "INPUT_BASELINE": "", "INPUT_CHANGED_SINCE": "",
         "PYTHONPATH": ":",
     }  # fmt: skip
     result = bash(f"{install}\n{audit}", checkout, variables, ("-eo", "pipefail"))
@@ -92,7 +92,7 @@ def test_an_input_adds_no_output_to_the_action(tmp_path: Path) -> None:
     output = tmp_path / "output"
     variables = {
         "INPUT_TARGETS": ".", "RUNNER_TEMP": str(tmp_path), "INPUT_SARIF": "a\nexit-code=0",
-        "GITHUB_OUTPUT": str(output), "INPUT_ARGS": "", "INPUT_FAIL_ON": "", "INPUT_BASELINE": "",
+        "GITHUB_OUTPUT": str(output), "INPUT_ARGS": "", "INPUT_LEVEL": "", "INPUT_BASELINE": "",
         "INPUT_CHANGED_SINCE": "",
     }  # fmt: skip
     result = bash(audit, tmp_path, variables, ("-eo", "pipefail"))

@@ -63,7 +63,7 @@ def test_what_is_no_process_costs_itself(
         (tmp_path / name / "cmdline").write_bytes(QEMU if name == "7" else b"sh\0")
     make(tmp_path)
     done = subprocess.run(
-        [sys.executable, "-m", "vnicaudit", "audit", str(tmp_path), "--fail-on", "never",
+        [sys.executable, "-m", "vnicaudit", "audit", str(tmp_path), "--level", "never",
          "--format", "json"],
         capture_output=True, text=True, timeout=120, check=False,
     )  # fmt: skip

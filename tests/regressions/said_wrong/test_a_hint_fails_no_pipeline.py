@@ -57,11 +57,11 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_settings_and_environment_say_it_too(stock: Path, tmp_path: Path) -> None:
-    (tmp_path / "vnicaudit.toml").write_text('fail-confidence = "low"\n')
+    (tmp_path / "vnicaudit.toml").write_text('confidence = "low"\n')
     assert inside("audit", stock).returncode == 1
-    assert inside("audit", stock, "--fail-confidence", "medium").returncode == 0
-    env = {"VNICAUDIT_FAIL_CONFIDENCE": "medium"}
-    assert inside("audit", stock, env=env).returncode == 0
+    hidden = inside("audit", stock, env={"VNICAUDIT_CONFIDENCE": "medium"})
+    assert hidden.returncode == 0
+    assert "1 finding left out by" in hidden.stdout
 
 
 def test_no_format_makes_a_failure_of_a_hint(stock: Path) -> None:
@@ -69,7 +69,8 @@ def test_no_format_makes_a_failure_of_a_hint(stock: Path) -> None:
     (suite,) = junit
     assert (suite.get("failures"), suite.get("errors")) == ("0", "0")
     assert next(junit.iter("skipped")).get("message", "").startswith("a hint, medium: one queue")
-    failing = inside("audit", stock, "--format", "junit", "--fail-confidence", "low").stdout
+    env = {"VNICAUDIT_CONFIDENCE": "low"}
+    failing = inside("audit", stock, "--format", "junit", env=env).stdout
     assert etree.fromstring(failing.encode())[0].get("failures") == "1"
     (entry,) = json.loads(inside("audit", stock, "--format", "gitlab").stdout)
     assert entry["severity"] == "minor"
@@ -84,9 +85,9 @@ def test_no_format_makes_a_failure_of_a_hint(stock: Path) -> None:
     ("finding", "fails", "levels"),
     [
         ("low", "low", ("warning", "warning", "major")),
-        ("low", "medium", ("notice", "note", "minor")),
+        ("low", "", ("notice", "note", "minor")),
+        ("medium", "", ("error", "error", "blocker")),
         ("medium", "medium", ("error", "error", "blocker")),
-        ("medium", "high", ("notice", "note", "minor")),
         ("high", "high", ("error", "error", "blocker")),
     ],
 )
@@ -97,13 +98,14 @@ def test_no_format_fails_for_what_does_not_fail_the_run(
     if finding != "low":
         stock.write_text(STOCK.replace('"virtio"/>', '"virtio"/><driver name="x" queues="4"/>'))
     version = "13.0" if finding == "medium" else "9.0"
-    given = (stock, "--fail-confidence", fails, "--assume-libvirt", version)
-    line = inside("audit", *given, "--format", "github").stdout.partition(" ")[0]
-    sarif = json.loads(inside("audit", *given, "--format", "sarif").stdout)
+    given = (stock, "--assume-libvirt", version)
+    env = {"VNICAUDIT_CONFIDENCE": fails} if fails else {}
+    line = inside("audit", *given, "--format", "github", env=env).stdout.partition(" ")[0]
+    sarif = json.loads(inside("audit", *given, "--format", "sarif", env=env).stdout)
     (result,) = sarif["runs"][0]["results"]
-    (entry,) = json.loads(inside("audit", *given, "--format", "gitlab").stdout)
+    (entry,) = json.loads(inside("audit", *given, "--format", "gitlab", env=env).stdout)
     assert (line.strip(":"), result["level"], entry["severity"]) == levels
     assert result["properties"]["confidence"] == finding
-    junit = etree.fromstring(inside("audit", *given, "--format", "junit").stdout.encode())
-    code = inside("audit", *given).returncode
+    junit = etree.fromstring(inside("audit", *given, "--format", "junit", env=env).stdout.encode())
+    code = inside("audit", *given, env=env).returncode
     assert junit[0].get("failures") == str(code) == ("1" if levels[0] != "notice" else "0")

@@ -72,7 +72,7 @@ def test_the_collector_of_another_user_can_read_the_file_and_never_half_of_it(
     target.mkdir()
     try:
         for _ in range(2):
-            inside("audit", target, *options, "--fail-on", "never", cwd=tmp_path)
+            inside("audit", target, *options, "--level", "never", cwd=tmp_path)
             assert stat.S_IMODE((tmp_path / "vnic.prom").stat().st_mode) == 0o644
     finally:
         os.umask(mask)

@@ -165,33 +165,46 @@ def _file_content(path: str) -> bytes:
     return data
 
 
-# Filter for reported findings: by severity, confidence and owner.
+# Filter for reported findings: by severity, confidence, owner, domain and NIC.
 
 
 class FindingFilter(msgspec.Struct, frozen=True):
     """The filter; an empty one reports everything. Findings that are filtered out are counted, and
-    do not fail a run."""
+    do not fail a run. ``level``, ``confidence``: the lowest that are reported. ``domains``: names
+    and UUIDs; ``nics``: MAC addresses, indexes and taps."""
 
-    severities: frozenset[Severity] = frozenset()
+    level: Severity = "info"
     confidence: Confidence = "low"
     owners: frozenset[str] = frozenset()
+    domains: frozenset[str] = frozenset()
+    nics: frozenset[str] = frozenset()
 
     def __bool__(self) -> bool:
         """True if it may filter something out."""
-        return bool(self.severities or self.owners or self.confidence != "low")
+        return self != NO_FILTER
 
     def apply(self, audited: Audited) -> Audited:
         """The subject with its reported findings; the others are counted."""
-        kept = tuple(finding for finding in audited.findings if self.keeps(finding))
+        in_named = self.names(audited)
+        kept = tuple(one for one in audited.findings if self.keeps(one, in_named=in_named))
         hidden = len(audited.findings) - len(kept)
         return replace(audited, findings=kept, filtered=hidden) if hidden else audited
 
-    def keeps(self, finding: Finding) -> bool:
-        """True for a finding that is reported."""
+    def names(self, audited: Audited) -> bool:
+        """True if ``domains`` has the subject itself."""
+        return not self.domains.isdisjoint((audited.subject, audited.uuid, audited.server))
+
+    def keeps(self, finding: Finding, *, in_named: bool = False) -> bool:
+        """True for a finding that is reported. ``in_named``: it is among those of a subject that
+        ``domains`` has."""
+        about = finding.about
+        of_nic = (about.mac, str(about.index), about.target_dev)
         return (
-            (not self.severities or finding.severity in self.severities)
+            SEVERITIES.index(finding.severity) >= SEVERITIES.index(self.level)
             and CONFIDENCES.index(finding.confidence) >= CONFIDENCES.index(self.confidence)
             and is_of(finding.owner, self.owners)
+            and (not self.nics or not self.nics.isdisjoint(of_nic))
+            and (not self.domains or in_named or bool(self.domains & {about.name, about.id}))
         )
 
 

@@ -9,8 +9,9 @@ from typing import Annotated, Literal
 import msgspec
 
 from vnicaudit.model.finding import Confidence
+from vnicaudit.model.fleet import CLOUD_SECONDS, DEADLINE
 
-FailOn = Literal["info", "low", "medium", "high", "error", "never"]
+Level = Literal["info", "low", "medium", "high", "error", "never"]
 
 _A_VERSION = r"^\s*v?[0-9]"
 _A_URL = r"^https?://[^\s/]"
@@ -120,11 +121,79 @@ class PolicyTable(
     ] = 200
 
 
-class Settings(
+def _limit(description: str, least: float, most: float, example: float) -> msgspec.Meta:
+    extra: dict[str, object] = {"examples": [example]}
+    return msgspec.Meta(ge=least, le=most, description=description, extra_json_schema=extra)
+
+
+class SetOnce(
     msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="kebab"
 ):
-    """Settings of vnicaudit. Each key is the option of the same name; what is given on the
-    command line wins."""
+    """Settings without an option: each is a key of the settings file, and a variable of the
+    environment (``VNICAUDIT_<FIELD>``), which wins. Its description is that of the manual."""
+
+    confidence: Annotated[
+        Confidence | None,
+        _key(
+            "Lowest confidence of findings that are reported and make the exit code 1: low, medium "
+            "or high. Unless set, all are reported, and hints (low) do not fail the run.",
+            "low",
+        ),
+    ] = None
+    deadline: Annotated[
+        float, _limit("Timeout in seconds of one libvirt or cloud API call.", 0.1, 86_400, 10)
+    ] = DEADLINE
+    cloud_deadline: Annotated[
+        float,
+        _limit(
+            "Seconds after which reading a cloud ends; what was read is reported.", 0.1, 86_400, 600
+        ),
+    ] = CLOUD_SECONDS
+    jobs: Annotated[int, _limit("Worker processes for files; 0: one per core.", 0, 1000, 4)] = 0
+    guest_deadline: Annotated[
+        float, _limit("Seconds for a guest to shut down, and again to come back.", 1, 86_400, 600)
+    ] = 300.0
+    nova_manage_timeout: Annotated[
+        float,
+        _limit(
+            "Timeout of one nova-manage call, which takes about four seconds while the server is "
+            "off. If its result is unknown, wait as long again for a late effect.",
+            5,
+            3600,
+            120,
+        ),
+    ] = 60.0
+    nova_manage_jobs: Annotated[
+        int,
+        _limit(
+            "nova-manage calls at a time, even if --batch allows more servers. Each takes 170 MB, "
+            "a core and two database connections for some seconds.",
+            1,
+            64,
+            2,
+        ),
+    ] = 4
+    parallel: Annotated[int, _limit("Hosts of an inventory read at once.", 1, 1000, 64)] = 32
+    per_site: Annotated[int, _limit("Hosts of one site read at once; 0: no limit.", 0, 1000, 8)] = 0
+    host_deadline: Annotated[
+        float,
+        _limit("Seconds after which reading a host ends; what was read is kept.", 0.1, 86_400, 300),
+    ] = 600.0
+    retries: Annotated[
+        int,
+        _limit(
+            "Retries of a host after a failure that may be temporary: no connection, no answer, a "
+            "broken connection. A refusal is final.",
+            0,
+            20,
+            0,
+        ),
+    ] = 2
+
+
+class Settings(SetOnce, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="kebab"):
+    """Settings of vnicaudit. Each key is the option, or the environment variable, of the same name;
+    what is given on the command line or in the environment wins."""
 
     select: Annotated[
         tuple[Rules, ...],
@@ -136,17 +205,14 @@ class Settings(
     ignore: Annotated[
         tuple[Rules, ...], _key("Rules to skip, named as for select.", ["VNIC009", "rings"])
     ] = ()
-    fail_on: Annotated[FailOn, _key("Lowest severity that makes the exit code 1.", "medium")] = (
-        "low"
-    )
-    fail_confidence: Annotated[
-        Confidence,
+    level: Annotated[
+        Level | None,
         _key(
-            "Lowest confidence that makes the exit code 1: findings of `low` confidence are hints, "
-            "and do not fail unless this is `low`.",
-            "low",
+            "Lowest severity that is reported and makes the exit code 1; `never`: all are "
+            "reported, and none does. Without it, all are reported, and `low` and above fail.",
+            "medium",
         ),
-    ] = "medium"
+    ] = None
     baseline: Annotated[
         str | None,
         _key(
@@ -172,10 +238,6 @@ class Settings(
     nova_release: Annotated[
         str | None,
         _key("Judge nova.conf as this release of Nova reads it.", "Caracal", "29.0", "2024.1"),
-    ] = None
-    deadline: Annotated[
-        Annotated[float, msgspec.Meta(gt=0)] | None,
-        _key("Seconds a live host may keep silent. Without it, 30.", 10.0),
     ] = None
     history: Annotated[
         str | None,

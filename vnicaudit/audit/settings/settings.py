@@ -24,7 +24,7 @@ from vnicaudit.audit.judging.catalogue import (
 from vnicaudit.audit.reading.selection import Exclusion
 from vnicaudit.audit.settings import OWN, SHARED
 from vnicaudit.audit.settings.file import SettingsFile, read_settings_file
-from vnicaudit.audit.settings.keys import FailOn, PolicyTable, Settings, SuppressTable
+from vnicaudit.audit.settings.keys import Level, PolicyTable, Settings, SuppressTable
 from vnicaudit.base.files import why_not_own
 from vnicaudit.base.wording import close_to
 from vnicaudit.errors import UsageError
@@ -229,7 +229,7 @@ _URL = r"https?://[!-.0-~][!-~]*"
 _NAMES = ("domain", "image", "flavor")
 """Keys of a suppression of which only one may be set: a finding is about one kind of object."""
 
-_CHOICES = {"fail-on": get_args(FailOn), "fail-confidence": get_args(Confidence)}
+_CHOICES = {"level": get_args(Level), "confidence": get_args(Confidence)}
 """Words that a key takes."""
 
 _RING = '"keep", 256, 512 or 1024'

@@ -15,6 +15,7 @@ from vnicaudit.base.deadlines import timestamp
 from vnicaudit.cli.audit.fixing import FixCounts, fix
 from vnicaudit.cli.audit.reporting import (
     Reports,
+    RequestedSubjects,
     audit_work,
     end_of,
     exit_code,
@@ -66,15 +67,18 @@ def audit(request: AuditRequest) -> int:
             request.targets, request.fixing, judging, request.reading.options, request.platforms
         )
         rows = any(FORMATS[name].needs_rows for name, _place in request.outputs)
+        rows = rows or bool(request.finding_filter.nics)
         work = audit_work(request, regrades=True, with_rows=rows)
         progress = Progress(enabled=not request.quiet)
         run = AuditRun(work, request.reading.options, progress, done.input)
         reports.start(timestamp("seconds"))
         products = run.items(target.name for target in request.targets)
         whole = not _is_filtered(request)
-        audited = with_closing(run, products, work.suppressor, request.finding_filter, whole=whole)
+        named = RequestedSubjects(request)
+        audited = with_closing(run, products, work.suppressor, named, whole=whole)
         reports.add(audited, progress.clear)
         progress.clear()
+        named.check(run.results)
         end = replace(end_of(run, _summary(run, request, done)), not_fixed=done.not_fixed)
         end = reports.finish(end)
     if request.fixing.diff:
@@ -140,19 +144,21 @@ def _summary(run: AuditRun, request: AuditRequest, done: FixCounts) -> Summary:
 
 
 def _is_filtered(request: AuditRequest) -> bool:
-    """True if only selected servers are read."""
-    return bool(request.reading.options.servers.values_by_kind)
+    """True if only selected servers are read, or domains or NICs reported."""
+    wanted = request.finding_filter
+    return bool(request.reading.options.servers.values_by_kind or wanted.domains or wanted.nics)
 
 
 _EPILOG = """\b
 Examples:
   vnicaudit audit qemu:///system
   vnicaudit audit qemu+ssh://root@kvm1/system qemu+ssh://root@kvm2/system
-  vnicaudit audit /etc/libvirt/qemu --select VNIC00 --fail-on high
+  vnicaudit audit /etc/libvirt/qemu --select VNIC00 --level high
   vnicaudit audit openstack:prod                         servers, images and flavors
   vnicaudit audit openstack:prod --project web --project mail --zone az1
   vnicaudit audit openstack:prod qemu+ssh://cmp1/system nodes/cmp1/nova.conf
-  vnicaudit audit definitions/ --severity high,error --group-by domain
+  vnicaudit audit definitions/ --level high --group-by domain
+  vnicaudit audit qemu:///system --domain mail-01 --nic 0
   vnicaudit audit definitions/ --format concise          one line per finding
   vnicaudit audit definitions/ --view full               each finding with its fix
   vnicaudit audit definitions/ --format text --format sarif --output - --output vnic.sarif
@@ -168,7 +174,7 @@ Examples:
   vnicaudit audit -i fleet.toml --resume                 after Ctrl-C or a crash
 
 \b
-Exit codes: 0 clean, 1 findings at or above --fail-on and --fail-confidence,
+Exit codes: 0 clean, 1 findings at or above --level (hints of low confidence do not count),
 2 usage or configuration, 3 internal error or a rule crashed, 4 a target could not be read (the
 rest is reported), 5 a fix was not made, or another audit of this fleet is under way, 130
 interrupted."""

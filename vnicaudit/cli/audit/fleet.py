@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from vnicaudit import __version__
-from vnicaudit.audit.accepting.baseline import NO_FILTER, FindingFilter
+from vnicaudit.audit.accepting.baseline import NO_FILTER
 from vnicaudit.base.deadlines import timestamp
 from vnicaudit.base.wording import count, time_id
 from vnicaudit.cli.audit.fleet_memory import AuditMemory
 from vnicaudit.cli.audit.reporting import (
     Reports,
+    RequestedSubjects,
     audit_work,
     end_of,
     exit_code,
@@ -38,7 +39,7 @@ from vnicaudit.cli.fleet.hosts import (
     tell_inventory,
 )
 from vnicaudit.cli.fleet.progress import FleetProgress
-from vnicaudit.cli.options.environment import Environment, environment
+from vnicaudit.cli.options.environment import Environment
 from vnicaudit.cli.options.reading import HistoryOptions
 from vnicaudit.cli.options.records import state_folder
 from vnicaudit.cli.output.progress import tell
@@ -103,9 +104,9 @@ class FleetRequest(msgspec.Struct, frozen=True):
 def _request(options: AuditOptions, wiring: Wiring) -> FleetRequest:
     """The audit requested by the options. Raises UsageError for conflicting options or an invalid
     setting or inventory; TargetError if a cloud cannot list its hosts."""
-    settings = environment()
-    check_scheduler(settings)
     audit = request_of(options, [], wiring.platforms())
+    settings = audit.reading.made_once
+    check_scheduler(settings)
     sample = _sample(options.fleet)
     live, quiet = audit.reading.options.live, options.output.quiet
     selection = chosen_hosts(options.inventory, live, wiring, quiet=quiet)
@@ -191,7 +192,8 @@ def audit_fleet(options: AuditOptions, wiring: Wiring) -> int:
         memory.run = run
         progress = FleetProgress(len(run.audit.chosen_hosts), enabled=not request.audit.quiet)
         _read(run, request, engine, progress)
-        _report(run, reports, request.audit.finding_filter)
+        named = RequestedSubjects(request.audit)
+        _report(run, reports, named)
         finished = msgspec.structs.replace(
             run.audit, finished=timestamp("seconds"), compared=run.are_compared
         )
@@ -202,6 +204,7 @@ def audit_fleet(options: AuditOptions, wiring: Wiring) -> int:
         end = _finish(run, reports, request)
         spool.write_audit(finished)
         folder.drop_old()
+        named.check(run.results)
     tell_filtered(end.summary.filtered, request.audit)
     if not request.audit.quiet:
         _tell_summary(end, progress)
@@ -291,11 +294,11 @@ def _read(
         progress.clear()
 
 
-def _report(run: FleetRun, reports: Reports, finding_filter: FindingFilter) -> None:
+def _report(run: FleetRun, reports: Reports, named: RequestedSubjects) -> None:
     """Write the reports from the spool, except for their ends."""
     whole = run.audit.coverage.is_whole and not run.resumed
     reports.start(run.audit.started)
-    audited = with_closing(run, run.items(), run.suppressor, finding_filter, whole=whole)
+    audited = with_closing(run, run.items(), run.suppressor, named, whole=whole)
     reports.add(audited, lambda: None)
 
 

@@ -9,19 +9,19 @@ from datetime import date
 from typing import TYPE_CHECKING, Protocol
 
 from vnicaudit import __version__
-from vnicaudit.audit.accepting.baseline import NO_FILTER, FindingFilter, number_gone
+from vnicaudit.audit.accepting.baseline import number_gone
 from vnicaudit.audit.accepting.settings_entries import INFO as ABOUT_SUPPRESSIONS
 from vnicaudit.audit.accepting.settings_entries import Usage
 from vnicaudit.audit.accepting.suppressions import Suppressor
 from vnicaudit.audit.work import AuditWork
 from vnicaudit.base.deadlines import timestamp
-from vnicaudit.base.wording import count
+from vnicaudit.base.wording import close_to, count, mac_hint
 from vnicaudit.cli.audit.request import AuditRequest
 from vnicaudit.cli.options.filters import options_of
 from vnicaudit.cli.options.output import shows_links, terminal_width, use_color
 from vnicaudit.cli.output.files import READ_BY_OTHERS, STDOUT, ReportOutput, stream
 from vnicaudit.cli.output.progress import tell
-from vnicaudit.errors import TargetError
+from vnicaudit.errors import TargetError, UsageError
 from vnicaudit.model.finding import CONFIDENCES, SEVERITIES, Confidence, Severity
 from vnicaudit.model.report import (
     Audited,
@@ -124,22 +124,68 @@ def end_of(run: ReportedRun, summary: Summary) -> RunEnd:
     return RunEnd(timestamp("seconds"), run.results, summary)
 
 
+_NAMES = 10_000
+"""Most names, and MAC addresses, that are kept to suggest one of them."""
+
+
+class RequestedSubjects:
+    """The domains and NICs that the filter names, and those that an audit met."""
+
+    def __init__(self, request: AuditRequest) -> None:
+        self.finding_filter = finding_filter = request.finding_filter
+        self._suggests = request.redactor is None
+        self._missing = {*finding_filter.domains, *finding_filter.nics}
+        self._names: set[str] = set()
+        self._macs: set[str] = set()
+
+    def take(self, audited: Audited) -> bool:
+        """Note a result; returns whether it is reported. Its NICs must be in it (``rows``)."""
+        if not (self.finding_filter.domains or self.finding_filter.nics):
+            return True
+        names = set(filter(None, (audited.subject, audited.uuid, audited.server)))
+        macs = {row.mac for row in audited.rows if row.mac}
+        places = {word for row in audited.rows for word in (str(row.index), row.target_dev) if word}
+        self._missing -= names | macs | places
+        if len(self._names) < _NAMES:
+            self._names |= names
+        if len(self._macs) < _NAMES:
+            self._macs |= macs
+        is_named = not self.finding_filter.domains or self.finding_filter.names(audited)
+        nics = self.finding_filter.nics
+        has_nic = not nics or not nics.isdisjoint(macs | places)
+        return bool(audited.findings or audited.crashed) or (is_named and has_nic)
+
+    def check(self, results: Iterable[TargetResult]) -> None:
+        """Raises UsageError for a name that nothing had, if all targets could be read."""
+        if any(result.status != "ok" for result in results):
+            return
+        names = sorted(self._names) if self._suggests else []
+        macs = self._macs if self._suggests else ()
+        for name in sorted(self._missing & self.finding_filter.domains):
+            hint = close_to(name, names) or "; `vnicaudit nics` lists all domains"
+            raise UsageError(f"--domain: there is no {name!r} in these targets{hint}")
+        for name in sorted(self._missing & self.finding_filter.nics):
+            if name.lower() in self._missing:
+                hint = mac_hint(name, macs) or "; `vnicaudit nics` lists all NICs"
+                raise UsageError(f"--nic: there is no {name!r} in these targets{hint}")
+
+
 def with_closing(
     run: ReportedRun,
     products: Iterable[object],
     suppressor: Suppressor,
-    finding_filter: FindingFilter = NO_FILTER,
+    named: RequestedSubjects,
     *,
     whole: bool,
 ) -> Iterator[Audited]:
-    """All results, followed by findings on the suppressions themselves. Without ``whole`` (only
-    part was audited), no suppression is called unused."""
+    """All selected results, followed by findings on the suppressions themselves. Without ``whole``
+    (only part was audited), no suppression is called unused."""
     for product in products:
-        if isinstance(product, Audited):
+        if isinstance(product, Audited) and named.take(product):
             yield product
     closing = suppressor.settings.closing(run.usage, whole=whole)
     if closing is not None:
-        closing = finding_filter.apply(closing)
+        closing = named.finding_filter.apply(closing)
         run.count_extra(closing)
         yield closing
 
@@ -170,10 +216,9 @@ def exit_code(run: ReportedRun, request: AuditRequest) -> int:
         return 1
     hints = sum(run.graded[pair] for pair in wanted)
     if hints and not request.quiet:
-        less = "low" if request.fail_confidence == "medium" else "low or medium"
-        which = f"{count(hints, 'finding')} of {less} confidence"
-        option = f"--fail-confidence {wanted[0][1] if hints == 1 else 'low'}"
-        tell(f"Exit code 0: {which} {'do' if hints != 1 else 'does'} not fail ({option})")
+        which = f"{count(hints, 'finding')} of low confidence"
+        verb = "do" if hints != 1 else "does"
+        tell(f"Exit code 0: {which} {verb} not fail (VNICAUDIT_CONFIDENCE=low)")
     return 0
 
 
@@ -235,9 +280,11 @@ def _recorded(request: AuditRequest) -> ReportRequest:
     patterns = {one for each in options.selection.exclusions for one in each.patterns}
     return ReportRequest(
         request.rules,
-        tuple(one for one in SEVERITIES if one in wanted.severities),
+        wanted.level,
         wanted.confidence,
         tuple(sorted(wanted.owners)),
+        tuple(sorted(wanted.domains)),
+        tuple(sorted(wanted.nics)),
         request.baseline_file,
         tuple(sorted(patterns)),
         options.selection.changed is not None,

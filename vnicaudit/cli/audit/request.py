@@ -18,6 +18,8 @@ from vnicaudit.cli.options.filters import (
     cloud_filter_options,
     filter_of,
     finding_options,
+    options_of,
+    owners_of,
     wanted_of,
 )
 from vnicaudit.cli.options.inventory import InventoryOptions, inventory_options
@@ -53,7 +55,7 @@ from vnicaudit.reports.writers import SortBy, View
 
 if TYPE_CHECKING:
     from vnicaudit.audit.accepting.baseline import Baseline
-    from vnicaudit.audit.settings.keys import Settings
+    from vnicaudit.audit.settings.keys import Level, Settings
     from vnicaudit.cli.wiring.platforms import PlatformRegistry
     from vnicaudit.reports.redaction import Redactor
 
@@ -197,7 +199,7 @@ class AuditRequest(msgspec.Struct, frozen=True):
     selects_rules: bool
     """True with ``--select`` or ``--ignore``: the baseline then has findings of rules that do not
     run."""
-    fail_on: str
+    fail_on: Level
     fail_confidence: Confidence
     baseline: Baseline
     baseline_file: str
@@ -237,6 +239,7 @@ def request_of(
     settings = read.settings.settings
     baseline = reporting.baseline or read.settings.baseline or ""
     fixing = fixing_of(options.fixes, options.output, options.nova, targets)
+    level, confidence = options.findings.level or settings.level, read.made_once.confidence
     chosen = formats_of(reporting.formats, reporting.outputs, formats())
     outputs = beside_diff(fixing, pairs(chosen, reporting.outputs), reporting.formats)
     check_not_compressed(reporting.write_baseline or "")
@@ -247,8 +250,8 @@ def request_of(
         reading=read,
         rules=rules_of(reporting.selected, reporting.ignored, settings, read.catalogue),
         selects_rules=bool(reporting.selected or reporting.ignored),
-        fail_on=reporting.fail_on or settings.fail_on,
-        fail_confidence=reporting.fail_confidence or settings.fail_confidence,
+        fail_on=level or "low",
+        fail_confidence=confidence or "medium",
         baseline=_loaded_baseline(baseline),
         baseline_file=baseline,
         outputs=outputs,
@@ -256,7 +259,7 @@ def request_of(
         fixing=fixing,
         redactor=_redactor(options),
         color=options.output.color,
-        finding_filter=filter_of(options.findings, platforms),
+        finding_filter=_filter(options, level, confidence, platforms),
         group_by=_grouping(reporting.group_by, outputs, targets),
         view=reporting.view,
         sort=reporting.sort,
@@ -271,6 +274,19 @@ def request_of(
     every = expanded_targets(targets, platforms.targets, read.options.live)
     progress.clear()
     return msgspec.structs.replace(request, targets=every)
+
+
+def _filter(
+    options: AuditOptions,
+    level: Level | None,
+    confidence: Confidence | None,
+    platforms: PlatformRegistry,
+) -> FindingFilter:
+    """The reported findings. The settings keep none out of a baseline that is written."""
+    owners = owners_of(options.findings.owners, platforms)
+    if options.reporting.write_baseline:
+        level, confidence = options.findings.level, None
+    return filter_of(options.findings, level or "info", confidence, owners)
 
 
 def _redactor(options: AuditOptions) -> Redactor | None:
@@ -335,8 +351,10 @@ def _check_chosen(request: AuditRequest) -> None:
     if wanted.values_by_kind and request.write_baseline:
         raise UsageError(f"--write-baseline with {wanted} would forget all other servers")
     if request.finding_filter and request.write_baseline:
-        raise UsageError("--write-baseline with --severity, --min-confidence or --owner would "
-                         "forget all other findings")  # fmt: skip
+        raise UsageError(
+            f"--write-baseline with {options_of(request.finding_filter)} would forget all other "
+            "findings"
+        )
     if request.selects_rules and request.write_baseline:
         raise UsageError("--write-baseline with --select or --ignore would forget the findings of "
                          "all other rules (select and ignore in vnicaudit.toml still "

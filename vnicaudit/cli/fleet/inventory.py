@@ -13,7 +13,6 @@ from vnicaudit.cli.fleet.hosts import (
     inventory_notes,
     tell_inventory,
 )
-from vnicaudit.cli.options.environment import environment
 from vnicaudit.cli.options.inventory import InventoryOptions, inventory_options
 from vnicaudit.cli.options.output import (
     Format,
@@ -22,13 +21,17 @@ from vnicaudit.cli.options.output import (
     output_options,
     screen_options,
 )
-from vnicaudit.cli.options.reading import ReadingOptions, reading_of, reading_options
+from vnicaudit.cli.options.reading import (
+    ReadingOptions,
+    ReadingRequest,
+    reading_of,
+    reading_options,
+)
 from vnicaudit.cli.options.records import SectionedCommand, as_record
 from vnicaudit.cli.output.files import emit
 from vnicaudit.cli.wiring import Wiring, pass_wiring
 from vnicaudit.errors import TargetError
 from vnicaudit.fleet.own_format import HostCheck, checked
-from vnicaudit.model.fleet import LiveOptions
 from vnicaudit.reports.inventory import InventoryRow, to_json, to_text
 
 _EPILOG = """\b
@@ -69,7 +72,7 @@ def command(options: FleetInventoryOptions, wiring: Wiring) -> int:
     if not options.inventory.inventories:
         raise click.UsageError("Missing option '-i' / '--inventory'.")
     chosen = chosen_hosts(options.inventory, live, wiring, quiet=options.output.quiet)
-    checks = _checks(options, chosen, live, wiring)
+    checks = _checks(options, chosen, wiring, reading)
     rows = _Rows(chosen, checks)
     if options.format == "json":
         emit(to_json(list(rows.rows()), inventory_notes(chosen)))
@@ -102,8 +105,9 @@ class _Rows:
 
 
 def _checks(
-    options: FleetInventoryOptions, chosen: ChosenHosts, live: LiveOptions, wiring: Wiring
+    options: FleetInventoryOptions, chosen: ChosenHosts, wiring: Wiring, reading: ReadingRequest
 ) -> Iterator[HostCheck] | None:
     if not options.check:
         return None
-    return checked(chosen.hosts, wiring.platforms().probe, live, environment().parallel)
+    live, parallel = reading.options.live, reading.made_once.parallel
+    return checked(chosen.hosts, wiring.platforms().probe, live, parallel)

@@ -30,6 +30,7 @@ from vnicaudit.cli.output.files import STDOUT, ReportOutput, check_not_compresse
 from vnicaudit.errors import UsageError
 from vnicaudit.history.opening import history_to_read, history_to_write
 from vnicaudit.history.place import check_extras, history_place
+from vnicaudit.model.finding import SEVERITIES, Severity
 from vnicaudit.model.history import TrendRequest
 from vnicaudit.model.measurement import BenchResult
 from vnicaudit.reports.bench.reading import from_file
@@ -138,7 +139,7 @@ class TrendOptions(msgspec.Struct, frozen=True):
     by: Literal["rule", "severity", "site", "owner", "all"]
     since: str | None
     rules: tuple[str, ...]
-    severities: tuple[Literal["info", "low", "medium", "high", "error"], ...]
+    level: Severity | None
     sites: tuple[str, ...]
     owners: tuple[str, ...]
     format: Literal["text", "json", "csv"]
@@ -159,11 +160,9 @@ class TrendOptions(msgspec.Struct, frozen=True):
     "--rule", "rules", multiple=True, metavar="ID", help=("Show only this rule. Repeatable.")
 )
 @click.option(
-    "--severity",
-    "severities",
-    multiple=True,
-    type=click.Choice(["info", "low", "medium", "high", "error"]),
-    help="Report only these severities. Repeatable.",
+    "--level",
+    type=click.Choice(SEVERITIES),
+    help="Report only findings of this severity or above.",
 )
 @click.option(
     "--site", "sites", multiple=True, metavar="NAME", help=("Show only this site. Repeatable.")
@@ -194,9 +193,8 @@ def trend(options: TrendOptions) -> int:
     """
     days = None if options.since is None else days_of(options.since, "--since")
     rules = tuple(one.upper() for one in options.rules)
-    request = TrendRequest(
-        options.by, days, rules, options.severities, options.sites, options.owners
-    )
+    severities = SEVERITIES[SEVERITIES.index(options.level) :] if options.level else ()
+    request = TrendRequest(options.by, days, rules, severities, options.sites, options.owners)
     with history_to_read(options.place.place) as history:
         found = history.trend(request)
     if options.format == "text":

@@ -8,20 +8,17 @@ from typing import Annotated, get_type_hints
 
 import msgspec
 
+from vnicaudit.audit.settings.keys import SetOnce, Settings
 from vnicaudit.errors import UsageError
 from vnicaudit.model.decoding import converted, operator_words
-from vnicaudit.model.fleet import CLOUD_SECONDS
-
-
-def _number(text: str, least: float, most: float) -> msgspec.Meta:
-    return msgspec.Meta(ge=least, le=most, description=text)
+from vnicaudit.model.finding import CONFIDENCES
 
 
 def _text(text: str) -> msgspec.Meta:
     return msgspec.Meta(description=text)
 
 
-class Environment(msgspec.Struct, frozen=True, kw_only=True):
+class Environment(SetOnce, frozen=True, kw_only=True):
     """One field for each variable ``VNICAUDIT_<FIELD>``; its description is that of the manual."""
 
     rules_dir: Annotated[
@@ -38,21 +35,6 @@ class Environment(msgspec.Struct, frozen=True, kw_only=True):
             "others can write to them."
         ),
     ] = ()
-    deadline: Annotated[
-        Annotated[float, msgspec.Meta(ge=0.1, le=86_400)] | None,
-        _text("Timeout in seconds of one libvirt or cloud API call, 30 unless set."),
-    ] = None
-    cloud_deadline: Annotated[
-        float,
-        _number(
-            "Seconds after which reading a cloud ends; what was read is reported.", 0.1, 86_400
-        ),
-    ] = CLOUD_SECONDS
-    jobs: Annotated[int, _number("Worker processes for files; 0: one per core.", 0, 1000)] = 0
-    guest_deadline: Annotated[
-        float,
-        _number("Seconds for a guest to shut down, and again to come back.", 1, 86_400),
-    ] = 300.0
     nova_manage: Annotated[
         str | None,
         _text(
@@ -67,24 +49,6 @@ class Environment(msgspec.Struct, frozen=True, kw_only=True):
             "It is run without a shell."
         ),
     ] = "nova-manage"
-    nova_manage_timeout: Annotated[
-        float,
-        _number(
-            "Timeout of one nova-manage call, which takes about four seconds while the server is "
-            "off. If its result is unknown, wait as long again for a late effect.",
-            5,
-            3600,
-        ),
-    ] = 60.0
-    nova_manage_jobs: Annotated[
-        int,
-        _number(
-            "nova-manage calls at a time, even if --batch allows more servers. Each takes 170 MB, "
-            "a core and two database connections for some seconds.",
-            1,
-            64,
-        ),
-    ] = 4
     libvirt_of_host: Annotated[
         str | None,
         _text(
@@ -92,21 +56,6 @@ class Environment(msgspec.Struct, frozen=True, kw_only=True):
             "then also verified by their definition, QEMU and guest agent."
         ),
     ] = None
-    parallel: Annotated[int, _number("Hosts of an inventory read at once.", 1, 1000)] = 32
-    per_site: Annotated[int, _number("Hosts of one site read at once; 0: no limit.", 0, 1000)] = 0
-    host_deadline: Annotated[
-        float,
-        _number("Seconds after which reading a host ends; what was read is kept.", 0.1, 86_400),
-    ] = 600.0
-    retries: Annotated[
-        int,
-        _number(
-            "Retries of a host after a failure that may be temporary: no connection, no answer, a "
-            "broken connection. A refusal is final.",
-            0,
-            20,
-        ),
-    ] = 2
     scheduler: Annotated[
         str | None,
         _text(
@@ -125,27 +74,34 @@ class Environment(msgspec.Struct, frozen=True, kw_only=True):
     )
 
 
-def environment() -> Environment:
-    """The variables of this process. Raises UsageError for an invalid value."""
+def environment(settings: Settings | None = None) -> Environment:
+    """The variables of this process; where one is not set, the setting of that name. Raises
+    UsageError for an invalid value."""
     given: dict[str, object] = {
-        field.name: tuple(value.split(os.pathsep)) if field.default == () else value
+        field.encode_name: tuple(value.split(os.pathsep)) if field.default == () else value
         for field in msgspec.structs.fields(Environment)
         if (value := os.environ.get(variable_of(field.name)))
     }
-    for field in given:
-        if given[field] == "nan":  # which compares as if it were within any limits
-            raise UsageError(f"{variable_of(field)}: 'nan' is not a number")
+    for key in given:
+        if given[key] == "nan":  # which compares as if it were within any limits
+            raise UsageError(f"{variable_of(key)}: 'nan' is not a number")
+    if settings is not None:
+        for field in msgspec.structs.fields(SetOnce):
+            given.setdefault(field.encode_name, getattr(settings, field.name))
     try:
         return converted(given, Environment, strict=False)
     except msgspec.ValidationError as error:
         what, _, path = str(error).partition(" - at `$.")
-        field = path.rstrip("`")
-        raise UsageError(f"{variable_of(field)}={given[field]!r}: {operator_words(what)}") from None
+        key = path.rstrip("`")
+        told = operator_words(what)
+        if what.startswith("Invalid enum value"):
+            told = f"expected one of {', '.join(CONFIDENCES)}"
+        raise UsageError(f"{variable_of(key)}={given[key]!r}: {told}") from None
 
 
 def variable_of(field: str) -> str:
     """The variable of a field."""
-    return f"VNICAUDIT_{field.upper()}"
+    return f"VNICAUDIT_{field.upper().replace('-', '_')}"
 
 
 def described() -> dict[str, str]:

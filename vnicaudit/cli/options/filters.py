@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, get_args
 
 import click
@@ -11,16 +11,17 @@ import msgspec
 from vnicaudit.audit.accepting.baseline import FindingFilter
 from vnicaudit.audit.reading.selection import ServerFilter
 from vnicaudit.audit.reading.targets import TargetKind, is_cloud
+from vnicaudit.audit.settings.keys import Level
 from vnicaudit.base.wording import close_to, shortened
 from vnicaudit.cli.options.records import group
 from vnicaudit.errors import UsageError
-from vnicaudit.model.finding import CONFIDENCES, SEVERITIES, Confidence, KnownOwner, Severity
+from vnicaudit.model.finding import CONFIDENCES, SEVERITIES, Confidence, KnownOwner
 from vnicaudit.text.targets import CLOUD
 
 if TYPE_CHECKING:
     from vnicaudit.cli.wiring.platforms import PlatformRegistry
 
-# ``--severity``, ``--min-confidence``, ``--owner``: select findings.
+# ``--level``, ``--owner``, ``--domain``, ``--nic``: select findings.
 
 
 _BESIDE_DEFINITIONS = ("host", "vnicaudit")
@@ -28,11 +29,13 @@ _BESIDE_DEFINITIONS = ("host", "vnicaudit")
 
 
 class FindingOptions(msgspec.Struct, frozen=True):
-    """The findings to select; an empty field selects all."""
+    """The findings to report; an empty field selects all. ``level``: also those that fail the
+    run."""
 
-    severities: tuple[str, ...] = ()
-    min_confidence: Confidence | None = None
+    level: Level | None = None
     owners: tuple[str, ...] = ()
+    domains: tuple[str, ...] = ()
+    nics: tuple[str, ...] = ()
 
 
 def _owner_names(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
@@ -52,43 +55,68 @@ owner_option = click.option(
 )
 """``--owner``; its values are interpreted by :func:`owners_of`."""
 
+level_option = click.option(
+    "--level",
+    envvar="VNICAUDIT_LEVEL",
+    type=click.Choice(get_args(Level)),
+    help="Report only findings of this severity or above; only they make the exit code 1. never: "
+    "report all, and fail for none.  [default: report all, fail from low]",
+)
+"""``--level``, for every command that reports findings."""
+
+domain_option = click.option(
+    "--domain",
+    "domains",
+    multiple=True,
+    metavar="NAME",
+    help="Use only this domain, server, image or flavor (name or UUID). Repeatable.",
+)
+
+nic_option = click.option(
+    "--nic", "macs", multiple=True, metavar="MAC", help="Use only this NIC. Repeatable."
+)
+"""``--nic``, for the commands that apply a plan or undo a run."""
+
 finding_options = group(
     "findings",
     FindingOptions,
-    click.option(
-        "--severity",
-        "severities",
-        envvar="VNICAUDIT_SEVERITY",
-        multiple=True,
-        metavar="SEVERITY",
-        help=f"Report only these severities ({', '.join(SEVERITIES)}). Repeatable, or separated "
-        "by commas. The others are only counted and do not fail the run.",
-    ),
-    click.option(
-        "--min-confidence",
-        envvar="VNICAUDIT_MIN_CONFIDENCE",
-        type=click.Choice(CONFIDENCES),
-        help="Report only findings with at least this confidence.",
-    ),
+    level_option,
     owner_option,
+    domain_option,
+    click.option(
+        "--nic",
+        "nics",
+        multiple=True,
+        metavar="MAC|INDEX|DEV",
+        help="Report only findings about this NIC: its MAC address, its index in the domain (from "
+        "0), or its tap. Repeatable.",
+    ),
 )
 """Options of the commands that report findings."""
 
 
-def filter_of(options: FindingOptions, platforms: PlatformRegistry) -> FindingFilter:
-    """The filter selected by the options. Raises UsageError for an unknown severity or owner."""
-    owners = owners_of(options.owners, platforms)
+def filter_of(
+    options: FindingOptions, level: Level, confidence: Confidence | None, owners: frozenset[str]
+) -> FindingFilter:
+    """The filter selected by the options; ``level`` and ``confidence`` also come from the
+    settings."""
     return FindingFilter(
-        frozenset(_severities(options.severities)), options.min_confidence or "low", owners
+        SEVERITIES[0] if level == "never" else level,
+        confidence or CONFIDENCES[0],
+        owners,
+        frozenset(options.domains),
+        frozenset((*options.nics, *map(str.lower, options.nics))),
     )
 
 
 def options_of(finding_filter: FindingFilter) -> str:
-    """The options that set a filter, for use in a sentence: ``--severity and --owner``."""
+    """The options that set a filter, for use in a sentence: ``--level and --owner``."""
     used = {
-        "--severity": finding_filter.severities,
-        "--min-confidence": finding_filter.confidence != CONFIDENCES[0],
+        "--level": finding_filter.level != SEVERITIES[0],
+        "confidence": finding_filter.confidence != CONFIDENCES[0],
         "--owner": finding_filter.owners,
+        "--domain": finding_filter.domains,
+        "--nic": finding_filter.nics,
     }
     return " and ".join(option for option, values in used.items() if values)
 
@@ -103,34 +131,6 @@ def owners_of(values: Iterable[str], platforms: PlatformRegistry) -> frozenset[s
         hint = close_to(name, known) or f"; use {', '.join(known)}"
         raise UsageError(f"--owner: unknown owner {shortened(name)!r}{hint}")
     return owners
-
-
-def _severities(values: Iterable[str]) -> Iterator[Severity]:
-    for word in filter(None, (part.strip() for value in values for part in value.split(","))):
-        for severity in SEVERITIES:
-            if severity == word.lower():
-                yield severity
-                break
-        else:
-            hint = close_to(word, SEVERITIES) or f"; use {', '.join(SEVERITIES)}"
-            raise UsageError(f"--severity: unknown severity {word!r}{hint}")
-
-
-# ``--domain`` and ``--nic``: filters by name.
-
-
-domain_option = click.option(
-    "--domain",
-    "domains",
-    multiple=True,
-    metavar="NAME",
-    help="Use only this domain, server, image or flavor (name or UUID). Repeatable.",
-)
-
-nic_option = click.option(
-    "--nic", "macs", multiple=True, metavar="MAC", help="Use only this NIC. Repeatable."
-)
-"""``--nic``, for the commands that apply a plan or undo a run."""
 
 
 # ``--project``, ``--host``, ``--zone``, ``--aggregate``, ``--image``: select servers of a cloud.

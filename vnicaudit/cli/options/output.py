@@ -18,7 +18,6 @@ from vnicaudit.cli.options.candidates import rules
 from vnicaudit.cli.options.records import group
 from vnicaudit.cli.output.files import stream
 from vnicaudit.errors import UsageError
-from vnicaudit.model.finding import CONFIDENCES, SEVERITIES, Confidence, Severity
 from vnicaudit.reports.formats import formats
 from vnicaudit.reports.writers import GROUP_BY, SORT_BY, VIEWS, GroupBy, Options, SortBy, View
 from vnicaudit.text.targets import default_state
@@ -210,12 +209,11 @@ def _readable_by_others(status: os.stat_result) -> str | None:
     return "can be read by others" if status.st_mode & (stat.S_IRGRP | stat.S_IROTH) else None
 
 
-# Options of every auditing command: which rules run, where reports go, and which findings fail the
-# run.
+# Options of every auditing command: which rules run, and where reports go.
 
 
 class ReportingOptions(msgspec.Struct, frozen=True):
-    """Reports and their places, rules, what fails the run, and the baseline."""
+    """Reports and their places, rules, and the baseline."""
 
     formats: tuple[str, ...]
     outputs: tuple[str, ...]
@@ -225,8 +223,6 @@ class ReportingOptions(msgspec.Struct, frozen=True):
     most: int | None
     selected: tuple[str, ...]
     ignored: tuple[str, ...]
-    fail_on: Severity | Literal["never"] | None
-    fail_confidence: Confidence | None
     baseline: str | None
     write_baseline: str | None
 
@@ -308,20 +304,6 @@ reporting_options = group(
         multiple=True,
         metavar="RULE",
         help="Rules to skip: named as for --select.",
-    ),
-    click.option(
-        "--fail-on",
-        envvar="VNICAUDIT_FAIL_ON",
-        type=click.Choice([*SEVERITIES, "never"]),
-        help="Lowest severity that makes the exit code 1; never: errors alone fail the run.  "
-        "[default: low]",
-    ),
-    click.option(
-        "--fail-confidence",
-        envvar="VNICAUDIT_FAIL_CONFIDENCE",
-        type=click.Choice(CONFIDENCES),
-        help="Lowest confidence that makes the exit code 1. Hints (low confidence) are reported "
-        "but do not fail the run by default.  [default: medium]",
     ),
     click.option(
         "--baseline",

@@ -23,7 +23,7 @@ from vnicaudit.audit.reading.selection import (
 from vnicaudit.audit.settings.settings import LoadedSettings, load_settings
 from vnicaudit.audit.work import Assumptions
 from vnicaudit.cli.options.candidates import nova_releases
-from vnicaudit.cli.options.environment import environment
+from vnicaudit.cli.options.environment import Environment, environment
 from vnicaudit.cli.options.records import (
     group,
     is_on_command_line,
@@ -33,7 +33,7 @@ from vnicaudit.cli.output.progress import tell
 from vnicaudit.errors import UsageError
 from vnicaudit.history.place import history_place
 from vnicaudit.knowledge.nova_conf.options import release_of, releases
-from vnicaudit.model.fleet import DEADLINE, LiveOptions
+from vnicaudit.model.fleet import LiveOptions
 from vnicaudit.model.host import Version
 from vnicaudit.model.nova import Release
 from vnicaudit.reports.safe import safe
@@ -197,6 +197,8 @@ class ReadingRequest(msgspec.Struct, frozen=True):
     options: RunOptions
     catalogue: Catalogue
     """The rules, adjusted by the settings."""
+    made_once: Environment
+    """The environment, and the settings of the same names."""
 
     def docs_url(self, *, redacted: bool) -> str:
         """Base URL of the documentation for links in reports. Empty if not set, and for a redacted
@@ -216,9 +218,9 @@ def reading_of(
     """Merge the options with the settings. ``targets``: places from which no rules are loaded.
     Raises UsageError for an invalid setting or rule."""
     nova = nova or NovaOptions()
-    made_once = environment()
-    catalogue = _catalogue(made_once.rules_dir, (*targets, *nova.nova_config))
-    loaded = load_settings(reading.config, trusted=made_once.trust_settings, catalogue=catalogue)
+    trusted = environment()
+    catalogue = _catalogue(trusted.rules_dir, (*targets, *nova.nova_config))
+    loaded = load_settings(reading.config, trusted=trusted.trust_settings, catalogue=catalogue)
     if loaded.file is not None and verbose:
         tell(f"Settings: {safe(loaded.file)}")
     settings = loaded.settings
@@ -227,14 +229,18 @@ def reading_of(
         reading.assume_libvirt or _version(settings.assume_libvirt),
         nova.nova_release or _release(settings.nova_release),
     )
+    made_once = environment(settings)
     live = LiveOptions(
-        deadline=made_once.deadline or settings.deadline or DEADLINE,
-        agent=reading.agent,
-        cloud=made_once.cloud_deadline,
+        deadline=made_once.deadline, agent=reading.agent, cloud=made_once.cloud_deadline
     )
     selection = _selection(reading.excluded, files or FileOptions(), loaded)
     run = RunOptions(made_once.jobs, live, servers or ServerFilter(), selection, nova.nova_config)
-    return ReadingRequest(loaded, assumptions, run, catalogue.adjusted(loaded.rules))
+    return ReadingRequest(loaded, assumptions, run, catalogue.adjusted(loaded.rules), made_once)
+
+
+def settings_in(config: str | None) -> LoadedSettings:
+    """The settings of ``--config``, or of the nearest file. Raises UsageError."""
+    return load_settings(config, trusted=environment().trust_settings)
 
 
 def _catalogue(folders: tuple[str, ...], targets: tuple[str, ...]) -> Catalogue:
@@ -299,7 +305,7 @@ class HistoryOptions(msgspec.Struct, frozen=True):
         return bool(self.history or self._of_settings())
 
     def _of_settings(self) -> str | None:
-        loaded = load_settings(self.config, trusted=environment().trust_settings)
+        loaded = settings_in(self.config)
         named = loaded.settings.history
         if named and _PASSWORD.search(named):
             raise UsageError(

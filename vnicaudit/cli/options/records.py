@@ -210,14 +210,14 @@ OWN = "Options"
 
 SECTIONS: dict[str, tuple[str, ...]] = {
     "Selection": (
-        "--select", "--ignore", "--severity", "--min-confidence", "--owner", "--domain", "--nic",
+        "--select", "--ignore", "--level", "--owner", "--domain", "--nic",
         "--exclude", "--changed-since", "--skip-unrecognised", "--force-exclude", "--baseline",
         "--assume-qemu", "--assume-libvirt", "--limit", "--inventory", "--uri", "--sample",
         "--sample-of", "--sample-seed", "--resume", "--wrong",
     ),
     "Output": (
-        "--format", "--output", "--group-by", "--view", "--sort", "--max", "--fail-on",
-        "--fail-confidence", "--write-baseline", "--redact",
+        "--format", "--output", "--group-by", "--view", "--sort", "--max", "--write-baseline",
+        "--redact",
     ),
     "Fixing": (
         "--fix", "--diff", "--include-unsafe", "--backup", "--to", "--accept-loss", "--vdpa-device",
@@ -239,10 +239,10 @@ SECTIONS: dict[str, tuple[str, ...]] = {
 RARE = frozenset((
     "--accept-loss", "--agent", "--aggregate", "--assume-libvirt", "--backup", "--canary-by",
     "--changed-since", "--color", "--config", "--exclude",
-    "--fail-confidence", "--force-exclude", "--history", "--host", "--ignore",
-    "--image", "--max", "--min-confidence", "--nova-config",
-        "--nova-release", "--on-undecided", "--owner", "--redact", "--sample", "--sample-of",
-    "--sample-seed", "--severity", "--skip-unrecognised", "--sort", "--state", "--traffic",
+    "--force-exclude", "--group-by", "--history", "--host", "--ignore",
+    "--image", "--max", "--nova-config",
+    "--nova-release", "--on-undecided", "--owner", "--redact", "--resume", "--sample",
+    "--sample-of", "--sample-seed", "--skip-unrecognised", "--sort", "--state", "--traffic",
     "--trust-uri", "--uri", "--vdpa-device", "--vhostuser-mode", "--vhostuser-socket",
     "--without-host-lock", "--zone",
 ))  # fmt: skip

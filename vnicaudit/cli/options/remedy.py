@@ -11,6 +11,7 @@ import msgspec
 
 from vnicaudit.cli.options.environment import Environment, environment
 from vnicaudit.cli.options.output import Format, OutputOptions
+from vnicaudit.cli.options.reading import settings_in
 from vnicaudit.cli.options.records import (
     Decorator,
     group,
@@ -22,7 +23,6 @@ from vnicaudit.cli.options.records import (
 from vnicaudit.cli.output.progress import RunTelling
 from vnicaudit.cli.wiring import Wiring
 from vnicaudit.errors import UsageError
-from vnicaudit.model.fleet import DEADLINE
 from vnicaudit.model.plan import MODES, Mode
 from vnicaudit.remedy.applying.apply import RunContext
 from vnicaudit.remedy.applying.journal.events import RunLimits
@@ -33,10 +33,10 @@ from vnicaudit.remedy.hypervisor import CloudAccess
 # Access to a cloud besides its API.
 
 
-def reach_of(trusted: Iterable[str], wiring: Wiring) -> CloudAccess:
+def reach_of(trusted: Iterable[str], made_once: Environment, wiring: Wiring) -> CloudAccess:
     """Access to a cloud besides its API, with the trusted libvirt URIs (``--trust-uri``).
     Connections are closed when the command ends. Raises UsageError for an invalid endpoint."""
-    made_once, uris = environment(), frozenset(trusted)
+    uris = frozenset(trusted)
     template = made_once.libvirt_of_host or ""
     if made_once.nova_manage is None:
         return CloudAccess(None, template, trusted=uris)
@@ -97,6 +97,7 @@ class ApplyScheduleOptions(ScheduleOptions, frozen=True, kw_only=True):
 class RemedyOptions(msgspec.Struct, frozen=True, kw_only=True):
     """The options shared by ``apply``, ``rollback`` and ``runs``."""
 
+    config: str | None
     state: str | None
     trusted_uris: tuple[str, ...]
     output: OutputOptions
@@ -263,12 +264,13 @@ def run_context(
 ) -> RunContext:
     """The context of a run, from the options. ``schedule`` None: nothing is started, only
     checked."""
-    reach, made_once = reach_of(options.trusted_uris, wiring), environment()
+    made_once = environment(settings_in(options.config).settings)
+    reach = reach_of(options.trusted_uris, made_once, wiring)
     return RunContext(
         mode=mode,
         limits=RunLimits() if schedule is None else _limits(made_once, schedule),
         schedule=Schedule() if schedule is None else _schedule(schedule),
-        deadline=made_once.deadline or DEADLINE,
+        deadline=made_once.deadline,
         state=StateFolder(options.folder),
         kinds=wiring.platforms().kinds(),
         adapters=wiring.adapters(),

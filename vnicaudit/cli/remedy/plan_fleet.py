@@ -11,7 +11,7 @@ from vnicaudit.audit.reading.targets import Target, unique_targets
 from vnicaudit.audit.tally import RunProgress
 from vnicaudit.cli.fleet.hosts import chosen_hosts, reading_limits, tell_inventory
 from vnicaudit.cli.fleet.progress import FleetProgress
-from vnicaudit.cli.options.environment import environment
+from vnicaudit.cli.options.environment import Environment
 from vnicaudit.cli.options.reading import HistoryOptions, is_history_named
 from vnicaudit.cli.options.records import state_folder
 from vnicaudit.cli.output.progress import tell
@@ -20,7 +20,7 @@ from vnicaudit.cli.remedy.plan_output import print_plan
 from vnicaudit.cli.wiring import Wiring
 from vnicaudit.cli.wiring.platforms import PlatformRegistry
 from vnicaudit.errors import HistoryError, TargetError, UsageError
-from vnicaudit.fleet.host_reading import DefinitionItem, HostItems, read_definitions
+from vnicaudit.fleet.host_reading import DefinitionItem, HostItems, ReadingLimits, read_definitions
 from vnicaudit.fleet.plan_history import plan_history
 from vnicaudit.fleet.ranking import Estimates
 from vnicaudit.history.opening import optional_history
@@ -34,13 +34,16 @@ from vnicaudit.text.targets import command as own_command
 from vnicaudit.text.targets import unsafe_parts
 
 
-def plan_fleet(options: PlanCommandOptions, request: PlanRequest, wiring: Wiring) -> int:
+def plan_fleet(
+    options: PlanCommandOptions, request: PlanRequest, made_once: Environment, wiring: Wiring
+) -> int:
     """Plan changes on the hosts of an inventory, read in parallel; returns the exit code."""
     platforms, quiet, live = wiring.platforms(), options.output.quiet, request.run.live
     chosen = chosen_hosts(options.inventory, live, wiring, quiet=quiet)
     if not quiet:
         tell_inventory(chosen)
-    hosts = PlannedHosts(chosen.hosts, platforms, live, quiet=quiet)
+    limits = reading_limits(made_once)
+    hosts = PlannedHosts(chosen.hosts, platforms, live, limits, quiet=quiet)
     earlier = PlanHistoryReader(options.place)
     request = request._replace(
         read_hosts=hosts.read,
@@ -81,6 +84,7 @@ class PlannedHosts:
         hosts: Sequence[InventoryHost],
         platforms: PlatformRegistry,
         live: LiveOptions,
+        limits: ReadingLimits,
         *,
         quiet: bool,
     ) -> None:
@@ -97,7 +101,7 @@ class PlannedHosts:
         self.progress = FleetProgress(len(self.by_uri), enabled=not quiet)
         self._platforms = platforms
         self._live = live
-        self._limits = reading_limits(environment())
+        self._limits = limits
 
     def read(self, targets: Sequence[Target]) -> Iterator[tuple[Target, Iterator[DefinitionItem]]]:
         """The definitions of each host, in whatever order the hosts are read."""
