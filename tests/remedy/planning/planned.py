@@ -3,6 +3,7 @@
 from datetime import date
 from pathlib import Path
 
+from tests.remedy.planning.blocked import coded
 from tests.remedy.works import work
 from vnicaudit.audit.accepting.suppressions import Suppressor
 from vnicaudit.audit.judging.catalogue import rule_ids
@@ -157,7 +158,7 @@ def plan(
     else:
         asked = selected(*rules) if rules and rules != rule_ids() else work()
     request = requested(asked, work() if rules else asked, options)
-    return list(DomainPlanner(request, NicFacts(devices, users or {}, names)).plan(source))
+    return coded(DomainPlanner(request, NicFacts(devices, users or {}, names)).plan(source))
 
 
 def steps(source: Source, options: PlanOptions = VIRTIO, **given: object) -> list[Step]:

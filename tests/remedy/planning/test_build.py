@@ -243,54 +243,47 @@ def test_transient_domains_have_nothing_to_be_changed() -> None:
     assert left(live(definition(interface("virtio")), state), options).reason == found.reason
 
 
+_BACK = "would bring the old NIC back"
+
+
 @pytest.mark.parametrize(
-    ("state", "says"),
+    ("known", "says"),
     [
-        (
-            replace(OFF, managed_save=True),
-            "its managed save image would bring the old NIC back: start it and shut it down once",
-        ),
-        (
-            replace(OFF, snapshots=3, memory_snapshots=1),
-            "a snapshot of it holds memory and would bring the old NIC back: delete it",
-        ),
-        (
-            replace(OFF, snapshots=2, memory_snapshots=2),
-            "2 snapshots of it hold memory and would bring the old NIC back: delete them",
-        ),
+        ((True, 0, 0), f"its managed save image {_BACK}: start it and shut it down once"),
+        ((False, 3, 1), f"a snapshot of it holds memory and {_BACK}: delete it"),
+        ((False, 2, 2), f"2 snapshots of it hold memory and {_BACK}: delete them"),
     ],
 )
-def test_what_would_bring_the_old_nic_back_blocks(state: DomainState, says: str) -> None:
-    found = step(live(definition(interface("e1000")), state))
-    assert why(found) == (says,)
-    assert found.refused == (says,)
+def test_what_would_bring_the_old_nic_back_blocks(known: tuple[bool, int, int], says: str) -> None:
+    assert why(step(live(definition(interface("e1000")), _kept(*known)))) == (says,)
 
 
 @pytest.mark.parametrize(
-    ("state", "notes"),
+    ("known", "notes"),
     [
         (
-            replace(OFF, managed_save=None, memory_snapshots=None, snapshots=None),
+            (None, None, None),
             (
                 "it is unknown whether it has a managed save image",
                 "it is unknown whether it has snapshots with memory",
             ),
         ),
+        ((False, 1, 0), ("1 snapshot without memory: reverting to it brings the old NIC back",)),
         (
-            replace(OFF, snapshots=1),
-            ("1 snapshot without memory: reverting to it brings the old NIC back",),
-        ),
-        (
-            replace(OFF, snapshots=3),
+            (False, 3, 0),
             ("3 snapshots without memory: reverting to one of them brings the old NIC back",),
         ),
     ],
 )
 def test_what_else_is_known_of_its_state_is_noted(
-    state: DomainState, notes: tuple[str, ...]
+    known: tuple[bool | None, int | None, int | None], notes: tuple[str, ...]
 ) -> None:
-    found = step(live(definition(interface("e1000")), state))
+    found = step(live(definition(interface("e1000")), _kept(*known)))
     assert (found.notes, found.blocked) == (notes, ())
+
+
+def _kept(saved: bool | None, snapshots: int | None, with_memory: int | None) -> DomainState:
+    return replace(OFF, managed_save=saved, snapshots=snapshots, memory_snapshots=with_memory)
 
 
 def test_two_nics_with_one_mac_are_not_touched_on_a_host() -> None:
@@ -483,17 +476,3 @@ def test_a_network_is_resolved_by_its_host() -> None:
     ))  # fmt: skip
     found = step(source)
     assert (found.safe, found.blocked) == (True, ())
-
-
-def test_the_modes_of_a_running_guest() -> None:
-    agentless = replace(RUNNING, agent=False)
-    found = step(live(definition(interface("e1000")), agentless))
-    assert [(mode.mode, mode.possible) for mode in found.modes] == [
-        ("next-boot", True), ("restart", True), ("hotswap", False),
-    ]  # fmt: skip
-    assert found.mode("hotswap").code == "no-agent"
-
-
-def test_the_modes_of_a_guest_that_is_off() -> None:
-    found = step(live(definition(interface("e1000"))))
-    assert all(mode.possible for mode in found.modes)

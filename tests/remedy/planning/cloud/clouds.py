@@ -5,6 +5,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from tests.remedy.planning.blocked import coded
 from tests.remedy.planning.planned import requested, selected
 from tests.remedy.works import work
 from vnicaudit.audit.work import AuditWork
@@ -136,7 +137,7 @@ def plan(
     planner = CloudPlanner(requested(asked, judge or work(), options), CLOUD)
     for item in items:
         planner.add(item)
-    return list(planner.plan())
+    return coded(planner.plan())
 
 
 def steps(*items: CloudRecord, **given: Any) -> list[Step]:

@@ -13,7 +13,7 @@ from tests.remedy.planning.cloud.clouds import (
     server,
     tenants,
 )
-from tests.rows import rows
+from tests.rows import rows, rows_of_tuples
 from vnicaudit.model.openstack import NovaVersions
 from vnicaudit.model.plan import Blocked
 from vnicaudit.remedy.planning.cloud import properties
@@ -46,10 +46,8 @@ def test_what_is_made_anew_of_a_snapshot_is_unshelved_first(status: str) -> None
     (compute/manager.py, _unshelve_instance). One that is shelved is offloaded when Nova comes to
     it."""
     assert blocks(status=status) == [
-        (
-            "it is shelved, and unshelving rebuilds it from its snapshot, with the snapshot's "
-            f"properties: openstack server unshelve {ID}, then plan again"
-        )
+        "it is shelved, and unshelving rebuilds it from its snapshot, with the snapshot's "
+        f"properties: openstack server unshelve {ID}, then plan again"
     ]
     assert blocks(status=status, config={"image_state": "volume"}) == []
 
@@ -107,86 +105,26 @@ def test_one_in_another_state_takes_effect_in_no_way() -> None:
     assert properties.modes(server(status="PAUSED"))[1].reason == "it is PAUSED"
 
 
-@pytest.mark.parametrize(
-    ("config", "ref", "says"),
-    [
-        ({"nova": NOVA_34}, {}, []),
-        ({"nova": NOVA_29}, {}, [COMES_BACK]),
-        (
-            {"nova": None},
-            {},
-            [
-                "this needs Nova 25.0 (Yoga) or later; the version of this cloud is unknown",
-                COMES_BACK,
-            ],
-        ),
-        (
-            {"properties_source": "image"},
-            {},
-            [
-                (
-                    "what Nova keeps for it is inferred from its image, which has not changed "
-                    f"since the server was created: nova-manage image_property show {ID} NAME "
-                    "shows it for certain"
-                )
-            ],
-        ),
-        (
-            {"properties_source": "unseen"},
-            {},
-            [
-                (
-                    "what Nova keeps for it is inferred from its definition on the compute "
-                    f"node: nova-manage image_property show {ID} NAME shows it for certain"
-                )
-            ],
-        ),
-        (
-            {"flavor": None},
-            {},
-            [
-                (
-                    "its flavor's extra specs are not visible: one that contradicts the change "
-                    "would keep it from starting"
-                )
-            ],
-        ),
-        (
-            {"image_state": "volume"},
-            {},
-            [
-                (
-                    "it boots from a volume: servers created from that volume later get the "
-                    "volume's properties (openstack volume set --image-property "
-                    "hw_vif_model=virtio VOLUME)"
-                )
-            ],
-        ),
-        (
-            {},
-            {"volumes": 2},
-            [
-                (
-                    "it has 2 volumes attached: before it is stopped, apply checks whether "
-                    "other servers use one of them too"
-                )
-            ],
-        ),
-        (
-            {},
-            {"groups": ("g1", "g2")},
-            ["it is in server group g1, g2: its members are changed one at a time"],
-        ),
-    ],
-)
-def test_what_else_to_know(config: dict[str, Any], ref: dict[str, Any], says: list[str]) -> None:
-    assert list(properties.notes(server(config=config, ref=ref), PROPERTIES)) == says
+@rows_of_tuples
+def test_what_else_to_know(
+    config: dict[str, Any], ref: dict[str, Any], says: tuple[str, ...]
+) -> None:
+    assert tuple(properties.notes(server(config=config, ref=ref), PROPERTIES)) == says
+
+
+@pytest.mark.parametrize("nova", [NOVA_34, NOVA_29, None])
+def test_which_nova_keeps_a_change(nova: NovaVersions | None) -> None:
+    notes = list(properties.notes(server(config={"nova": nova}), PROPERTIES))
+    unknown = "this needs Nova 25.0 (Yoga) or later; the version of this cloud is unknown"
+    assert notes == {NOVA_34: [], NOVA_29: [COMES_BACK], None: [unknown, COMES_BACK]}[nova]
 
 
 def test_a_flavor_that_is_not_seen_whole_may_contradict() -> None:
-    half = {"flavor": flavor(complete=False)}
-    (says,) = properties.notes(server(config=half), PROPERTIES)
-    assert says.startswith("its flavor's extra specs are not visible")
+    for config in ({"flavor": flavor(complete=False)}, {"flavor": None}):
+        assert list(properties.notes(server(config=config), PROPERTIES)) == [
+            "its flavor's extra specs are not visible: one that contradicts the change would keep "
+            "it from starting"
+        ]
 
 
 def test_who_may_operate_is_told_where_a_server_runs() -> None:

@@ -27,6 +27,13 @@ def on(queues: int, old: str | None = None) -> tuple[Change, ...]:
     return (Change(MULTIQUEUE, old, "true", safe=True, reason=reason),)
 
 
+OFF = (Change(MULTIQUEUE, "true", "false", safe=True, reason="the policy asks for one queue pair"),)
+
+
+def by_flavor(value: str) -> dict[str, Any]:
+    return {"flavor": flavor({"hw:vif_multiqueue_enabled": value})}
+
+
 def test_it_is_left_alone_without_a_policy() -> None:
     assert server_tuning(PolicyTable(), virtio(vcpus=8)) == ((), ())
 
@@ -41,24 +48,11 @@ def test_it_is_left_alone_without_a_policy() -> None:
         (AUTO, virtio({MULTIQUEUE: "True"}, vcpus=4), ()),
         (AUTO, virtio(vcpus=1), ()),
         (AUTO, server(port("rtl8139"), vcpus=4), ()),
-        (
-            PolicyTable(queues=1),
-            virtio({MULTIQUEUE: "true"}, vcpus=4),
-            (
-                Change(
-                    MULTIQUEUE, "true", "false", safe=True,
-                    reason="the policy asks for one queue pair",
-                ),
-            ),
-        ),
+        (PolicyTable(queues=1), virtio({MULTIQUEUE: "true"}, vcpus=4), OFF),
         (PolicyTable(queues=1), virtio(vcpus=4), ()),
-        (
-            AUTO,
-            virtio(vcpus=4, config={"flavor": flavor({"hw:vif_multiqueue_enabled": "true"})}),
-            (),
-        ),
+        (AUTO, virtio(vcpus=4, config=by_flavor("true")), ()),
     ],
-)  # fmt: skip
+)
 def test_multiqueue_is_one_switch(
     policy: PolicyTable, domain: Server, changes: tuple[Change, ...]
 ) -> None:
@@ -82,7 +76,7 @@ def test_multiqueue_is_one_switch(
         ),
         (
             AUTO,
-            virtio(vcpus=4, config={"flavor": flavor({"hw:vif_multiqueue_enabled": "no"})}),
+            virtio(vcpus=4, config=by_flavor("no")),
             "its flavor decides on multiqueue (hw:vif_multiqueue_enabled=false)",
         ),
         (

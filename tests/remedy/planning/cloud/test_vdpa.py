@@ -11,8 +11,6 @@ from tests.remedy.planning.cloud.clouds import (
     ID,
     IMAGE,
     MAC,
-    NOVA_24,
-    NOVA_34,
     OVS,
     PORT,
     PROJECT,
@@ -24,9 +22,10 @@ from tests.remedy.planning.cloud.clouds import (
     server,
     step,
 )
+from tests.rows import rows
 from vnicaudit.model.domain import Server
 from vnicaudit.model.finding import Change, Readiness, Ref
-from vnicaudit.model.openstack import NovaVersions, PortBinding
+from vnicaudit.model.openstack import NovaVersions, PortBinding, ProviderNetwork
 from vnicaudit.model.plan import NotPlanned, ServerUnit
 from vnicaudit.remedy.planning.cloud.ports import Prerequisite, prerequisites, vdpa_losses
 from vnicaudit.remedy.planning.run import PlanOptions
@@ -41,9 +40,8 @@ def virtio(**given: Any) -> Server:
 
 def checked(domain: Server, word: str) -> Prerequisite:
     """The prerequisite whose text has that word."""
-    found = [one for one in prerequisites(domain, domain.nics[0]) if word in one.text]
-    assert len(found) == 1, found
-    return found[0]
+    (found,) = (one for one in prerequisites(domain, domain.nics[0]) if word in one.text)
+    return found
 
 
 def test_it_is_a_plan_for_an_operator_to_carry_out() -> None:
@@ -133,33 +131,9 @@ def test_the_port_and_its_switch(binding: PortBinding, word: str, verdict: str, 
     assert says in found.text
 
 
-@pytest.mark.parametrize(
-    ("nova", "verdict", "says"),
-    [
-        (NOVA_34, "ok", "Nova is 34 or later (26.0 attaches such a port)"),
-        (NovaVersions("2.79", 22, 22), "missing", "Nova 23.0 (Wallaby): this is 22 or older"),
-        (
-            NOVA_24,
-            "missing",
-            "Nova 26.0 (Zed), which attaches such a port: this is 24 or older, which makes new "
-            "servers with one",
-        ),
-        (
-            NovaVersions("2.95", 27, 27),
-            "unknown",
-            "whether every nova-compute is 26.0 or later, as the API is: while one is older, a "
-            "server with such a port is refused suspend, live migration, attach and detach: "
-            "nova-compute --version on the nodes",
-        ),
-        (NovaVersions("2.95", 28, 28), "ok", "Nova is 28 or later (26.0 attaches such a port)"),
-        (
-            None,
-            "unknown",
-            "whether Nova is 26.0 or later: nova-manage --version on a controller",
-        ),
-    ],
-)
-def test_which_nova(nova: NovaVersions | None, verdict: str, says: str) -> None:
+@rows
+def test_which_nova(major: int | None, verdict: str, says: str) -> None:
+    nova = None if major is None else NovaVersions("2.79", major, None if major == 34 else major)
     _port, _switch, found, *_node = prerequisites(virtio(config={"nova": nova}), port("virtio"))
     assert found == (verdict, says)
 
@@ -234,3 +208,20 @@ def test_a_port_that_says_nothing() -> None:
     found = step(bare, options=VDPA)
     assert found.changes[0].old is None
     assert f"openstack server remove port {ID} PORT" in found.procedure
+
+
+@rows
+def test_a_device_for_the_ports_network(network: dict[str, str] | None, says: str) -> None:
+    known = None if network is None else ProviderNetwork(network["physical"], network["kind"])
+    domain = virtio(config={"bindings": (replace(OVS, network=known),)})
+    assert checked(domain, "device_spec") == (
+        "unknown",
+        f"whether a vDPA device for {says} is free on cmp1, made on a virtual function of a card "
+        "(Nova makes none) that [pci] device_spec of its nova.conf lists: vdpa dev show there",
+    )
+
+
+def test_segments_without_a_physical_network() -> None:
+    network = ProviderNetwork("", "", segmented=True)
+    domain = virtio(config={"bindings": (replace(OVS, network=network),)})
+    assert checked(domain, "a physical network: no segment").verdict == "missing"
