@@ -198,7 +198,9 @@ def why_not_own(status: os.stat_result) -> str | None:
         return f"belongs to {_name(status.st_uid)}"
     if status.st_mode & stat.S_IWOTH and not _sticky(status):
         return "is writable by everyone"
-    if status.st_mode & stat.S_IWGRP and not _own_group(status) and not _sticky(status):
+    # root's group, and the user's private group, which has the user's number
+    own_group = status.st_gid == 0 or status.st_gid == status.st_uid == os.geteuid()
+    if status.st_mode & stat.S_IWGRP and not own_group and not _sticky(status):
         return "is writable by its group"
     return None
 
@@ -206,11 +208,6 @@ def why_not_own(status: os.stat_result) -> str | None:
 def _sticky(status: os.stat_result) -> bool:
     """True for a folder such as /tmp: others can add files to it, but cannot remove ours."""
     return stat.S_ISDIR(status.st_mode) and bool(status.st_mode & stat.S_ISVTX)
-
-
-def _own_group(status: os.stat_result) -> bool:
-    """True for root's group and for the user's private group (which has the user's number)."""
-    return status.st_gid == 0 or status.st_gid == status.st_uid == os.geteuid()
 
 
 def _name(uid: int) -> str:
@@ -352,14 +349,11 @@ def own_lock(descriptor: int, holder: str, held: Callable[[str], Exception]) -> 
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise held(_holder(descriptor)) from None
+            there = os.pread(descriptor, _HOLDER_MAX, 0).decode("utf-8", "replace")
+            raise held(there or "unknown") from None
         with suppress(OSError):  # the disk is full: the lock holds all the same
             os.ftruncate(descriptor, 0)
             os.pwrite(descriptor, holder.encode(), 0)
         yield
     finally:
         os.close(descriptor)
-
-
-def _holder(descriptor: int) -> str:
-    return os.pread(descriptor, _HOLDER_MAX, 0).decode("utf-8", "replace") or "unknown"

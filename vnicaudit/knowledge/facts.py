@@ -117,28 +117,15 @@ def _is_for_a_known_hypervisor(image: Image) -> bool:
     return image.qemu is not None or image.vif_model not in FOREIGN_VIF_MODELS
 
 
-def _as_it_will_be_set(name: str) -> str:
-    return f"{name} as it will be set (here a variable or a template decides)"
+def _property(name: str) -> Fact[Image | Flavor]:
+    """A property of an image, or an extra spec of a flavor: known if it is not set, or set for
+    certain."""
 
-
-def _image_property(name: str) -> Fact[Image]:
-    """A property of an image: known if it is not set, or set for certain."""
-
-    def is_known(image: Image) -> bool:
-        entry = image.property(name)
+    def is_known(subject: Image | Flavor) -> bool:
+        entry = subject.property(name)
         return entry is None or entry.certain
 
-    return Fact(is_known, _as_it_will_be_set(name))
-
-
-def _flavor_property(name: str) -> Fact[Flavor]:
-    """An extra spec of a flavor: known if it is not set, or set for certain."""
-
-    def is_known(flavor: Flavor) -> bool:
-        entry = flavor.property(name)
-        return entry is None or entry.certain
-
-    return Fact(is_known, _as_it_will_be_set(name))
+    return Fact(is_known, f"{name} as it will be set (here a variable or a template decides)")
 
 
 IMAGE_PROPERTIES: Fact[Image] = Fact(
@@ -154,11 +141,11 @@ IMAGE_ARCHITECTURE: Fact[Image] = Fact(
     "the image's architecture (hw_architecture)",
 )
 """Only spapr-vlan depends on it where it is not named."""
-IMAGE_HW_VIF_MODEL = _image_property("hw_vif_model")
-IMAGE_HW_VIRTIO_PACKED_RING = _image_property("hw_virtio_packed_ring")
-IMAGE_OS_DISTRO = _image_property("os_distro")
-FLAVOR_MULTIQUEUE = _flavor_property("hw:vif_multiqueue_enabled")
-FLAVOR_PACKED_RING = _flavor_property("hw:virtio_packed_ring")
+IMAGE_HW_VIF_MODEL = _property("hw_vif_model")
+IMAGE_HW_VIRTIO_PACKED_RING = _property("hw_virtio_packed_ring")
+IMAGE_OS_DISTRO = _property("os_distro")
+FLAVOR_MULTIQUEUE = _property("hw:vif_multiqueue_enabled")
+FLAVOR_PACKED_RING = _property("hw:virtio_packed_ring")
 FLAVOR_VCPUS: Fact[Flavor] = Fact(
     lambda subject: (
         subject.vcpus is not None or subject.property("hw:vif_multiqueue_enabled") is None

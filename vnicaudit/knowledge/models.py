@@ -34,10 +34,8 @@ def default_model(arch: str, machine: str | None) -> str:
     machine = machine or ("virt" if arch in _VIRT_BY_DEFAULT else "")
     if arch in S390 or (is_virt(machine) and (arch in RISCV or arch == "loongarch64")):
         return "virtio"
-    return _on_arm(arch, machine) if arch in ARM else "rtl8139"
-
-
-def _on_arm(arch: str, machine: str) -> str:
+    if arch not in ARM:
+        return "rtl8139"
     if machine == "versatilepb":
         return "scm91c111"  # libvirt's spelling of the SMC chip, passed to QEMU as it is
     # libvirt does not count armv7b among the architectures of ``virt`` (qemuDomainMachineIsARMVirt)

@@ -24,14 +24,8 @@ from vnicaudit.model.finding import WINDOWS_RUNS_ON, Readiness
 
 class Models(msgspec.Struct, frozen=True):
     """``os_distro`` -> the first NIC of that system, if it is emulated and virtio is in its list
-    too; the version of osinfo-db."""
-
-    version: str
-    models: dict[str, str]
-
-
-class _ModelsTable(msgspec.Struct, frozen=True):
-    """``osinfo_models.json``: model -> names of systems, separated by spaces."""
+    too; the version of osinfo-db. In ``osinfo_models.json``: model -> names of systems, separated
+    by spaces."""
 
     version: str
     models: dict[str, str]
@@ -46,7 +40,7 @@ def emulated_model(os_distro: str) -> str | None:
 @cache
 def shipped() -> Models:
     """The table that comes with this program."""
-    table = json_as(read_beside(__file__, "osinfo_models.json"), _ModelsTable)
+    table = json_as(read_beside(__file__, "osinfo_models.json"), Models)
     names = {name: model for model, names in table.models.items() for name in names.split()}
     return Models(table.version, names)
 
@@ -89,7 +83,7 @@ def readiness_of(
     the metadata do not name a known system.
     """
     listed = None if os_id is None else _verdicts_by_id().get(os_id)
-    windows = _windows(os_id, listed, windows_hint)
+    windows = (os_id or "").startswith(_MICROSOFT) or (windows_hint and listed is None)
     if listed == TRANSITIONAL:
         return listed
     if virtio_nic:
@@ -97,20 +91,10 @@ def readiness_of(
     if windows:
         return NOT_SUPPORTED if listed == NOT_SUPPORTED else NEEDS_DRIVER
     if virtio_disk:
-        return READY if _another_system(os_id, arch) else LIKELY
+        # anything that shows that it is not Windows, of which there are no signs
+        named = os_id is not None and os_id not in _NO_SYSTEM
+        return READY if named or arch not in (None, *WINDOWS_RUNS_ON) else LIKELY
     return listed or UNKNOWN
-
-
-def _windows(os_id: str | None, listed: Readiness | None, hint: bool) -> bool:
-    if os_id is not None and os_id.startswith(_MICROSOFT):
-        return True
-    return hint and listed is None
-
-
-def _another_system(os_id: str | None, arch: str | None) -> bool:
-    """True if something shows that a guest without signs of Windows runs another system."""
-    named = os_id is not None and os_id not in _NO_SYSTEM
-    return named or (arch is not None and arch not in WINDOWS_RUNS_ON)
 
 
 @cache

@@ -129,8 +129,9 @@ def _by_place(
     yield from _on_machine(nic, model, domain, bus, arch)
     if bus not in ("pci", ""):
         yield from _off_pci(nic, model, bus)
-    elif bus == "pci":
-        yield from _on_pci(nic, model, domain, host, arch)
+    elif bus == "pci" and nic.iommu == "on" and _speaks_legacy(nic, model, domain, host, arch):
+        why = f"iommu='on' is for virtio 1.0 only, and {model} also speaks virtio 0.9 here"
+        yield DefinitionRefusal("driver/@iommu", why, at_start=True)
 
 
 def _on_machine(
@@ -168,17 +169,6 @@ def _off_pci(nic: NicConfig, model: str, bus: str) -> Iterator[DefinitionRefusal
                     f"{name} is for virtio on PCI, and this NIC is on {bus}",
                     at_start=True,
                 )
-
-
-def _on_pci(
-    nic: NicConfig, model: str, domain: DomainConfig, host: HostConfig, arch: str | None
-) -> Iterator[DefinitionRefusal]:
-    if nic.iommu == "on" and _speaks_legacy(nic, model, domain, host, arch):
-        yield DefinitionRefusal(
-            "driver/@iommu",
-            f"iommu='on' is for virtio 1.0 only, and {model} also speaks virtio 0.9 here",
-            at_start=True,
-        )
 
 
 def _speaks_legacy(

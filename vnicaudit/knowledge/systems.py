@@ -183,7 +183,9 @@ def model_of(nic: Nic) -> str | None:
 def pci_id(nic: Nic, domain: DomainConfig) -> str | None:
     """``8086:100e``; None for a NIC that is not a PCI device, or if the id is unknown."""
     model = model_of(nic)
-    if model is None or nic.declared.address_type not in (None, "pci") or _on_ccw(nic, domain):
+    # libvirt puts a NIC without an address on s390x on the channel subsystem
+    on_ccw = domain.arch in S390 and nic.declared.address_type is None
+    if model is None or nic.declared.address_type not in (None, "pci") or on_ccw:
         return None
     if model == "virtio-transitional":
         return TRANSITIONAL
@@ -196,11 +198,6 @@ def port_unknown(nic: Nic, domain: DomainConfig) -> bool:
     """True if only the kind of the NIC's PCI bus is missing."""
     on_pci = nic.declared.address_type in (None, "pci")
     return model_of(nic) == "virtio" and on_pci and is_q35(domain) and _virtio(nic, domain) is None
-
-
-def _on_ccw(nic: Nic, domain: DomainConfig) -> bool:
-    """True for a NIC without an address on s390x, which libvirt puts on the channel subsystem."""
-    return domain.arch in S390 and nic.declared.address_type is None
 
 
 def _virtio(nic: Nic, domain: DomainConfig) -> str | None:
@@ -280,17 +277,14 @@ def system_of(domain: Domain, interface: str | None = None) -> System:
         name, _, version = said.partition(" ")
         found = _system(_OWN_NAMES.get(name, name), version)
     else:
-        found = _listed(domain.declared.os_id or "")
+        # such as http://ubuntu.com/ubuntu/22.04
+        os_id = (domain.declared.os_id or "").removeprefix("http://")
+        name, _, version = os_id.partition("/")[2].partition("/")
+        found = _system("win" if name == "winnt" else name, version)
     names = (SYSTEMD_NAME, MAC_NAME, KERNEL_NAME)
     if found.family is None and any(name.fullmatch(interface or "") for name in names):
         return found._replace(family=LINUX)
     return found
-
-
-def _listed(os_id: str) -> System:
-    """The system for a libosinfo id, such as ``http://ubuntu.com/ubuntu/22.04``."""
-    name, _, version = os_id.removeprefix("http://").partition("/")[2].partition("/")
-    return _system("win" if name == "winnt" else name, version)
 
 
 def _system(name: str, version: str) -> System:

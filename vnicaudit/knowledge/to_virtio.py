@@ -125,6 +125,8 @@ _ENCRYPTED = (
     "the guest's memory is encrypted: a virtio device also needs iommu='on', unless libvirt and "
     "QEMU set it themselves"
 )
+_RISKS = {"ready": _ENCRYPTED, "likely-ready": _DISK_ONLY, "needs-driver": _NEEDS_DRIVER}
+"""Readiness -> why a change to virtio may do harm; ``ready`` only if memory is encrypted."""
 _STAGED = "Power the guest off and on; a reboot inside the guest keeps the old device."
 _OWN_ROM = (
     "its boot ROM is for the present model: --fix and `vnicaudit plan` remove it with the model, "
@@ -243,16 +245,13 @@ def _with_risk(change: Change, risk: str) -> Change:
 
 def _by_readiness(subject: Subject, severity: Severity) -> VirtioConversion:
     readiness = subject.domain.readiness
-    if readiness == "ready" and subject.domain.encrypted and subject.nic.iommu != "on":
-        return VirtioConversion(severity, "", _change(subject, "virtio", _ENCRYPTED, safe=False))
-    if readiness == "ready":
+    encrypted = subject.domain.encrypted and subject.nic.iommu != "on"
+    if readiness == "ready" and not encrypted:
         return VirtioConversion(severity, "", _change(subject, "virtio", _KEEPS, safe=True))
-    if readiness == "likely-ready":
-        return VirtioConversion(severity, "", _change(subject, "virtio", _DISK_ONLY, safe=False))
     if readiness == "ready-transitional":
         return VirtioConversion(severity, "", _transitional(subject))
-    if readiness == "needs-driver":
-        return VirtioConversion(severity, "", _change(subject, "virtio", _NEEDS_DRIVER, safe=False))
+    if (risk := _RISKS.get(readiness)) is not None:
+        return VirtioConversion(severity, "", _change(subject, "virtio", risk, safe=False))
     if readiness == "not-supported":
         note = "; review: this guest is known not to support virtio"
         return VirtioConversion("low", note, None, _LEAVE)

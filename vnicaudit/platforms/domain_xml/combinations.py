@@ -94,7 +94,9 @@ _CHOSEN = ("vnet", "vif", "macvtap", "macvlan")
 
 def combined(kind: str, parts: dict[str, list[_Attributes]]) -> Iterator[DefinitionRefusal]:
     """Every such refusal. ``parts``: path of an element -> the attributes of each such element."""
-    yield from _rom(_first_child(parts, "rom"))
+    rom = _first_child(parts, "rom")
+    if rom.get("enabled") == "no" and ("file" in rom or rom.get("bar") in ("on", "off")):
+        yield DefinitionRefusal("rom", "<rom enabled='no'> takes no bar and no file")
     for way in ("inbound", "outbound"):
         yield from _bandwidth(kind, way, parts.get(f"bandwidth/{way}", []))
     yield from _vlan(_first_child(parts, "vlan"), parts.get("vlan/tag", []))
@@ -173,11 +175,6 @@ def is_chosen(device: str) -> bool:
 
 def _first_child(parts: dict[str, list[_Attributes]], path: str) -> _Attributes:
     return next(iter(parts.get(path, [])), {})
-
-
-def _rom(rom: _Attributes) -> Iterator[DefinitionRefusal]:
-    if rom.get("enabled") == "no" and ("file" in rom or rom.get("bar") in ("on", "off")):
-        yield DefinitionRefusal("rom", "<rom enabled='no'> takes no bar and no file")
 
 
 def _bandwidth(kind: str, way: str, found: list[_Attributes]) -> Iterator[DefinitionRefusal]:

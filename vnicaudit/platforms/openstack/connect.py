@@ -57,36 +57,25 @@ def by_catalogue(cloud: CloudLogin, service: str) -> ServiceEndpoint:
     otherwise; for Neutron openstacksdk appends ``v2.0`` without checking, like every client."""
     region = cloud.region
     cloud.session.asking.away = ""
+    url, microversion = None, None
     if service == "identity":
         url = cloud.session.get_endpoint(interface=AUTH_INTERFACE, version=_KEYSTONE)
-        return ServiceEndpoint(_required_url(url), None)
-    if service == "image" and region.get_api_version("image") is None:
-        client = region.get_session_client("image", min_version="2", max_version="2.latest")
     else:
-        client = region.get_session_client(service)
-    if service != "compute":
-        url = client.get_endpoint()
-        _check_away(cloud)
-        return ServiceEndpoint(_required_url(url), None)
-    found = client.get_endpoint_data()
-    microversion = None if found is None else found.max_microversion
-    if microversion is None:
-        _check_away(cloud)
-    pair = None if microversion is None else (int(microversion[0]), int(microversion[1]))
-    return ServiceEndpoint(_required_url(None if found is None else found.url), pair)
-
-
-def _check_away(cloud: CloudLogin) -> None:
-    """Raises ConnectFailure if a service did not answer the request for its versions: keystoneauth
-    continues as if it had none."""
-    if cloud.session.asking.away:
-        raise keystone_errors.ConnectFailure(cloud.session.asking.away)
-
-
-def _required_url(url: str | None) -> str:
+        if service == "image" and region.get_api_version("image") is None:
+            client = region.get_session_client("image", min_version="2", max_version="2.latest")
+        else:
+            client = region.get_session_client(service)
+        if service != "compute":
+            url = client.get_endpoint()
+        elif (found := client.get_endpoint_data()) is not None:
+            url, microversion = found.url, found.max_microversion
+        # if a service did not answer, keystoneauth continues as if it had no versions
+        if microversion is None and cloud.session.asking.away:
+            raise keystone_errors.ConnectFailure(cloud.session.asking.away)
     if url is None:
         raise keystone_errors.EndpointNotFound("no endpoint is known")
-    return url.rstrip("/")
+    pair = None if microversion is None else (int(microversion[0]), int(microversion[1]))
+    return ServiceEndpoint(url.rstrip("/"), pair)
 
 
 class CloudLogin(NamedTuple):

@@ -141,7 +141,9 @@ def _readiness(stored: Mapping[str, str], arch: str | None, *, launched: bool) -
     version of the system's driver is unknown. Any other word, and ``os_type``, only tell whether it
     is Windows.
     """
-    system, distro = _system(stored), stored.get("os_distro") or ""
+    distro = stored.get("os_distro") or ""
+    words = [Property(name, stored.get(name) or "", _NOWHERE) for name in ("os_type", "os_distro")]
+    system = Image("", "", _NOWHERE, tuple(words))  # for the properties of that record
     found = readiness_of(
         distro or ("linux" if system.linux else None),
         arch,
@@ -159,12 +161,6 @@ def _virtio_disk(stored: Mapping[str, str]) -> bool:
     virtio."""
     bus = stored.get("hw_disk_bus", "").lower()
     return bus == "virtio" or (bus == "scsi" and stored.get("hw_scsi_model", "").lower() == _SCSI)
-
-
-def _system(stored: Mapping[str, str]) -> Image:
-    """An image with these words for its system, to use the properties of that record."""
-    words = (Property(name, stored.get(name) or "", _NOWHERE) for name in ("os_type", "os_distro"))
-    return Image("", "", _NOWHERE, tuple(words))
 
 
 ASSIGNED = frozenset({
@@ -252,14 +248,19 @@ def _nic(
 def _config(bound: Bound, all_nics: AllNics, mtu: int | None) -> NicConfig:
     """The type, and the settings that Nova writes for that type."""
     kind = _type(bound, taps=all_nics.taps)
-    model = _model(bound, kind, all_nics.model)
+    vnic, vif = bound.binding.vnic_type, bound.binding.vif_type
+    # none for assigned devices and vDPA, and always virtio for the macvtap of Neutron's agent
+    # (set_vif_host_backend_direct_config)
+    model = "virtio" if vif == "macvtap" else all_nics.model
+    model = None if kind in ("hostdev", "vdpa") else model
+    is_device = kind == "hostdev" and (vif in _DEVICES or vnic.endswith("-physical"))
     socket = kind == "vhostuser"
     return NicConfig(
         type=kind or "network",
-        origin="hostdev" if kind == "hostdev" and _device(bound) else "interface",
+        origin="hostdev" if is_device else "interface",
         actual_type=kind,
         model=model,
-        source_mode=(bound.mode or "server") if socket and bound.binding.vif_type else None,
+        source_mode=(bound.mode or "server") if socket and vif else None,
         queues=all_nics.queues if model in VIRTIO else None,
         packed="on" if all_nics.packed and kind != "hostdev" else None,
         mtu=mtu if kind in _WITH_MTU else None,
@@ -277,15 +278,3 @@ def _type(bound: Bound, *, taps: bool) -> str | None:
     if vif in _BY_OVS:
         return "ethernet" if taps and not bound.binding.hybrid else "bridge"
     return _BY_VIF_TYPE.get(vif)
-
-
-def _model(bound: Bound, kind: str | None, kept: str | None) -> str | None:
-    """The model that Nova writes: none for assigned devices and vDPA, and always virtio for the
-    macvtap of Neutron's agent (``set_vif_host_backend_direct_config``)."""
-    if kind in ("hostdev", "vdpa"):
-        return None
-    return "virtio" if bound.binding.vif_type == "macvtap" else kept
-
-
-def _device(bound: Bound) -> bool:
-    return bound.binding.vif_type in _DEVICES or bound.binding.vnic_type.endswith("-physical")

@@ -188,8 +188,12 @@ def stored_properties(
         said = ((name, text_of(value)) for name, value in server.image.properties.items())
         return _sorted(said), "api"
     if image is not None and _unchanged(image.updated, server.created or ""):
-        copied = ((each.name, each.value) for each in image.properties)
-        return _sorted(pair for pair in copied if _is_stored(pair[0])), "image"
+        copied = (
+            (each.name, each.value)
+            for each in image.properties
+            if each.name.startswith(_PREFIXES) or each.name in _LEGACY
+        )
+        return _sorted(copied), "image"
     return (), "unseen"
 
 
@@ -205,10 +209,6 @@ def image_state(server: RawServer, image: Image | None, *, all_seen: bool) -> Im
 
 def _sorted(pairs: Iterable[tuple[str, str]]) -> Properties:
     return tuple(sorted((name, value[:_LONGEST]) for name, value in pairs)[:_MOST])
-
-
-def _is_stored(name: str) -> bool:
-    return name.startswith(_PREFIXES) or name in _LEGACY
 
 
 def _unchanged(updated: str, created: str) -> bool:

@@ -275,7 +275,12 @@ def decoded(raws: list[msgspec.Raw], listing: Listing[T], target: str) -> ListPa
             page.items.append(listing.decoder.decode(raw))
         except _NOT_JSON as error:
             reason = plain(str(error)) or type(error).__name__
-            what = f"{listing.key}: {_id_of(raw)} cannot be understood: {reason}"
+            try:
+                found = json_as(raw, _WithId).id
+            except _NOT_JSON:
+                found = None
+            which = "one without an id" if found is None else plain(found)[:_NAME]
+            what = f"{listing.key}: {which} cannot be understood: {reason}"
             page.errors.append(ReadError(what, target))
     return page
 
@@ -307,11 +312,3 @@ def _marker(url: str | None) -> str | None:
     if not markers:
         raise msgspec.DecodeError("the link to the next page has no marker")
     return markers[-1]
-
-
-def _id_of(raw: msgspec.Raw) -> str:
-    try:
-        found = json_as(raw, _WithId).id
-    except _NOT_JSON:
-        found = None
-    return "one without an id" if found is None else plain(found)[:_NAME]
