@@ -5,7 +5,7 @@ The finding must be gone, no worse finding may appear, and every other fact must
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from io import BytesIO
 from itertools import groupby
 from typing import NamedTuple
@@ -216,16 +216,23 @@ def _without_preference(item: Item, preferred: bool) -> Item:
 
 
 def _nova(old: NovaConfig, new: NovaConfig, made: tuple[MadeChange, ...]) -> Iterator[str]:
-    changed = {one: _option_of(one, old) for one in made}
-    for one, option in changed.items():
+    values: dict[NovaOption, str] = {}
+    removed: set[_OptionKey] = set()  # with all options of that name
+    for one in made:
+        option, value = _option_of(one, old), one.change.new
         if option is None or option.name != one.change.field.rpartition("/")[2]:
             yield f"{one.change.field} is no longer there"
             return
-    wanted = [option for given in old.options for option in _expected(given, changed)]
-    if (
-        wanted != [_as_set(option) for option in new.options]
-        or old.rest_checksum != new.rest_checksum
-    ):
+        if value is None:
+            removed.add(_option_key(option))
+        else:
+            values[option] = value
+    wanted = [
+        (_option_key(option), values.get(option, option.value), option.certain)
+        for option in old.options if _option_key(option) not in removed
+    ]  # fmt: skip
+    found = [(_option_key(option), option.value, option.certain) for option in new.options]
+    if wanted != found or old.rest_checksum != new.rest_checksum:
         yield "another option of the file would change"
 
 
@@ -316,32 +323,11 @@ def _rest_of_domain(domain: DomainConfig, changes: list[Change]) -> DomainConfig
     return domain
 
 
-_Set = tuple[str, str, str, str, bool]
+_OptionKey = tuple[str, str, str]
 
 
-def _expected(
-    option: NovaOption, changed: Mapping[MadeChange, NovaOption | None]
-) -> Iterator[_Set]:
-    """The option as it should be after the changes; nothing if it should be gone, as all options of
-    that name then are."""
-    for one, other in changed.items():
-        if other is None:
-            continue
-        if one.change.new is None:
-            if _option_key(option) == _option_key(other):
-                return
-        elif option == other:
-            yield _as_set(replace(option, value=one.change.new))
-            return
-    yield _as_set(option)
-
-
-def _option_key(option: NovaOption) -> tuple[str, str, str]:
+def _option_key(option: NovaOption) -> _OptionKey:
     return option.file, option.section, option.name
-
-
-def _as_set(option: NovaOption) -> _Set:
-    return option.section, option.name, option.value, option.file, option.certain
 
 
 def _without_fields(given: dict[str, object], names: set[str]) -> dict[str, object]:

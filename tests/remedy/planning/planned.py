@@ -9,6 +9,7 @@ from vnicaudit.audit.accepting.suppressions import Suppressor
 from vnicaudit.audit.judging.catalogue import rule_ids
 from vnicaudit.audit.reading.selection import RunOptions
 from vnicaudit.audit.reading.targets import SeenFiles, Target
+from vnicaudit.audit.tally import RunProgress
 from vnicaudit.audit.work import Assumptions, AuditWork
 from vnicaudit.cli.wiring.adapters import adapters
 from vnicaudit.cli.wiring.platforms import PlatformRegistry, every_platform
@@ -142,9 +143,18 @@ def requested(
     asked: AuditWork, every: AuditWork | None = None, options: PlanOptions = VIRTIO
 ) -> PlanRequest:
     """The request for a plan by these rules, of targets that the test reads itself."""
-    return PlanRequest(
-        asked, every or asked, options, adapters(), RunOptions(), lambda _target, _number: None
-    )
+    return PlanRequest(asked, every or asked, options, adapters(), RunOptions())
+
+
+class Told(RunProgress):
+    """Remembers the targets of which something was read."""
+
+    def __init__(self) -> None:
+        self.targets: set[str] = set()
+
+    def __call__(self, target: str, domains: int) -> None:
+        del domains
+        self.targets.add(target)
 
 
 def plan(

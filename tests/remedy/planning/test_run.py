@@ -16,6 +16,7 @@ from tests.remedy.planning.planned import (
     RUNNING,
     SECOND,
     UUID,
+    Told,
     definition,
     interface,
     live,
@@ -58,8 +59,6 @@ class _Machine:
 
 _HOSTS: dict[str, list[Source | ReadError]] = {}
 
-NO_PROGRESS = RunProgress()
-
 
 def _definitions(uri: str, _options: object) -> Iterator[Host | LiveDefinition | ReadError]:
     if uri not in _HOSTS:
@@ -77,20 +76,19 @@ PLATFORMS = platforms_with(definitions=_definitions)
 def plan(
     *names: str | Path,
     options: PlanOptions = PlanOptions(),  # noqa: B008
-    file_progress: RunProgress = NO_PROGRESS,
+    progress: RunProgress | None = None,
 ) -> Plan:
-    seen: list[tuple[str, int]] = []
+    told = Told()
     targets = [target_of(str(name), PLATFORMS.targets) for name in names]
     made = run.make_plan(
         targets,
         PLATFORMS.planners,
         requested(work(PLATFORMS), options=options)._replace(
             adapters=adapters()._replace(machine=_Machine()),
-            on_progress=lambda *now: seen.append(now),
-            file_progress=file_progress,
+            progress=progress or told,
         ),
     )
-    assert {name for name, _number in seen} <= set(made.targets)
+    assert told.targets <= set(made.targets)
     return made
 
 
@@ -285,7 +283,7 @@ def test_files_have_a_total(tmp_path: Path) -> None:
     for name in "abc":
         (tmp_path / f"{name}.xml").write_bytes(definition(interface("e1000"), name=name).encode())
     progress = FileProgress()
-    plan(tmp_path, tmp_path / "a.xml", file_progress=progress)
+    plan(tmp_path, tmp_path / "a.xml", progress=progress)
     assert progress.read == [(1, 2), (2, 2), (1, 1)]
 
 

@@ -47,8 +47,7 @@ def plan_fleet(
     earlier = PlanHistoryReader(options.place)
     request = request._replace(
         read_hosts=hosts.read,
-        on_progress=lambda _target, _number: None,
-        file_progress=RunProgress(),
+        progress=RunProgress(),
     )
     try:
         hosts.progress.reads()

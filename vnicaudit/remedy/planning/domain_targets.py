@@ -17,7 +17,7 @@ from vnicaudit.model.report import NotJudged, ReadError
 from vnicaudit.remedy.planning import backends
 from vnicaudit.remedy.planning.nic import EditedNic, NicFacts, OwnerEditedNic, PlannedNic
 from vnicaudit.remedy.planning.policy import Tuning, planned_tuning
-from vnicaudit.remedy.planning.run import PlanRequest, PlanRun, ReadHosts, TargetPlanner
+from vnicaudit.remedy.planning.run import PlanRequest, PlanRun, TargetPlanner
 from vnicaudit.remedy.planning.source import (
     AgentNames,
     JudgedDomain,
@@ -181,33 +181,25 @@ class DomainTargets(TargetPlanner):
     def _sources(
         self, targets: tuple[Target, ...]
     ) -> Iterator[tuple[Target, Source | ReadError | NotJudged]]:
-        """All domains; a file in two targets is read once."""
-        run, request = self._run, self._request
-        if request.read_hosts is not None:
-            yield from self._host_sources(request.read_hosts, targets)
-            return
-        for target in targets:
-            files = FileCount(
-                target.name, request.run.selection, run.seen_files, request.file_progress
-            )
-            if target.kind == "path":
-                files.begin()
-            found = sources(
-                target, request.run, self._platforms, run.seen_files, run.is_of_use, files.read
-            )
-            for number, source in enumerate(found, 1):
-                request.on_progress(target.name, number)
+        """All domains; a file in two targets is read once. Live hosts are in the order in which
+        they were read; the planned items are put into the order of the targets."""
+        hosts = self._request.read_hosts
+        found = (
+            ((target, live_sources(target.name, items)) for target, items in hosts(targets))
+            if hosts is not None
+            else ((target, self._in_target(target)) for target in targets)
+        )
+        for target, items in found:
+            for number, source in enumerate(items, 1):
+                self._request.progress(target.name, number)
                 yield target, source
 
-    def _host_sources(
-        self, read_hosts: ReadHosts, targets: tuple[Target, ...]
-    ) -> Iterator[tuple[Target, Source | ReadError]]:
-        """Domains of live hosts, in the order in which the hosts were read; the planned items are
-        put into the order of the targets."""
-        for target, items in read_hosts(targets):
-            for number, source in enumerate(live_sources(target.name, items), 1):
-                self._request.on_progress(target.name, number)
-                yield target, source
+    def _in_target(self, target: Target) -> Iterator[Source | ReadError | NotJudged]:
+        run, options = self._run, self._request.run
+        files = FileCount(target.name, options.selection, run.seen_files, self._request.progress)
+        if target.kind == "path":
+            files.begin()
+        return sources(target, options, self._platforms, run.seen_files, run.is_of_use, files.read)
 
 
 def _users(

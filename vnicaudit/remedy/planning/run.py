@@ -135,9 +135,6 @@ class RequestedTargets:
 # A plan in progress, and the planners of its targets.
 
 
-OnProgress = Callable[[str, int], None]
-"""Is told of each item that is read: the target, and the number of items so far."""
-
 DefinitionItem = Host | LiveDefinition | ReadError
 ReadHosts = Callable[[Sequence[Target]], Iterator[tuple[Target, Iterator[DefinitionItem]]]]
 """Reads live hosts: the items of each host, once, in whatever order the hosts are read."""
@@ -146,17 +143,15 @@ ReadHosts = Callable[[Sequence[Target]], Iterator[tuple[Target, Iterator[Definit
 class PlanRequest(NamedTuple):
     """The request for a plan. ``work`` judges by the requested rules and decides what is changed;
     ``by_all`` judges by all rules, to find what a change would break. ``run``: how targets are
-    read. ``read_hosts``: reads live hosts side by side; None: one after the other.
-    ``file_progress``: is given the number of files read so far."""
+    read. ``read_hosts``: reads live hosts side by side; None: one after the other."""
 
     work: AuditWork
     by_all: AuditWork
     options: PlanOptions
     adapters: Adapters
     run: RunOptions
-    on_progress: OnProgress
+    progress: RunProgress = RunProgress()
     read_hosts: ReadHosts | None = None
-    file_progress: RunProgress = RunProgress()
 
     def may(self, change: Change | None) -> bool:
         """True if a change is safe, or unsafe changes were requested."""

@@ -20,7 +20,7 @@ from tests.remedy.planning.cloud.clouds import (
     server,
     tenants,
 )
-from tests.remedy.planning.planned import NOVA, definition, interface, live, requested
+from tests.remedy.planning.planned import NOVA, Told, definition, interface, live, requested
 from tests.remedy.planning.units import flavor_of
 from tests.remedy.works import work
 from vnicaudit.audit.reading.selection import RunOptions
@@ -88,16 +88,14 @@ def hosts() -> Iterator[dict[str, list[Source]]]:
 
 
 def plan(*targets: Target, options: PlanOptions = PlanOptions()) -> Plan:  # noqa: B008
-    seen: list[tuple[str, int]] = []
+    told = Told()
     names = targets or (Target(CLOUD, "openstack"),)
     made = run.make_plan(
         names,
         PLATFORMS.planners,
-        requested(work(PLATFORMS), options=options)._replace(
-            on_progress=lambda *now: seen.append(now)
-        ),
+        requested(work(PLATFORMS), options=options)._replace(progress=told),
     )
-    assert {name for name, _number in seen} <= {target.name for target in names}
+    assert told.targets <= {target.name for target in names}
     return made
 
 

@@ -140,7 +140,7 @@ class CloudTargets(TargetPlanner):
         is_read = False
         items = guarded(target.name, cloud.items)
         for number, item in enumerate(self._chosen.selected(target.name, items, chosen_notes), 1):
-            request.on_progress(target.name, number)
+            request.progress(target.name, number)
             match item:
                 case ReadError():
                     run.add_unread(target, item)
