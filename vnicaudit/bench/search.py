@@ -94,7 +94,7 @@ def search(
     numbers."""
     if not 1 <= start < math.inf:
         return Searched(0.0, 0.0, None, (), False, False, "no rate to start from")
-    trials = _Trials(trial, limits, clock)
+    trials = _TimedTrials(trial, limits, clock)
     bracket = Bracket(limits.width)
     load: float | None = float(round(start))
     try:
@@ -107,7 +107,7 @@ def search(
     return _search_result(bracket, trials.made, limits, complete=True)
 
 
-class _Trials:
+class _TimedTrials:
     """Trials within the time limit: none is started that would end too late if it took as long as
     the longest before it. ``made``: all of them."""
 

@@ -17,7 +17,7 @@ from tests.bench.running.fakes import Engine, plugins
 from tests.cli.command import vnicaudit
 from tests.not_run import not_run
 from vnicaudit.bench.contract import Ends, Measured
-from vnicaudit.bench.endpoints.ip_output import held_addresses, interfaces
+from vnicaudit.bench.endpoints.ip_output import held_addresses, interfaces, next_hops, routes
 from vnicaudit.bench.endpoints.ip_output import nic_in as nic_of
 from vnicaudit.bench.endpoints.session import status_in
 from vnicaudit.bench.engines._dnsperf_batch import busiest, generators, statistics
@@ -80,6 +80,11 @@ PARSERS: dict[str, tuple[Callable[[str], object], str]] = {
     "interfaces": (interfaces, _IP),
     "nic": (lambda text: nic_of(text, "192.0.2.1"), _IP),
     "held": (held_addresses, _IP),
+    "routes": (routes, _data(GUARDS, "ip/route4.json")),
+    "next-hops": (
+        lambda text: next_hops(text, ["192.0.2.2"]),
+        '[{"dst":"192.0.2.2","dev":"eth0","flags":[],"cache":[]}]',
+    ),
     "dnsperf": (_dnsperf, _data(ENGINES, "dnsperf/2.14.0/histogram.txt")),
     "dnsperf-tcp": (_dnsperf, _data(ENGINES, "dnsperf/2.14.0/histogram-tcp.txt")),
     "dnsperf-together": (_together, _RUN),
@@ -101,8 +106,8 @@ PARSERS: dict[str, tuple[Callable[[str], object], str]] = {
 
 
 SAY_NOTHING = {
-    "nic", "held", "supervisor", "throttled", "dnsperf-threads", "ethtool", "iperf3-ports",
-    "iperf3-version",
+    "nic", "held", "next-hops", "supervisor", "throttled", "dnsperf-threads", "ethtool",
+    "iperf3-ports", "iperf3-version",
 }  # fmt: skip
 """Parsers that find nothing where there is nothing."""
 

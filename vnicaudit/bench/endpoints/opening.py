@@ -233,7 +233,7 @@ def missing_tools(endpoint: Endpoint, tools: Sequence[RequiredTool]) -> tuple[Re
 
 def require_tools(endpoint: Endpoint, tools: Sequence[RequiredTool]) -> None:
     """Raises EndpointError with all missing tools, and the packages to install."""
-    absent = missing_tools(endpoint, tools)
+    absent = missing_tools(endpoint, list({tool.program: tool for tool in tools}.values()))
     if absent:
         wanted = "; ".join(f"{tool.program}: install {_packages(tool.packages)}" for tool in absent)
         if len(absent) > 1:

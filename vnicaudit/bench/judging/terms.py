@@ -35,7 +35,8 @@ from vnicaudit.model.measurement import Design
 Otherwise = Literal["keep", "roll-back"]
 """The action for a change with no clear benefit or harm."""
 
-_MOST_RUNS = 100
+MOST_RUNS = 100
+"""The most runs of an arm that a measurement may have."""
 MOST_ALPHA = 0.05
 """With more false alarms than this, a verdict is worthless."""
 
@@ -107,7 +108,7 @@ _FEWEST_BY_RANKS = FEW_TURNS + 1
 def usual_turns(comparisons: int) -> tuple[int, ...]:
     """Numbers of turns of each arm at which that many primary comparisons are judged: after the
     last, ranks can tell a difference from chance among them, with room to spare."""
-    plans = ((*_FIRST_TURNS, last) for last in range(_FEWEST_BY_RANKS, _MOST_RUNS + 1))
+    plans = ((*_FIRST_TURNS, last) for last in range(_FEWEST_BY_RANKS, MOST_RUNS + 1))
     return next(turns for turns in plans if turns_decide(turns, _ROOM * comparisons))
 
 
@@ -123,7 +124,7 @@ def fewest_runs(alpha: float, comparisons: int) -> int:
     """Runs of each arm with which a difference can be told from chance at all, among that many
     primary comparisons."""
     among = max(1, comparisons)
-    return next(n for n in range(2, _MOST_RUNS) if among * smallest_p(n, n) <= alpha)
+    return next(n for n in range(2, MOST_RUNS) if among * smallest_p(n, n) <= alpha)
 
 
 def checked_terms(terms: Terms) -> Terms:
@@ -132,8 +133,8 @@ def checked_terms(terms: Terms) -> Terms:
     looks, alphas = terms.looks, terms.alphas
     if not looks or len(looks) != len(alphas):
         raise UsageError("there must be as many alphas as looks, and at least one")
-    if list(looks) != sorted(set(looks)) or looks[0] < 1 or looks[-1] > _MOST_RUNS:
-        raise UsageError(f"looks must increase, from at least 1 to at most {_MOST_RUNS}: {looks}")
+    if list(looks) != sorted(set(looks)) or looks[0] < 1 or looks[-1] > MOST_RUNS:
+        raise UsageError(f"looks must increase, from at least 1 to at most {MOST_RUNS}: {looks}")
     if not all(0 < alpha < 1 for alpha in alphas) or math.fsum(alphas) > MOST_ALPHA + 1e-12:
         raise UsageError(f"alphas must be above 0 and add up to at most {MOST_ALPHA}: {alphas}")
     for metric, margin in terms.margins.items():
@@ -145,8 +146,6 @@ def checked_terms(terms: Terms) -> Terms:
 _EFFICIENCY = 3 / math.pi
 """Efficiency of ranks compared with the mean, for normal noise."""
 _POWER = 0.8
-MOST_RUNS = 100
-"""The most runs of an arm that a measurement may have."""
 
 
 def spread_of(*arms: Sequence[float], logarithms: bool = True) -> float | None:
@@ -167,7 +166,7 @@ def runs_to_show(difference: float, spread: float, *, alpha: float = 0.05) -> in
     """Runs in each arm that show a ``difference`` in four of five measurements; both are on the
     scale of the spread. None: more than :data:`MOST_RUNS`."""
     room = (difference / _reach(alpha)) ** 2
-    for runs in range(_fewest(alpha), MOST_RUNS + 1):
+    for runs in range(fewest_runs(alpha, 1), MOST_RUNS + 1):
         if 2 * spread**2 / (runs * _EFFICIENCY) <= room:
             return runs
     return None
@@ -183,8 +182,3 @@ def _reach(alpha: float) -> float:
     """Standard errors by which a difference must differ from 0."""
     normal = NormalDist()
     return normal.inv_cdf(1 - alpha / 2) + normal.inv_cdf(_POWER)
-
-
-def _fewest(alpha: float) -> int:
-    """Runs with which the test's p can be below ``alpha`` at all."""
-    return next(runs for runs in range(2, MOST_RUNS) if smallest_p(runs, runs) <= alpha)

@@ -21,12 +21,10 @@ from vnicaudit.base.wording import close_to
 from vnicaudit.bench.contract import Engine
 from vnicaudit.bench.engines import ENGINES
 from vnicaudit.bench.facts.guards import GUARDS
-from vnicaudit.bench.judging.statistics import smallest_p
-from vnicaudit.bench.judging.terms import DEFAULT, MOST_ALPHA
+from vnicaudit.bench.judging.terms import DEFAULT, MOST_ALPHA, fewest_runs
 from vnicaudit.bench.line_rate import parse_rate
 from vnicaudit.bench.metrics import METRICS, is_cost
 from vnicaudit.bench.profiles.keys import (
-    MOST_RUNS,
     ProfileTable,
     TablePlace,
     WorkloadTable,
@@ -75,10 +73,9 @@ def _check_states(table: ProfileTable, file: str) -> None:
 
 def _check_repeats(table: ProfileTable, place: TablePlace) -> None:
     """Check that arms whose runs do not overlap at all would be told apart."""
-    runs = table.repeats
-    if table.catastrophe_only or runs is None or smallest_p(runs, runs) <= MOST_ALPHA:
+    runs, enough = table.repeats, fewest_runs(MOST_ALPHA, 1)
+    if table.catastrophe_only or runs is None or runs >= enough:
         return
-    enough = next(n for n in range(runs, MOST_RUNS) if smallest_p(n, n) <= MOST_ALPHA)
     raise place.error(
         f"repeats: with {runs} runs per arm, nothing can be shown at an error probability of "
         f"{MOST_ALPHA:g}; it takes {enough}, or catastrophe-only = true"
@@ -157,44 +154,30 @@ def _workload(
     directions = usual_directions(metrics) if chosen.direction is None else (chosen.direction,)
     problems = []
     for direction in directions:
-        workload = _workload_of(table, chosen, direction, metrics)
-        problem = _problem(engine, workload)
-        if problem is None:
+        workload = Workload(
+            id="",
+            engine=table.engine,
+            pattern=chosen.pattern,
+            direction=direction,
+            connections=chosen.connections or chosen.generators,
+            generators=chosen.generators,
+            size=None if chosen.size is None else int(chosen.size),
+            seconds=table.seconds,
+            warmup=table.warmup,
+            rate=chosen.rate,
+            decides=table.decides or tuple(metrics[:1]),
+            state=chosen.state,
+            options=table.options,
+        )
+        workload = replace(workload, id=identity(workload, metrics, table.name))
+        try:
+            engine.check(workload)
+        except UsageError as error:
+            said = str(error)
+            problems.append(said if workload.id in said else f"{workload.id}: {said}")
+        else:
             return workload
-        problems.append(problem)
     raise place.error(problems[0])
-
-
-def _problem(engine: Engine, workload: Workload) -> str | None:
-    """Why the engine cannot run it."""
-    try:
-        engine.check(workload)
-    except UsageError as error:
-        said = str(error)
-        return said if workload.id in said else f"{workload.id}: {said}"
-    return None
-
-
-def _workload_of(
-    table: WorkloadTable, chosen: _Combination, direction: Direction, metrics: Sequence[str]
-) -> Workload:
-    """The workload as the table describes it."""
-    workload = Workload(
-        id="",
-        engine=table.engine,
-        pattern=chosen.pattern,
-        direction=direction,
-        connections=chosen.connections or chosen.generators,
-        generators=chosen.generators,
-        size=None if chosen.size is None else int(chosen.size),
-        seconds=table.seconds,
-        warmup=table.warmup,
-        rate=chosen.rate,
-        decides=table.decides or tuple(metrics[:1]),
-        state=chosen.state,
-        options=table.options,
-    )
-    return replace(workload, id=identity(workload, metrics, table.name))
 
 
 def _with_primaries(
@@ -251,26 +234,20 @@ def usual_directions(metrics: Sequence[str]) -> tuple[Direction, ...]:
 def identity(workload: Workload, metrics: Sequence[str], name: str | None) -> str:
     """``iperf3.tcp.tx.c1.64k``, ``rr.rr1c-200x1000.c50``, ``dnsperf.capacity.g2@querylog``:
     defaults of the pattern are left out. ``metrics`` are those of the pattern."""
-    state = f"@{workload.state}" if workload.state else ""
-    return ".".join(_identity_parts(workload, metrics, name)) + state
-
-
-def _identity_parts(workload: Workload, metrics: Sequence[str], name: str | None) -> Iterator[str]:
     queries = _QUERIES in metrics
-    yield workload.engine
-    yield workload.pattern
-    if usual_directions(metrics) != (workload.direction,):
-        yield workload.direction
-    if not queries or workload.connections != workload.generators:
-        yield f"c{workload.connections}"
-    if queries or workload.generators != 1:
-        yield f"g{workload.generators}"
-    if workload.size is not None:
-        yield short(workload.size, 1024)
-    if workload.rate is not None:
-        yield f"r{short(workload.rate, 1000)}"
-    if name:
-        yield name
+    one_way = usual_directions(metrics) == (workload.direction,)
+    alike = queries and workload.connections == workload.generators
+    parts = (
+        workload.engine,
+        workload.pattern,
+        "" if one_way else workload.direction,
+        "" if alike else f"c{workload.connections}",
+        f"g{workload.generators}" if queries or workload.generators != 1 else "",
+        "" if workload.size is None else short(workload.size, 1024),
+        "" if workload.rate is None else f"r{short(workload.rate, 1000)}",
+        name or "",
+    )
+    return ".".join(filter(None, parts)) + (f"@{workload.state}" if workload.state else "")
 
 
 FOLDER = os.path.join(os.path.dirname(vnicaudit.__file__), "templates", "profiles")

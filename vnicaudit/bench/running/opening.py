@@ -9,7 +9,7 @@ from typing import NamedTuple, Protocol
 
 from msgspec.structs import replace
 
-from vnicaudit.bench.contract import Endpoint, Ends, Engine, Guard, RequiredTool, one_line, readable
+from vnicaudit.bench.contract import Endpoint, Ends, Engine, Guard, one_line, readable
 from vnicaudit.bench.endpoints.addresses import (
     address_of,
     is_host_name,
@@ -30,7 +30,7 @@ from vnicaudit.bench.endpoints.turns import TURN_SECONDS, Say, wait_for_turns
 from vnicaudit.bench.engines import ENGINES
 from vnicaudit.bench.facts.covariates import Watch
 from vnicaudit.bench.facts.guards import GUARDS
-from vnicaudit.bench.facts.guest_process import GuestHost, GuestNic, find_guest, guest_nic
+from vnicaudit.bench.facts.guest_process import GuestHost, find_guest, guest_nic
 from vnicaudit.bench.facts.setup import host_setup_of, setup_of
 from vnicaudit.bench.profiles.profile import Profile
 from vnicaudit.bench.running.forecast import Listener
@@ -209,9 +209,10 @@ class OpenedEndpoints:
         host = self._host(path.hypervisor)
         places = [target, peer] if host is None else [target, peer, host]
         wait_for_turns([(place_of(each), each) for each in places], self._say, self._patience)
-        machine = self._machine(given.target)
-        known = self._guest_nic(machine, given.target, mac or path.mac)
-        path = replace(path, guest=known.guest, nic=known.nic)
+        domain, machine = domain_of(given.target), self._machine(given.target)
+        if machine is not None and domain is not None:
+            known = guest_nic(machine, domain[1], mac or path.mac)
+            path = replace(path, guest=known.guest, nic=known.nic)
         guests = None if host is None else self._guest_host(host)
         return OpenedArm(Arm(given.name, path), ends, Watch(ends, path, guests, machine), boot)
 
@@ -219,12 +220,8 @@ class OpenedEndpoints:
         """Raises EndpointError that names every missing program at an end."""
         needs = [ENGINES.load(workload.engine).needs(workload) for workload in workloads]
         for each in opened:
-            require_tools(
-                each.ends.target, _distinct_tools(tool for need in needs for tool in need.target)
-            )
-            require_tools(
-                each.ends.peer, _distinct_tools(tool for need in needs for tool in need.peer)
-            )
+            require_tools(each.ends.target, [tool for need in needs for tool in need.target])
+            require_tools(each.ends.peer, [tool for need in needs for tool in need.peer])
 
     def setups(self, opened: Iterable[OpenedArm]) -> list[Setup]:
         """Setup of each place, hypervisors included: versions and settings."""
@@ -279,12 +276,6 @@ class OpenedEndpoints:
 
     def _guest_host(self, host: Endpoint) -> GuestHost:
         return GuestHost(host, self._adapters().command_line)
-
-    def _guest_nic(self, machine: Machine | None, target: str, mac: str | None) -> GuestNic:
-        domain = domain_of(target)
-        if machine is None or domain is None:
-            return GuestNic()
-        return guest_nic(machine, domain[1], mac)
 
 
 def prepare_engines(
@@ -355,7 +346,3 @@ def _printed_line(endpoint: Endpoint, argv: Sequence[str]) -> str:
     except EndpointError:
         return ""
     return ran.stdout.strip()[:64] if ran.code == 0 else ""
-
-
-def _distinct_tools(tools: Iterable[RequiredTool]) -> list[RequiredTool]:
-    return list({tool.program: tool for tool in tools}.values())

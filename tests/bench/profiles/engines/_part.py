@@ -1,1 +1,0 @@
-"""No engine: a part of one."""
