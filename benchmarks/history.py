@@ -48,8 +48,7 @@ from tests.history.postgresql import server, url
 from vnicaudit.__main__ import GARBAGE
 from vnicaudit.history.database import Row, insert_rows
 from vnicaudit.history.history import History
-from vnicaudit.history.opening import history_to_read, history_to_write
-from vnicaudit.history.place import HistoryPlace, history_place
+from vnicaudit.history.place import HistoryPlace, history_place, history_to_read, history_to_write
 from vnicaudit.history.tables import finding, nic
 from vnicaudit.model.fleet import HostReading, InventoryHost
 from vnicaudit.model.history import TrendRequest

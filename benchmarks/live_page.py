@@ -28,8 +28,7 @@ from tests.history.fleets import audit
 from tests.reports.page.chromium import CHROMIUM
 from vnicaudit.cli.fleet.serve import page_route
 from vnicaudit.fleet.spool import SpoolFolder
-from vnicaudit.history.opening import history_to_write
-from vnicaudit.history.place import history_place
+from vnicaudit.history.place import history_place, history_to_write
 
 
 def write_state(state: Path, hosts: int, *, spool: bool) -> None:

@@ -7,8 +7,7 @@ from sqlalchemy import inspect
 
 from docs import generate_history
 from tests.history.filled import fill
-from vnicaudit.history.opening import history_to_write
-from vnicaudit.history.place import history_place
+from vnicaudit.history.place import history_place, history_to_write
 
 
 def test_the_page_is_current() -> None:

@@ -23,8 +23,7 @@ from vnicaudit.fleet.notifying import (
     load_channels,
     resolved,
 )
-from vnicaudit.history.opening import history_to_write
-from vnicaudit.history.place import history_place
+from vnicaudit.history.place import history_place, history_to_write
 from vnicaudit.model.finding import NewFinding, NoticeForm, NoticeMessage
 from vnicaudit.reports.notices import messages_of
 

@@ -8,8 +8,7 @@ import pytest
 from tests.history.postgresql import server, url
 from vnicaudit.history import store
 from vnicaudit.history.history import History
-from vnicaudit.history.opening import history_to_write
-from vnicaudit.history.place import HistoryPlace, history_place
+from vnicaudit.history.place import HistoryPlace, history_place, history_to_write
 
 
 class Server:

@@ -4,8 +4,7 @@ import threading
 
 from tests.reports.notices.samples import new
 from vnicaudit.history.history import History
-from vnicaudit.history.opening import history_to_write
-from vnicaudit.history.place import HistoryPlace
+from vnicaudit.history.place import HistoryPlace, history_to_write
 
 DAY = "2026-11-26"
 MARKS = [new(number).fingerprint for number in range(3)]

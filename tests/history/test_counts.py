@@ -2,8 +2,8 @@
 
 from tests.history.fleets import RULES, TestDomain, TestNic, audit, host, reading, timestamp
 from tests.promtool import checked_metrics
+from vnicaudit.history.audits import counts_of
 from vnicaudit.history.history import History
-from vnicaudit.history.trends import counts_of
 from vnicaudit.model.finding import Severity
 from vnicaudit.model.fleet import FindingCount, FleetCounts
 from vnicaudit.reports.metrics import fleet_families, written

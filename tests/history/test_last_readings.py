@@ -16,8 +16,7 @@ from tests.history.fleets import TestDomain, TestNic, audit, fingerprint, host, 
 from tests.regressions.hostile_input.growth import MOST, ratio
 from vnicaudit.errors import HistoryError, UsageError
 from vnicaudit.history.history import History
-from vnicaudit.history.opening import history_to_write, optional_history
-from vnicaudit.history.place import HistoryPlace, history_place
+from vnicaudit.history.place import HistoryPlace, history_place, history_to_write, optional_history
 from vnicaudit.model.fleet import InventoryHost
 from vnicaudit.model.ranking import LastReading, OpenMark
 

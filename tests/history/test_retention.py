@@ -1,8 +1,7 @@
 """What is old is removed, and what holds stays."""
 
 from tests.history.fleets import TestDomain, TestNic, audit, host, reading, timestamp
-from vnicaudit.history.history import History
-from vnicaudit.history.retention import Pruned
+from vnicaudit.history.history import History, Pruned
 from vnicaudit.history.rows import milliseconds
 
 A, B = host("kvm1"), host("kvm2")

@@ -16,8 +16,7 @@ from vnicaudit.errors import UsageError
 from vnicaudit.history.audits import audit_name, number_of
 from vnicaudit.history.database import Database
 from vnicaudit.history.hosts import CHANGES, chunks, nics_with
-from vnicaudit.history.records import FindingInterval, finding_intervals
-from vnicaudit.history.rows import NicFacts, NicKey, uuid_text
+from vnicaudit.history.rows import FindingInterval, NicFacts, NicKey, finding_intervals, uuid_text
 from vnicaudit.history.tables import (
     AT_ONCE,
     WAS_READ,

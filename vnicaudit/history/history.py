@@ -1,4 +1,5 @@
-"""The interface of an open history: store audits in it, query it."""
+"""The interface of an open history: store audits and measurements in it, query it, prune and copy
+it."""
 
 from __future__ import annotations
 
@@ -6,20 +7,35 @@ from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import date, timedelta
 
-from sqlalchemy import bindparam, delete, select
+import msgspec
+from sqlalchemy import Connection, Select, Table, bindparam, delete, func, select, union
 
-from vnicaudit.history.audits import details, status_of
-from vnicaudit.history.database import Database, insert_rows
+from vnicaudit.errors import UsageError
+from vnicaudit.history.audits import SeverityOf, counts_of, details, status_of, trend_of
+from vnicaudit.history.database import Database, Row, insert_rows
 from vnicaudit.history.drift import drift_between
-from vnicaudit.history.fleet_state import FleetState
-from vnicaudit.history.last_readings import last_readings
-from vnicaudit.history.measurements import add_measurements, measured_gains
+from vnicaudit.history.fleet_state import FleetState, last_readings
 from vnicaudit.history.place import HistoryPlace
-from vnicaudit.history.retention import Pruned, copy_rows, json_lines, prune
-from vnicaudit.history.rows import fingerprint_bytes, printable
+from vnicaudit.history.rows import fingerprint_bytes, milliseconds, printable
 from vnicaudit.history.store import store_audit
-from vnicaudit.history.tables import notified
-from vnicaudit.history.trends import SeverityOf, counts_of, trend_of
+from vnicaudit.history.tables import (
+    META,
+    NO_RESULT,
+    audit,
+    basis,
+    basis_rule,
+    benchmark,
+    benchmark_result,
+    finding,
+    host,
+    inventory,
+    nic,
+    notified,
+    problem,
+    reading,
+    schema,
+    tally,
+)
 from vnicaudit.model.fleet import FleetAudit, FleetCounts, HostReading, KeptReading, Unpacked
 from vnicaudit.model.history import (
     AuditDetails,
@@ -29,7 +45,7 @@ from vnicaudit.model.history import (
     Trend,
     TrendRequest,
 )
-from vnicaudit.model.measurement import BenchResult
+from vnicaudit.model.measurement import ArmSummary, BenchResult, Comparison
 from vnicaudit.model.ranking import LastReadings, MeasuredGain
 
 # Claims: channel, finding and day of each notification, shared by all users of the history.
@@ -153,3 +169,183 @@ def opened(place: HistoryPlace, *, read_only: bool, patience: float) -> Iterator
         yield History(database)
     finally:
         database.close()
+
+
+_AT_ONCE = 5000
+"""Rows copied together."""
+
+
+class Pruned(msgspec.Struct, frozen=True):
+    """Number of rows removed. ``audits``: those that no remaining row refers to."""
+
+    audits: int
+    readings: int
+    nics: int
+    findings: int
+
+
+def prune(database: Database, before: int) -> Pruned:
+    """Remove what ended before that time (milliseconds since 1970), and audits that started before
+    it, except the newest. Open NICs and findings, the last reading of each host, and the times when
+    something was first seen stay, however old."""
+    with database.writing() as connection:
+        newest = connection.execute(select(func.max(audit.c.number))).scalar() or 0
+        old = select(audit.c.number).where(audit.c.started < before, audit.c.number < newest)
+        nics = _delete_ended(connection, nic, old)
+        findings = _delete_ended(connection, finding, old)
+        _delete_ended(connection, inventory, old)
+        readings = _delete_readings(connection, old)
+        connection.execute(delete(tally).where(tally.c.audit.in_(old)))
+        pruned = Pruned(_delete_audits(connection, old), readings, nics, findings)
+        _delete_unused(connection)
+    if database.is_sqlite:
+        with database.plain() as connection:
+            connection.exec_driver_sql("VACUUM")
+    return pruned
+
+
+def _delete_ended(connection: Connection, table: Table, old: Select[tuple[int]]) -> int:
+    return connection.execute(delete(table).where(table.c.closed.in_(old))).rowcount
+
+
+def _delete_readings(connection: Connection, old: Select[tuple[int]]) -> int:
+    """Delete all but the last readings of each host."""
+    kept = select(host.c.id).where(
+        host.c.id == reading.c.host,
+        (host.c.tried == reading.c.audit)
+        | (host.c.read == reading.c.audit)
+        | (host.c.whole == reading.c.audit),
+    )
+    statement = delete(reading).where(reading.c.audit.in_(old), ~kept.exists())
+    return connection.execute(statement).rowcount
+
+
+def _delete_audits(connection: Connection, old: Select[tuple[int]]) -> int:
+    used = [
+        *(select(table.c.opened) for table in (nic, finding, inventory)),
+        *(select(column).where(column.is_not(None)) for column in (nic.c.closed, finding.c.closed)),
+        *(select(column).where(column.is_not(None)) for column in (host.c.tried, host.c.read)),
+        select(host.c.whole).where(host.c.whole.is_not(None)),
+        select(reading.c.audit),
+    ]
+    kept = union(*used).subquery()
+    unused = audit.c.number.not_in(select(kept.c[0]))
+    statement = delete(audit).where(audit.c.number.in_(old), unused)
+    return connection.execute(statement).rowcount
+
+
+def _delete_unused(connection: Connection) -> None:
+    """Delete problems and bases that nothing refers to."""
+    used = select(finding.c.problem)
+    connection.execute(delete(problem).where(problem.c.id.not_in(used)))
+    bases = select(audit.c.basis)
+    connection.execute(delete(basis).where(basis.c.id.not_in(bases)))
+    connection.execute(delete(basis_rule).where(basis_rule.c.basis.not_in(bases)))
+
+
+def copy_rows(source: Database, target: Database) -> int:
+    """Copy all rows into a history that has none; returns their number. Raises UsageError if it has
+    some."""
+    copied = 0
+    tables = [table for table in META.sorted_tables if table is not schema]
+    with source.reading() as reader, target.writing() as writer:
+        for table in tables:
+            if writer.execute(select(func.count()).select_from(table)).scalar():
+                raise UsageError(
+                    f"history {target.place.label}: it is not empty; copy into another place"
+                )
+        streamed = reader.execution_options(yield_per=_AT_ONCE)
+        for table in tables:
+            for some in streamed.execute(select(table)).partitions():
+                insert_rows(writer, table, [tuple(row) for row in some])
+                copied += len(some)
+    return copied
+
+
+def json_lines(database: Database) -> Iterator[str]:
+    """All rows, each as ``{"table": "nic", "row": {"id": 1, …}}`` with its line break; bytes are
+    Base64."""
+    with database.reading() as reader:
+        streamed = reader.execution_options(yield_per=_AT_ONCE)
+        for table in META.sorted_tables:
+            for row in streamed.execute(select(table)).mappings():
+                line = {
+                    "table": str(table.name),
+                    "row": {str(name): value for name, value in row.items()},
+                }
+                yield msgspec.json.encode(line).decode() + "\n"
+
+
+def measured_gains(database: Database) -> Iterator[MeasuredGain]:
+    """The comparisons that decided each measurement, in the order of their ids. Raises
+    HistoryError."""
+    c = benchmark_result.c
+    columns = (
+        c.before_nic, c.after_nic, c.workload, c.metric, c.percent, c.low95, c.high95,
+    )  # fmt: skip
+    query = select(*columns).where(
+        c.is_primary == 1, c.before_nic.is_not(None), c.after_nic.is_not(None),
+        c.percent.is_not(None), c.verdict.not_in(NO_RESULT),
+    )  # fmt: skip
+    order = (c.benchmark, c.workload, c.metric, c.before_arm, c.after_arm)
+    with database.reading() as connection:
+        for before, after, workload, metric, percent, low95, high95 in connection.execute(
+            query.order_by(*order)
+        ):
+            yield MeasuredGain(
+                before_nic=str(before),
+                after_nic=str(after),
+                workload=str(workload),
+                metric=str(metric),
+                percent=float(percent),
+                low95=None if low95 is None else float(low95),
+                high95=None if high95 is None else float(high95),
+            )
+
+
+def add_measurements(database: Database, results: Iterable[BenchResult]) -> int:
+    """Add finished measurements; returns the number of new ones."""
+    added = 0
+    with database.writing() as connection:
+        for one in results:
+            known = select(benchmark.c.id).where(benchmark.c.id == one.run.id)
+            if one.run.finished is None or connection.execute(known).scalar() is not None:
+                continue
+            insert_rows(connection, benchmark, [_head(one)])
+            rows = {row[:5]: row for row in (_result(one, each) for each in one.results)}
+            insert_rows(connection, benchmark_result, list(rows.values()))
+            added += 1
+    return added
+
+
+def _head(one: BenchResult) -> Row:
+    path = one.paths[0] if one.paths else None
+    guest = None if path is None else path.guest or path.domain
+    return (
+        one.run.id,
+        milliseconds(one.run.started),
+        one.run.version,
+        one.run.profile,
+        one.run.design,
+        None if guest is None else printable(guest),
+        None if path is None else path.mac,
+        None if one.decision is None else one.decision.verdict,
+    )
+
+
+def _result(one: BenchResult, compared: Comparison) -> tuple[str | float | int | None, ...]:
+    nics = {path.name: path.nic for path in one.paths}
+    before, after, effect = compared.before, compared.after, compared.effect
+    return (
+        one.run.id, compared.workload, compared.metric, compared.before_arm, compared.after_arm,
+        compared.unit, nics.get(compared.before_arm), nics.get(compared.after_arm),
+        int(compared.primary), *_arm(before), *_arm(after),
+        None if effect is None else effect.percent,
+        None if effect is None else effect.low95,
+        None if effect is None else effect.high95,
+        compared.verdict,
+    )  # fmt: skip
+
+
+def _arm(one: ArmSummary | None) -> tuple[int | None, float | None]:
+    return (None, None) if one is None else (one.n, one.median)

@@ -273,6 +273,9 @@ benchmark_result = Table(
     comment="Their comparisons: one metric of one workload, two arms.",
 )
 
+NO_RESULT = ("invalid", "generator-limited", "at-ceiling", "not-judged")
+"""Verdicts of measurements that show nothing about the NIC."""
+
 notified = Table(
     "notified",
     META,

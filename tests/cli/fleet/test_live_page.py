@@ -9,8 +9,7 @@ from tests.history.fleets import TestDomain, TestNic, audit, host, reading
 from vnicaudit.cli.fleet import serve
 from vnicaudit.fleet.spool import SpoolFolder
 from vnicaudit.history.fleet_state import FleetState
-from vnicaudit.history.opening import history_to_write
-from vnicaudit.history.place import history_place
+from vnicaudit.history.place import history_place, history_to_write
 
 HOSTS = tuple(host(f"kvm{number:03}") for number in range(70))
 AUDIT = "20260102-000000-0000"

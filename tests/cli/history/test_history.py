@@ -17,8 +17,7 @@ import pytest
 from tests.cli.inside import inside
 from tests.history.filled import fill
 from tests.rows import rows_of_tuples
-from vnicaudit.history.opening import history_to_write
-from vnicaudit.history.place import history_place
+from vnicaudit.history.place import history_place, history_to_write
 
 
 @pytest.fixture

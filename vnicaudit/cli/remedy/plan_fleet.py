@@ -23,7 +23,7 @@ from vnicaudit.errors import HistoryError, TargetError, UsageError
 from vnicaudit.fleet.host_reading import DefinitionItem, HostItems, ReadingLimits, read_definitions
 from vnicaudit.fleet.plan_history import plan_history
 from vnicaudit.fleet.ranking import Estimates
-from vnicaudit.history.opening import optional_history
+from vnicaudit.history.place import optional_history
 from vnicaudit.model.fleet import HostStatus, InventoryHost, LiveDefinition, LiveOptions
 from vnicaudit.model.plan import Plan, PlanHost
 from vnicaudit.model.ranking import NO_HISTORY, PlanHistory
