@@ -179,3 +179,34 @@ def time_id(moment: datetime) -> str:
     second, in 1/65536."""
     part = moment.microsecond * 65536 // 1_000_000
     return f"{moment:%Y%m%d-%H%M%S}-{part:04x}"
+
+
+# Mistakes in a table that somebody wrote (TOML, YAML), in place of the words of the decoder.
+
+
+_TYPES = {
+    "str": "text", "float": "a number", "int": "a whole number", "bool": "true or false",
+    "array": "a list", "object": "a table", "null": "nothing",
+}  # fmt: skip
+_EXPECTED = re.compile(r"Expected `(\w+)(?: \| null)?`(?: (>=|<=) (\S+)|, got `(\w+)`)")
+_FIELD = re.compile("Object (?:contains unknown|missing required) field `(.*)`", re.DOTALL)
+
+
+def mistake(error: Exception, known: Iterable[str] = ()) -> tuple[str, str]:
+    """The key that a validation error of msgspec is about (empty: none), and what is wrong with it:
+    ``expected a number, not text``. ``known``: the keys of the table."""
+    reason, _at, path = str(error).partition(" - at `$")
+    key = path.rstrip("`").lstrip(".").partition("[")[0].partition(".")[0]
+    if field := _FIELD.fullmatch(reason):
+        name = shortened(field[1])
+        if "missing" in reason:
+            return key or field[1], f"{name!r} is missing"
+        return key or field[1], f"unknown key {name!r}{close_to(field[1], list(known))}"
+    if found := _EXPECTED.fullmatch(reason):
+        wanted, limit, bound, got = found.groups()
+        wanted = _TYPES.get(wanted, wanted)
+        if limit:
+            reason = f"expected {wanted}, at {'least' if limit == '>=' else 'most'} {bound}"
+        else:
+            reason = f"expected {wanted}, not {_TYPES.get(got, got)}"
+    return key, f"{key}: {reason}" if key else reason

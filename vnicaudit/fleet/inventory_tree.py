@@ -9,7 +9,7 @@ from typing import TypeVar
 
 import msgspec
 
-from vnicaudit.base.wording import close_to, shortened
+from vnicaudit.base.wording import mistake, shortened
 from vnicaudit.errors import TargetError, UsageError
 from vnicaudit.fleet.host_names import INSTEAD
 from vnicaudit.model.decoding import converted
@@ -30,8 +30,6 @@ _WORDS: KeyedValues[str, bool | None] = {
 }  # fmt: skip
 _HEADER = re.compile(r"\s*(\[\[?)([^\[\]]{1,400})\]")
 _KEY = re.compile(r"""\s*["']?([\w.-]{1,200})["']?\s*=""")
-_AT = " - at `$"
-_UNKNOWN = re.compile("Object contains unknown field `(.*)`", re.DOTALL)
 
 
 class InventoryTree(msgspec.Struct, frozen=True):
@@ -56,17 +54,9 @@ class InventoryTree(msgspec.Struct, frozen=True):
         try:
             return converted(value, kind)
         except msgspec.ValidationError as error:
-            reason, _at, place = str(error).partition(_AT)
-            strange = _UNKNOWN.fullmatch(reason)
-            if strange and not place:
-                known = [field.encode_name for field in msgspec.structs.fields(kind)]
-                hint = close_to(strange[1], known)
-                raise self.error(
-                    (*path, strange[1]), f"unknown key {shortened(strange[1])!r}{hint}"
-                ) from None
-            key = place.rstrip("`").strip(".").partition("[")[0].partition(".")[0]
-            name = f"{key}: " if key else ""
-            raise self.error((*path, key), f"{name}{reason}") from None
+            known = [field.encode_name for field in msgspec.structs.fields(kind)]
+            key, text = mistake(error, known)
+            raise self.error((*path, key), text) from None
 
 
 def toml_tree(file: str, text: str) -> InventoryTree:

@@ -23,6 +23,7 @@ from vnicaudit import __version__
 from vnicaudit.base.deadlines import Clock, DaemonCall, TimeUpError
 from vnicaudit.base.files import why_not_own
 from vnicaudit.base.opening import as_usage_error, open_regular, read_regular
+from vnicaudit.base.wording import mistake
 from vnicaudit.errors import HistoryError, UsageError, VnicauditError
 from vnicaudit.model.decoding import converted
 from vnicaudit.model.finding import SEVERITIES, NewFinding, NoticeForm, NoticeMessage, Severity
@@ -132,8 +133,11 @@ def resolved(reference: str, where: str) -> str:
 def _decoded(data: bytes, path: str) -> _File:
     try:
         return converted(toml_values(path, data.decode()), _File)
-    except (UnicodeDecodeError, msgspec.ValidationError) as error:
+    except UnicodeDecodeError as error:
         raise UsageError(f"{path}: {error}") from None
+    except msgspec.ValidationError as error:
+        text = mistake(error, ["channels"])[1]
+        raise UsageError(f"{path}: {text}; write each channel as [channels.NAME]") from None
 
 
 def _channel(table: dict[str, object], where: str) -> Channel | UsageError:
@@ -141,12 +145,10 @@ def _channel(table: dict[str, object], where: str) -> Channel | UsageError:
         channel = converted(table, Channel)
         _check(channel, where)
     except msgspec.ValidationError as error:
-        what, _, key = str(error).partition(" - at `$.")
-        key = key.rstrip("`")
-        if what.startswith("Invalid enum value ") and key in _CHOICES:
-            written = what.removeprefix("Invalid enum value ")
-            what = f"expected one of {', '.join(_CHOICES[key])}, not {written}"
-        return UsageError(f"{where}: {key}: {what}" if key else f"{where}: {what}")
+        key, text = mistake(error, [field.name for field in msgspec.structs.fields(Channel)])
+        if key in _CHOICES and isinstance(table.get(key), str):
+            text = f"{key}: expected one of {', '.join(_CHOICES[key])}, not {table[key]!r}"
+        return UsageError(f"{where}: {text}")
     except UsageError as error:
         return error
     return channel
