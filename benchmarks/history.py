@@ -46,9 +46,10 @@ from tests.history.fleets import (
 )
 from tests.history.postgresql import server, url
 from vnicaudit.__main__ import GARBAGE
+from vnicaudit.history import history_to_read, history_to_write
 from vnicaudit.history.database import Row, insert_rows
 from vnicaudit.history.history import History
-from vnicaudit.history.place import HistoryPlace, history_place, history_to_read, history_to_write
+from vnicaudit.history.place import HistoryPlace, history_place
 from vnicaudit.history.tables import finding, nic
 from vnicaudit.model.fleet import HostReading, InventoryHost
 from vnicaudit.model.history import TrendRequest

@@ -28,7 +28,8 @@ from tests.history.fleets import audit
 from tests.reports.page.chromium import CHROMIUM
 from vnicaudit.cli.fleet.serve import page_route
 from vnicaudit.fleet.spool import SpoolFolder
-from vnicaudit.history.place import history_place, history_to_write
+from vnicaudit.history import history_to_write
+from vnicaudit.history.place import history_place
 
 
 def write_state(state: Path, hosts: int, *, spool: bool) -> None:

@@ -7,7 +7,8 @@ from sqlalchemy import inspect
 
 from docs import generate_history
 from tests.history.filled import fill
-from vnicaudit.history.place import history_place, history_to_write
+from vnicaudit.history import history_to_write
+from vnicaudit.history.place import history_place
 
 
 def test_the_page_is_current() -> None:

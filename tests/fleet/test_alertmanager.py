@@ -15,7 +15,8 @@ from tests.not_run import not_run
 from tests.ports import free_port
 from tests.reports.notices.samples import new, odd
 from vnicaudit.fleet.notifying import Channel, ChannelOutcome, Notifier, address_of
-from vnicaudit.history.place import history_place, history_to_write
+from vnicaudit.history import history_to_write
+from vnicaudit.history.place import history_place
 from vnicaudit.reports.notices import messages_of
 
 CONFIG = "route: {receiver: nobody}\nreceivers: [{name: nobody}]\n"

@@ -23,7 +23,8 @@ from vnicaudit.fleet.notifying import (
     load_channels,
     resolved,
 )
-from vnicaudit.history.place import history_place, history_to_write
+from vnicaudit.history import history_to_write
+from vnicaudit.history.place import history_place
 from vnicaudit.model.finding import NewFinding, NoticeForm, NoticeMessage
 from vnicaudit.reports.notices import messages_of
 

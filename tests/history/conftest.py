@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from tests.history.postgresql import server, url
-from vnicaudit.history import store
+from vnicaudit.history import history_to_write, store
 from vnicaudit.history.history import History
-from vnicaudit.history.place import HistoryPlace, history_place, history_to_write
+from vnicaudit.history.place import HistoryPlace, history_place
 
 
 class Server:

@@ -25,7 +25,8 @@ from tests.history.filled import rows
 from tests.history.fleets import audit
 from tests.history.postgresql import server, url
 from tests.history.test_random_audits import Fleet
-from vnicaudit.history.place import HistoryPlace, history_place, history_to_read, history_to_write
+from vnicaudit.history import history_to_read, history_to_write
+from vnicaudit.history.place import HistoryPlace, history_place
 from vnicaudit.model.fleet import FleetAudit, HostReading
 
 Made = tuple[FleetAudit, list[HostReading]]

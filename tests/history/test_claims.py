@@ -3,8 +3,9 @@
 import threading
 
 from tests.reports.notices.samples import new
+from vnicaudit.history import history_to_write
 from vnicaudit.history.history import History
-from vnicaudit.history.place import HistoryPlace, history_to_write
+from vnicaudit.history.place import HistoryPlace
 
 DAY = "2026-11-26"
 MARKS = [new(number).fingerprint for number in range(3)]

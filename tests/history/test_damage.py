@@ -11,8 +11,9 @@ from tests.history.fleets import TestDomain, TestNic, audit, drawn, host, readin
 from vnicaudit.cli.fleet.serve import history_page, severity_of
 from vnicaudit.errors import HistoryError, UsageError
 from vnicaudit.fleet.spool import SpoolFolder
+from vnicaudit.history import history_to_read, history_to_write
 from vnicaudit.history.history import History
-from vnicaudit.history.place import history_place, history_to_read, history_to_write
+from vnicaudit.history.place import history_place
 from vnicaudit.model.history import TrendRequest
 
 HOSTS = tuple(host(f"kvm{number}", f"site{number % 3}") for number in range(8))

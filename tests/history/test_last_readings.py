@@ -15,8 +15,9 @@ from tests.history.conftest import Server
 from tests.history.fleets import TestDomain, TestNic, audit, fingerprint, host, reading, timestamp
 from tests.regressions.hostile_input.growth import MOST, ratio
 from vnicaudit.errors import HistoryError, UsageError
+from vnicaudit.history import history_to_write, optional_history
 from vnicaudit.history.history import History
-from vnicaudit.history.place import HistoryPlace, history_place, history_to_write, optional_history
+from vnicaudit.history.place import HistoryPlace, history_place
 from vnicaudit.model.fleet import InventoryHost
 from vnicaudit.model.ranking import LastReading, OpenMark
 

@@ -8,9 +8,10 @@ import pytest
 from tests.history.filled import fill, rows
 from tests.history.fleets import TestDomain, TestNic, audit, host, reading
 from vnicaudit.errors import HistoryError, UsageError
+from vnicaudit.history import history_to_write
 from vnicaudit.history.database import insert_rows
 from vnicaudit.history.history import History
-from vnicaudit.history.place import history_place, history_to_write
+from vnicaudit.history.place import history_place
 from vnicaudit.history.tables import META, schema
 from vnicaudit.history.tables import host as hosts
 

@@ -23,7 +23,7 @@ from vnicaudit.cli.options.reading import HistoryOptions, history_options
 from vnicaudit.cli.options.records import SectionedCommand, as_record
 from vnicaudit.cli.output.files import STDOUT, ReportOutput, formats_of
 from vnicaudit.errors import TargetError, UsageError
-from vnicaudit.history.place import history_to_read
+from vnicaudit.history import history_to_read
 from vnicaudit.model.finding import CONFIDENCES, SEVERITIES, Finding
 from vnicaudit.model.history import FindingRecord
 from vnicaudit.reports.differences import FORMATS, Differences

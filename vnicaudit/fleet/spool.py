@@ -58,26 +58,10 @@ class SpooledHost:
     def __init__(self, path: Path, summary: HostSummary) -> None:
         self._path = path
         self.summary = summary
-
-    @property
-    def host(self) -> str:
-        """Name of the host in the inventory."""
-        return self.summary.host
-
-    @property
-    def status(self) -> HostStatus:
-        """Status of the reading."""
-        return self.summary.status
-
-    @property
-    def digest(self) -> str:
-        """Digest of all its results."""
-        return self.summary.digest
-
-    @property
-    def finished(self) -> str:
-        """When the host was read."""
-        return self.summary.finished
+        self.host = summary.host
+        self.status = summary.status
+        self.digest = summary.digest
+        self.finished = summary.finished
 
     def reading(self) -> HostReading:
         """The reading, unpacked at each call. Raises JournalError if the file was damaged after it

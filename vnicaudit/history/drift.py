@@ -6,7 +6,7 @@ compared host by host first; what is then on one side alone may have moved to an
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, FromClause, and_, func, or_, select
@@ -16,7 +16,7 @@ from vnicaudit.errors import UsageError
 from vnicaudit.history.audits import audit_name, number_of
 from vnicaudit.history.database import Database
 from vnicaudit.history.hosts import CHANGES, chunks, nics_with
-from vnicaudit.history.rows import FindingInterval, NicFacts, NicKey, finding_intervals, uuid_text
+from vnicaudit.history.rows import FindingInterval, NicFacts, finding_intervals, nic_key, uuid_text
 from vnicaudit.history.tables import (
     AT_ONCE,
     WAS_READ,
@@ -159,26 +159,36 @@ class _StoredNic(NamedTuple):
 
 def _nic_drift(connection: Connection, pair: _AuditPair) -> list[NicRecord]:
     """The differences, sorted by state, host, domain and MAC address."""
+    n = nic.c
+    changed = select(n.uuid, n.domain, n.mac).where(pair.changed(nic)).distinct()
+    keys = {nic_key(*row) for row in connection.execute(changed)}
     records: list[NicRecord] = []
-    left: list[_StoredNic] = []
-    arrived: list[_StoredNic] = []
-    changed = grouped((one.facts.key, one) for one in _nics(connection, pair.changed(nic)))
-    for intervals in changed.values():
-        if not any(one.host in pair.hosts for one in intervals):
-            continue
-        for was, now in _pairs(pair, intervals):
-            if was is None or now is None:
-                left += [was] if was is not None and was.host in pair.hosts else []
-                arrived += [now] if now is not None and now.host in pair.hosts else []
-            elif was.host != now.host:
-                if was.host in pair.hosts or now.host in pair.hosts:
-                    records.append(_moved(pair, was, now))
-            elif was.host in pair.hosts and was.facts.state != now.facts.state:
-                changes = _changes(was.facts, now.facts)
-                records.append(_nic_record("changed", pair, now, changes))
-    records += _departed(connection, pair, left)
-    records += _arrived(connection, pair, arrived)
+    for some in nics_with(keys):
+        rows = _nics(connection, and_(n.opened <= pair.after, some))
+        for key, intervals in grouped((one.facts.key, one) for one in rows).items():
+            if key in keys:
+                records += _of_key(pair, intervals)
     return sorted(records, key=lambda one: (one.state, one.host, one.domain, one.mac or ""))
+
+
+def _of_key(pair: _AuditPair, intervals: Sequence[_StoredNic]) -> Iterator[NicRecord]:
+    """The differences of the NICs with one key. ``intervals``: all up to the second audit."""
+    for was, now in _pairs(pair, intervals):
+        if was is not None and now is not None:
+            if was.host != now.host:
+                if was.host in pair.hosts or now.host in pair.hosts:
+                    yield _moved(pair, was, now)
+            elif was.host in pair.hosts and was.facts.state != now.facts.state:
+                yield _nic_record("changed", pair, now, _changes(was.facts, now.facts))
+        elif was is not None and was.host in pair.hosts:
+            there = None if was.facts.mac is None else _elsewhere(pair, intervals, was, pair.after)
+            yield _nic_record("gone", pair, was) if there is None else _moved(pair, was, there)
+        elif now is not None and now.host in pair.hosts:
+            before = _elsewhere(pair, intervals, now, pair.before)
+            if before is not None:
+                yield _moved(pair, before, now)
+            else:
+                yield _nic_record(_nic_origin(intervals, pair), pair, now)
 
 
 def _nics(connection: Connection, condition: ColumnElement[bool]) -> Iterator[_StoredNic]:
@@ -218,46 +228,12 @@ def _pairs(
     yield from matched(ended, begun)
 
 
-def _departed(
-    connection: Connection, pair: _AuditPair, nics: Sequence[_StoredNic]
-) -> Iterator[NicRecord]:
-    """NICs that left a host and appeared on no other one: gone, unless another one had them before
-    already."""
-    past = _past(connection, pair, {one.facts.key for one in nics if one.facts.mac is not None})
-    for one in nics:
-        there = _elsewhere(pair, past.get(one.facts.key, ()), one.host, pair.after)
-        yield _nic_record("gone", pair, one) if there is None else _moved(pair, one, there)
-
-
-def _arrived(
-    connection: Connection, pair: _AuditPair, nics: Sequence[_StoredNic]
-) -> Iterator[NicRecord]:
-    """NICs that appeared on a host and did not leave another one since the first audit."""
-    past = _past(connection, pair, {one.facts.key for one in nics if one.opened_as != "new"})
-    for one in nics:
-        intervals = past.get(one.facts.key, ())
-        was = _elsewhere(pair, intervals, one.host, pair.before)
-        if was is not None:
-            yield _moved(pair, was, one)
-        else:
-            yield _nic_record(_nic_origin(intervals, pair), pair, one)
-
-
-def _past(
-    connection: Connection, pair: _AuditPair, keys: Collection[NicKey]
-) -> dict[NicKey, list[_StoredNic]]:
-    """The intervals of NICs up to the second audit, oldest first."""
-    known = nic.c.opened <= pair.after
-    rows = (one for some in nics_with(keys) for one in _nics(connection, and_(known, some)))
-    return grouped((one.facts.key, one) for one in rows if one.facts.key in keys)
-
-
 def _elsewhere(
-    pair: _AuditPair, intervals: Iterable[_StoredNic], host: int, at: int
+    pair: _AuditPair, intervals: Iterable[_StoredNic], nic: _StoredNic, at: int
 ) -> _StoredNic | None:
     """The interval that existed on another host at that audit, the first by the host's name."""
     there = [
-        one for one in intervals if one.host != host and pair.holds(at, one.opened, one.closed)
+        one for one in intervals if one.host != nic.host and pair.holds(at, one.opened, one.closed)
     ]
     return min(there, key=lambda one: (pair.names[one.host].name, one.id), default=None)
 
@@ -267,7 +243,7 @@ def _nic_origin(intervals: Sequence[_StoredNic], pair: _AuditPair) -> str:
     there."""
     known = [one for one in intervals if one.opened <= pair.before]
     if not known:  # never before, or since removed from the history
-        return intervals[0].opened_as if intervals else "new"
+        return intervals[0].opened_as
     ends = [one for one in known if one.closed and one.closed <= pair.before]
     return "returned" if any(one.closed_as not in CHANGES for one in ends) else "new"
 
@@ -314,26 +290,17 @@ _Told = Iterator[tuple[str, FindingInterval]]
 
 def _finding_drift(connection: Connection, pair: _AuditPair) -> list[FindingRecord]:
     """The differences, sorted by state, rule, host and subject."""
+    f = finding.c
     both = problem.c.rule.in_(sorted(pair.rules))
-    changed = finding_intervals(
-        connection, and_(pair.changed(finding), both), finding.c.fingerprint, finding.c.id
-    )
+    changed = select(f.fingerprint).join(problem, problem.c.id == f.problem).distinct()
+    marks = connection.execute(changed.where(pair.changed(finding), both)).scalars().all()
     told: dict[int, FindingRecord] = {}
-    departed: list[FindingInterval] = []
-    for intervals in grouped((one.fingerprint, one) for one in changed).values():
-        if any(one.host in pair.hosts for one in intervals):
+    for some in chunks(marks):
+        known = and_(f.opened <= pair.after, both, f.fingerprint.in_(some))
+        rows = finding_intervals(connection, known, f.fingerprint, f.id)
+        for intervals in grouped((one.fingerprint, one) for one in rows).values():
             for state, one in _states(pair, intervals):
-                if state == "gone":
-                    departed.append(one)
-                else:
-                    told.setdefault(one.id, one.record(state))
-    there = _at_second(connection, pair, {one.fingerprint for one in departed})
-    for one in departed:
-        other = there.get(one.fingerprint)
-        if other is None:
-            told.setdefault(one.id, one.record("gone"))
-        else:
-            told.setdefault(other.id, other.record("moved"))
+                told.setdefault(one.id, one.record(state))
     return sorted(told.values(), key=_order)
 
 
@@ -363,7 +330,9 @@ def _states(pair: _AuditPair, intervals: Sequence[FindingInterval]) -> _Told:
             yield _acceptance(was, now) or "moved", now
     for one in left[len(moves) :]:
         if one.host in pair.hosts:
-            yield _end(one, intervals, new), one
+            end = _end(pair, one, intervals, new)
+            other = min(new.values(), key=lambda one: pair.names[one.host].name, default=one)
+            yield ("moved", other) if end == "gone" and new else (end, one)
     begun = [(one.id, one.opened_as) for one in intervals if one.opened > pair.before]
     for one in came[len(moves) :]:
         if one.host in pair.hosts:
@@ -383,27 +352,15 @@ def _wording(old: FindingInterval, new: FindingInterval) -> str | None:
 
 
 def _end(
-    one: FindingInterval, intervals: Iterable[FindingInterval], new: Mapping[int, FindingInterval]
+    pair: _AuditPair,
+    one: FindingInterval,
+    intervals: Iterable[FindingInterval],
+    new: Mapping[int, FindingInterval],
 ) -> str:
-    """How a finding ended that is nowhere now: on its host, or on a host that it had moved to."""
+    """How a finding ended that is not on its host now: there, or on a host that it had moved to."""
     last: dict[int, tuple[int, bool, str]] = {}
     for each in intervals:
-        if each.closed is not None and each.host not in new:
+        if each.closed is not None and each.closed > pair.before and each.host not in new:
             end = (each.closed, each.host == one.host, each.closed_as or "")
             last[each.host] = max(last.get(each.host, end), end)
     return max((end for end in last.values() if end[2] in _ENDS), default=(0, False, "gone"))[2]
-
-
-def _at_second(
-    connection: Connection, pair: _AuditPair, fingerprints: Collection[bytes]
-) -> dict[bytes, FindingInterval]:
-    """Findings that exist at the second audit: the interval on the first of their hosts by name."""
-    f = finding.c
-    still = and_(f.opened <= pair.after, or_(f.closed.is_(None), f.closed > pair.after))
-    found = [
-        one
-        for some in chunks(sorted(fingerprints))
-        for one in finding_intervals(connection, and_(still, f.fingerprint.in_(some)))
-    ]
-    found.sort(key=lambda one: (pair.names[one.host].name, one.id), reverse=True)
-    return {one.fingerprint: one for one in found}

@@ -8,8 +8,9 @@ import pytest
 from tests.history.fleets import TestDomain, TestNic, audit, host, reading
 from vnicaudit.cli.fleet import serve
 from vnicaudit.fleet.spool import SpoolFolder
+from vnicaudit.history import history_to_write
 from vnicaudit.history.fleet_state import FleetState
-from vnicaudit.history.place import history_place, history_to_write
+from vnicaudit.history.place import history_place
 
 HOSTS = tuple(host(f"kvm{number:03}") for number in range(70))
 AUDIT = "20260102-000000-0000"

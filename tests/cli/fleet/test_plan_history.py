@@ -20,7 +20,8 @@ from tests.reports.plan.samples import EMPTY
 from tests.reports.plan.test_by_change import step_on
 from vnicaudit.cli.options.output import OutputOptions
 from vnicaudit.cli.remedy.plan_output import print_plan
-from vnicaudit.history.place import history_place, history_to_write
+from vnicaudit.history import history_to_write
+from vnicaudit.history.place import history_place
 from vnicaudit.model.ranking import PlanHistory
 from vnicaudit.reports.plan.json import from_json
 

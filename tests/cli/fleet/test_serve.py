@@ -20,7 +20,8 @@ from tests.history.fleets import TestDomain, TestNic, audit, host, reading
 from tests.promtool import checked_metrics
 from tests.rows import rows, rows_of_tuples
 from vnicaudit.fleet.spool import SpoolFolder
-from vnicaudit.history.place import history_place, history_to_write
+from vnicaudit.history import history_to_write
+from vnicaudit.history.place import history_place
 
 HOST = host("kvm1", "north")
 SLOW = TestDomain(1, (TestNic("52:54:00:00:00:01", "e1000", frozenset({"TEST01", "TEST02"})),))

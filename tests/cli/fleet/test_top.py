@@ -12,7 +12,8 @@ from tests.cli.inside import inside
 from tests.fleet.ranking_records import Problem, audit, guest, reading, traffic
 from tests.history.measured import measurement
 from vnicaudit.fleet.spool import AuditSpool, SpoolFolder
-from vnicaudit.history.place import history_place, history_to_write
+from vnicaudit.history import history_to_write
+from vnicaudit.history.place import history_place
 from vnicaudit.model.fleet import HostReading
 
 HOSTILE = "web\x1b[2J\nroot\u202e"

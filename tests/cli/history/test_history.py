@@ -17,7 +17,8 @@ import pytest
 from tests.cli.inside import inside
 from tests.history.filled import fill
 from tests.rows import rows_of_tuples
-from vnicaudit.history.place import history_place, history_to_write
+from vnicaudit.history import history_to_write
+from vnicaudit.history.place import history_place
 
 
 @pytest.fixture

@@ -8,7 +8,8 @@ import pytest
 from tests.history.fleets import TestDomain, TestNic, audit, host, reading
 from vnicaudit.cli.wiring.adapters import history_sink
 from vnicaudit.errors import HistoryError, MissingExtraError
-from vnicaudit.history.place import history_place, history_to_read
+from vnicaudit.history import history_to_read
+from vnicaudit.history.place import history_place
 from vnicaudit.model.fleet import HostReading, Unpacked
 
 HOST = host("kvm1")

@@ -17,7 +17,8 @@ from tests.reports.page.decoded import check_markup, decoded
 from tests.reports.page.test_chromium import AXE_RUN, ROWS, saved_text
 from vnicaudit.cli.fleet.serve import page_route
 from vnicaudit.fleet.spool import SpoolFolder
-from vnicaudit.history.place import history_place, history_to_write
+from vnicaudit.history import history_to_write
+from vnicaudit.history.place import history_place
 
 HOSTS = (host("kvm1", "north"), host("kvm2", "south"), host("kvm3", "south"))
 AXE = (files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8")

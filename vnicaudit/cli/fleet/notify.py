@@ -23,7 +23,7 @@ from vnicaudit.fleet.notifying import (
     address_of,
     load_channels,
 )
-from vnicaudit.history.place import history_to_read, history_to_write
+from vnicaudit.history import history_to_read, history_to_write
 from vnicaudit.model.finding import SEVERITIES, NewFinding, Severity
 from vnicaudit.model.history import FindingRecord
 from vnicaudit.reports.notices import messages_of

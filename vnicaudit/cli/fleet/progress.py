@@ -6,27 +6,11 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable
-from typing import Protocol
 
 from vnicaudit.base.wording import count
 from vnicaudit.cli.output.progress import STALLED, ProgressLine
+from vnicaudit.fleet.spool import HostSummary
 from vnicaudit.model.fleet import FailureKind, HostStatus
-
-
-class HostDone(Protocol):
-    """The outcome of reading one host."""
-
-    @property
-    def status(self) -> HostStatus:
-        """Read completely, in part, or not at all."""
-
-    @property
-    def failure(self) -> FailureKind | None:
-        """The first failure; None: there was none."""
-
-    @property
-    def domains(self) -> int:
-        """Number of its domains that were read."""
 
 
 class FleetProgress:
@@ -64,13 +48,17 @@ class FleetProgress:
             if self._reading and seconds > STALLED and self._line.is_due:
                 self._line.show(f"{self.text(now)}; no progress for {seconds:.0f} s")
 
-    def __call__(self, host: HostDone) -> None:
-        """Count a host that is done."""
+    def __call__(self, host: HostSummary) -> None:
+        """Count a host whose reading is stored."""
+        self.count_host(host.status, host.failure, host.domains)
+
+    def count_host(self, status: HostStatus, failure: FailureKind | None, domains: int) -> None:
+        """Count a host that is done, with its first failure and the domains that were read."""
         self.done += 1
-        self.domains += host.domains
-        self.statuses[host.status] += 1
-        if host.failure is not None:
-            self.failures[host.failure] += 1
+        self.domains += domains
+        self.statuses[status] += 1
+        if failure is not None:
+            self.failures[failure] += 1
         with self._lock:
             self._last = now = self._clock()
             if self._line.is_due:

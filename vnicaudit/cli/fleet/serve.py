@@ -29,7 +29,8 @@ from vnicaudit.fleet.serving import (
     listen_address,
 )
 from vnicaudit.fleet.spool import AuditSpool, SpoolFolder, finished_spool
-from vnicaudit.history.place import check_extras, history_to_read
+from vnicaudit.history import history_to_read
+from vnicaudit.history.place import check_extras
 from vnicaudit.model.finding import Severity
 from vnicaudit.model.fleet import Coverage, FleetAudit, HostReading
 from vnicaudit.model.history import FleetHost

@@ -24,7 +24,7 @@ from vnicaudit.cli.output.progress import tell
 from vnicaudit.errors import JournalError
 from vnicaudit.fleet.ranking import rank
 from vnicaudit.fleet.spool import finished_spool
-from vnicaudit.history.place import history_to_read
+from vnicaudit.history import history_to_read
 from vnicaudit.reports.ranking import ranking_json, ranking_text
 from vnicaudit.reports.wording import coverage_sentence
 

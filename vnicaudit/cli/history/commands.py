@@ -28,7 +28,7 @@ from vnicaudit.cli.options.records import (
 )
 from vnicaudit.cli.output.files import STDOUT, ReportOutput, check_not_compressed, emit
 from vnicaudit.errors import UsageError
-from vnicaudit.history.place import history_to_read, history_to_write
+from vnicaudit.history import history_to_read, history_to_write
 from vnicaudit.history.place import check_extras, history_place
 from vnicaudit.model.finding import SEVERITIES, Severity
 from vnicaudit.model.history import TrendRequest

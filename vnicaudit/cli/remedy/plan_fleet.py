@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -23,11 +22,11 @@ from vnicaudit.errors import HistoryError, TargetError, UsageError
 from vnicaudit.fleet.host_reading import DefinitionItem, HostItems, ReadingLimits, read_definitions
 from vnicaudit.fleet.plan_history import plan_history
 from vnicaudit.fleet.ranking import Estimates
-from vnicaudit.history.place import optional_history
+from vnicaudit.history import optional_history
 from vnicaudit.model.fleet import HostStatus, InventoryHost, LiveDefinition, LiveOptions
 from vnicaudit.model.plan import Plan, PlanHost
 from vnicaudit.model.ranking import NO_HISTORY, PlanHistory
-from vnicaudit.model.report import FailureKind, LostRead, ReadError
+from vnicaudit.model.report import LostRead, ReadError
 from vnicaudit.remedy.planning.run import PlanRequest, make_plan
 from vnicaudit.reports.safe import safe
 from vnicaudit.text.targets import command as own_command
@@ -118,13 +117,7 @@ class PlannedHosts:
         status: HostStatus = "ok" if not errors else "partial" if domains else "failed"
         if status == "failed":
             self.unread.add(done.host.uri)
-        self.progress(_HostDone(status, lost, domains))
-
-
-class _HostDone(NamedTuple):
-    status: HostStatus
-    failure: FailureKind | None
-    domains: int
+        self.progress.count_host(status, lost, domains)
 
 
 # The history of a fleet while a plan is made. It is queried but never written, and its absence

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from vnicaudit.base.wording import count
 from vnicaudit.cli.output.progress import tell
 from vnicaudit.errors import ActionError, EndpointError, MissingExtraError, UsageError
-from vnicaudit.history.place import history_to_write
+from vnicaudit.history import history_to_write
 from vnicaudit.model.measurement import Ran
 from vnicaudit.model.nic import RunningQemu
 from vnicaudit.platforms.host import Tree, read_release, read_vdpa, read_vhost_net
