@@ -41,7 +41,7 @@ def test_a_reading_comes_back_as_it_was(spool: AuditSpool) -> None:
     spool.add(0, READING)
     kept = spool.host(0)
     assert kept is not None
-    assert (kept.host, kept.status, kept.digest) == ("kvm7", "partial", "12ab")
+    assert (kept.host, kept.summary.status, kept.summary.digest) == ("kvm7", "partial", "12ab")
     assert (kept.summary.domains, kept.summary.nics, kept.summary.failure) == (2, 3, "broken")
     assert kept.reading() == READING
     assert spool.audit() == AUDIT

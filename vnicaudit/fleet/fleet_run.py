@@ -31,7 +31,7 @@ from vnicaudit.fleet.host_reading import (
     ReadingLimits,
 )
 from vnicaudit.fleet.plan_history import EVERYTHING, AuditSample
-from vnicaudit.fleet.spool import AuditSpool, ComparedHost, HostSummary, SpooledHost
+from vnicaudit.fleet.spool import AuditSpool, HostSummary, SpooledHost
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.finding import Confidence, Severity
 from vnicaudit.model.fleet import (
@@ -40,6 +40,7 @@ from vnicaudit.model.fleet import (
     HostReading,
     HostTraffic,
     InventoryHost,
+    KeptReading,
     LiveDomain,
     NicTraffic,
 )
@@ -240,12 +241,12 @@ class FleetRun:
         whole = all(result.status == "ok" for result in self._results)
         return whole and self.audit.coverage.is_whole and not self._macs.left_out
 
-    def compared_readings(self) -> Iterator[ComparedHost]:
+    def compared_readings(self) -> Iterator[KeptReading]:
         """The readings, with results on what hosts have in common; valid after ``items`` has
         ended."""
         targets = {host.name: host.uri for host in self.audit.hosts}
         for kept in self.readings():
-            yield ComparedHost(kept, tuple(self._shared.get(targets[kept.host], ())))
+            yield kept.compared(tuple(self._shared.get(targets[kept.host], ())))
 
     def _counted(self, audited: Audited) -> Audited:
         audited = self._filter.apply(audited)

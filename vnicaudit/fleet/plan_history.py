@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from hashlib import blake2b
-from typing import Literal, Protocol
+from typing import Literal
 
 import msgspec
 
 from vnicaudit.fleet.ranking import Estimates
 from vnicaudit.model.domain import Domain
-from vnicaudit.model.fleet import FleetAudit, InventoryHost, KeptReading
+from vnicaudit.model.fleet import InventoryHost
 from vnicaudit.model.plan import Plan, Step
 from vnicaudit.model.ranking import (
     GainEstimate,
@@ -114,15 +114,3 @@ EVERYTHING = AuditSample()
 def _draw(seed: int, name: str) -> int:
     text = f"{seed}\n{name}".encode("utf-8", "surrogateescape")
     return int.from_bytes(blake2b(text, digest_size=8).digest(), "big")
-
-
-# The receiver of a fleet's audits: a history, or any other store.
-
-
-class ReadingSink(Protocol):
-    """Stores whole audits of a fleet."""
-
-    def take(self, audit: FleetAudit, readings: Iterable[KeptReading]) -> None:
-        """Store an audit, with one reading for each host that was to be read, in the order of the
-        inventory; ``audit.finished`` is set. After a crash it is called again: an audit with a
-        known id is not stored twice. Raises VnicauditError if it cannot be stored."""

@@ -17,13 +17,14 @@ from hashlib import blake2b
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from vnicaudit.base.files import make_private, write_private, write_private_quickly
 from vnicaudit.base.opening import read_regular
 from vnicaudit.base.wording import TIME_ID
 from vnicaudit.errors import JournalError, UsageError
 from vnicaudit.model.decoding import json_as, msgpack_decoder
-from vnicaudit.model.fleet import FailureKind, FleetAudit, HostReading, HostStatus
+from vnicaudit.model.fleet import FailureKind, FleetAudit, HostReading, HostStatus, KeptReading
 from vnicaudit.model.report import Audited
 
 _KEEP = 3
@@ -53,15 +54,12 @@ class HostSummary(msgspec.Struct, frozen=True):
 
 
 class SpooledHost:
-    """One host's file (:class:`vnicaudit.model.fleet.KeptReading`)."""
+    """One host's file."""
 
     def __init__(self, path: Path, summary: HostSummary) -> None:
         self._path = path
         self.summary = summary
         self.host = summary.host
-        self.status = summary.status
-        self.digest = summary.digest
-        self.finished = summary.finished
 
     def reading(self) -> HostReading:
         """The reading, unpacked at each call. Raises JournalError if the file was damaged after it
@@ -72,27 +70,18 @@ class SpooledHost:
         except (OSError, ValueError, zlib.error) as error:
             raise JournalError(f"{self._path}: damaged ({type(error).__name__})") from None
 
+    def compared(self, shared: tuple[Audited, ...]) -> KeptReading:
+        """The reading, with the findings on what it has in common with other hosts added."""
+        one = self.summary
+        if not shared:
+            return KeptReading(one.host, one.status, one.digest, one.finished, self.reading)
+        digest = blake2b(one.digest.encode() + _ENCODER.encode(shared), digest_size=16).hexdigest()
 
-class ComparedHost:
-    """One host's file, with the findings on what it has in common with others
-    (:class:`vnicaudit.model.fleet.KeptReading`)."""
+        def reading() -> HostReading:
+            read = self.reading()
+            return replace(read, audited=(*read.audited, *shared), digest=digest)
 
-    def __init__(self, kept: SpooledHost, shared: tuple[Audited, ...]) -> None:
-        self._kept = kept
-        self._shared = shared
-        self.host = kept.host
-        self.status = kept.status
-        self.digest = kept.digest
-        self.finished = kept.finished
-        if shared:
-            data = kept.digest.encode() + _ENCODER.encode(shared)
-            self.digest = blake2b(data, digest_size=16).hexdigest()
-
-    def reading(self) -> HostReading:
-        """The reading in the file, with these findings added."""
-        one = self._kept.reading()
-        audited = (*one.audited, *self._shared)
-        return msgspec.structs.replace(one, audited=audited, digest=self.digest)
+        return KeptReading(one.host, one.status, digest, one.finished, reading)
 
 
 class AuditSpool:

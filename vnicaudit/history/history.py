@@ -36,7 +36,7 @@ from vnicaudit.history.tables import (
     schema,
     tally,
 )
-from vnicaudit.model.fleet import FleetAudit, FleetCounts, HostReading, KeptReading, Unpacked
+from vnicaudit.model.fleet import FleetAudit, FleetCounts, HostReading, KeptReading, kept_reading
 from vnicaudit.model.history import (
     AuditDetails,
     Drift,
@@ -97,7 +97,7 @@ class History:
     def store(self, audit: FleetAudit, readings: Iterable[HostReading]) -> StoredAudit:
         """Store an audit, completely or not at all. Each host counts once; an audit whose id is
         already stored is left unchanged. Only one process stores at a time; others wait."""
-        return self.take(audit, map(Unpacked, readings))
+        return self.take(audit, map(kept_reading, readings))
 
     def take(self, audit: FleetAudit, readings: Iterable[KeptReading]) -> StoredAudit:
         """Store an audit with packed readings; those without changes are not unpacked."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple, Protocol
+from collections.abc import Callable
+from typing import Literal, NamedTuple
 
 import msgspec
 
@@ -203,58 +204,21 @@ class FleetAudit(msgspec.Struct, frozen=True, kw_only=True):
     resumed only with the same request."""
 
 
-class KeptReading(Protocol):
-    """One host's reading in packed form. All but ``reading`` is known without unpacking it."""
+class KeptReading(msgspec.Struct, frozen=True):
+    """One host's reading in packed form. ``digest``: of all that was judged of the host; equal
+    digests mean that nothing changed; empty: unknown. ``reading``: the reading itself, unpacked
+    again at each call; all else is known without unpacking it."""
 
-    @property
-    def host(self) -> str:
-        """Name of the host in the inventory."""
-
-    @property
-    def status(self) -> HostStatus:
-        """Status of the reading."""
-
-    @property
-    def digest(self) -> str:
-        """Digest of all that was judged of the host; equal digests mean that nothing changed;
-        empty: unknown."""
-
-    @property
-    def finished(self) -> str:
-        """When the host was read."""
-
-    def reading(self) -> HostReading:
-        """The reading itself, unpacked again at each call."""
+    host: str
+    status: HostStatus
+    digest: str
+    finished: str
+    reading: Callable[[], HostReading]
 
 
-class Unpacked(msgspec.Struct, frozen=True):
+def kept_reading(one: HostReading) -> KeptReading:
     """A reading that is in memory."""
-
-    host_reading: HostReading
-
-    @property
-    def host(self) -> str:
-        """Name of the host in the inventory."""
-        return self.host_reading.host.name
-
-    @property
-    def status(self) -> HostStatus:
-        """Status of the reading."""
-        return self.host_reading.status
-
-    @property
-    def digest(self) -> str:
-        """Digest of all that was judged of the host."""
-        return self.host_reading.digest
-
-    @property
-    def finished(self) -> str:
-        """When the host was read."""
-        return self.host_reading.finished
-
-    def reading(self) -> HostReading:
-        """The reading itself."""
-        return self.host_reading
+    return KeptReading(one.host.name, one.status, one.digest, one.finished, lambda: one)
 
 
 # Counts of a fleet after its newest audit, from which metrics are made.

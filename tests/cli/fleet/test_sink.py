@@ -19,7 +19,7 @@ class Memory:
         self.taken: list[tuple[FleetAudit, list[HostReading]]] = []
         self.digests: list[str] = []
 
-    def take(self, audit: FleetAudit, readings: Iterable[KeptReading]) -> None:
+    def __call__(self, audit: FleetAudit, readings: Iterable[KeptReading]) -> None:
         kept = list(readings)
         if self.fails:
             self.fails -= 1

@@ -4,23 +4,21 @@ import sys
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from tests.history.fleets import TestDomain, TestNic, audit, host, reading
 from vnicaudit.cli.wiring.adapters import history_sink
 from vnicaudit.errors import HistoryError, MissingExtraError
 from vnicaudit.history import history_to_read
 from vnicaudit.history.place import history_place
-from vnicaudit.model.fleet import HostReading, Unpacked
+from vnicaudit.model.fleet import HostReading, kept_reading
 
 HOST = host("kvm1")
 GUEST = TestDomain(1, (TestNic("52:54:00:00:00:01", "e1000", frozenset({"TEST01"})),))
 
 
-class Packed(Unpacked, frozen=True):
-    """A reading with nothing new, which is not unpacked."""
-
-    def reading(self) -> HostReading:
-        raise AssertionError("unpacked")
+def _unpacked() -> HostReading:
+    raise AssertionError("unpacked")
 
 
 def test_an_audit_is_taken_once_and_what_is_known_is_not_unpacked(tmp_path: Path) -> None:
@@ -29,8 +27,8 @@ def test_an_audit_is_taken_once_and_what_is_known_is_not_unpacked(tmp_path: Path
     assert sink is not None
     one = reading(HOST, [GUEST], 1)
     for _ in range(2):
-        sink.take(audit("a1", 1, [HOST]), [Unpacked(one)])
-    sink.take(audit("a2", 2, [HOST]), [Packed(one)])
+        sink(audit("a1", 1, [HOST]), [kept_reading(one)])
+    sink(audit("a2", 2, [HOST]), [replace(kept_reading(one), reading=_unpacked)])
     with history_to_read(place) as history:
         audits = history.status().audits
     assert [(each.id, each.open, each.unchanged) for each in audits] == [("a2", 1, 1), ("a1", 1, 0)]
@@ -42,12 +40,12 @@ def test_late_hosts_and_lost_ones_are_told(
     sink = history_sink(history_place(None, tmp_path / "state"), is_named=False)
     assert sink is not None
     many = [host(f"kvm{n}") for n in range(1, 11)]
-    sink.take(audit("a1", 9, many), [Unpacked(reading(HOST, [GUEST], 9))])
-    sink.take(audit("a2", 2, many[:9]), [Unpacked(reading(HOST, [], 2))])
+    sink(audit("a1", 9, many), [kept_reading(reading(HOST, [GUEST], 9))])
+    sink(audit("a2", 2, many[:9]), [kept_reading(reading(HOST, [], 2))])
     told = capsys.readouterr().err
     assert told.startswith("Warning: 1 of 1 host read late: audit a1, started 2026-01-10T00:00:00")
     assert "this inventory" not in told  # a tenth
-    sink.take(audit("a3", 10, many[:1]), [Unpacked(reading(HOST, [GUEST], 10))])
+    sink(audit("a3", 10, many[:1]), [kept_reading(reading(HOST, [GUEST], 10))])
     told = capsys.readouterr().err
     assert told.startswith(
         "Warning: this inventory does not have 8 of the 9 hosts of the audit before: "

@@ -199,7 +199,7 @@ def audit_fleet(options: AuditOptions, wiring: Wiring) -> int:
         )
         if sink is not None:
             with memory.optional("the audit is reported, but not stored"):
-                sink.take(finished, run.compared_readings())
+                sink(finished, run.compared_readings())
                 memory.is_stored = True
         end = _finish(run, reports, request)
         spool.write_audit(finished)

@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from vnicaudit.base.wording import count
@@ -26,6 +27,7 @@ from vnicaudit.remedy.hypervisor import Adapters, CommandOutput, RunningProcess
 from vnicaudit.reports.safe import safe
 
 if TYPE_CHECKING:
+    from vnicaudit.cli.wiring import Sink
     from vnicaudit.history.place import HistoryPlace
     from vnicaudit.model.fleet import FleetAudit, KeptReading
     from vnicaudit.model.history import StoredAudit
@@ -77,18 +79,11 @@ class _ThisMachine:
 # Stores audits of fleets in the history.
 
 
-class HistorySink:
-    """Stores whole audits; an audit already stored is left unchanged."""
-
-    def __init__(self, place: HistoryPlace) -> None:
-        self._place = place
-
-    def take(self, audit: FleetAudit, readings: Iterable[KeptReading]) -> None:
-        """Store an audit. Raises UsageError, HistoryError."""
-        with history_to_write(self._place) as history:
-            stored = history.take(audit, readings)
-        for note in _notes(stored, audit):
-            tell(safe(f"Warning: {note}"))
+def _store(place: HistoryPlace, audit: FleetAudit, readings: Iterable[KeptReading]) -> None:
+    with history_to_write(place) as history:
+        stored = history.take(audit, readings)
+    for note in _notes(stored, audit):
+        tell(safe(f"Warning: {note}"))
 
 
 _NOTABLE = 0.1
@@ -114,13 +109,13 @@ def _notes(stored: StoredAudit, audit: FleetAudit) -> Iterator[str]:
         )
 
 
-def history_sink(place: HistoryPlace, *, is_named: bool, quiet: bool = False) -> HistorySink | None:
+def history_sink(place: HistoryPlace, *, is_named: bool, quiet: bool = False) -> Sink | None:
     """A sink that stores audits in that place, after checking that it can be written; call this
     before reading hosts. None if a library is missing and the place was not named explicitly
     (``is_named``). Raises UsageError, MissingExtraError, HistoryError."""
     try:
         with history_to_write(place):
-            return HistorySink(place)
+            return partial(_store, place)
     except MissingExtraError as error:
         if is_named:
             raise
