@@ -21,10 +21,8 @@ from vnicaudit.model.fleet import (
     WORTH_A_RETRY,
     FailureKind,
     InventoryHost,
-    LiveDefinition,
     LiveOptions,
 )
-from vnicaudit.model.host import Host
 from vnicaudit.model.report import LostRead, ReadError
 
 M = TypeVar("M")
@@ -334,28 +332,3 @@ def read_in_order(
         queued = HostQueue(enumerate(hosts[first : first + some]), limits.per_site, engine.slots)
         results = {done.place: done for done in HostReaders(queued, engine, limits).results()}
         yield from (results.pop(place) for place in sorted(results))
-
-
-# Reads definitions on the hosts of a fleet, in parallel, for a plan.
-
-
-DefinitionItem = Host | LiveDefinition | ReadError
-
-
-def read_definitions(
-    hosts: Sequence[InventoryHost],
-    read: ReadHost[DefinitionItem],
-    live: LiveOptions,
-    limits: ReadingLimits,
-    on_host: Callable[[HostItems[DefinitionItem]], None],
-) -> Iterator[tuple[InventoryHost, Iterator[DefinitionItem]]]:
-    """Each host with its result, in the order in which they finish."""
-    tasks = HostQueue(enumerate(hosts), limits.per_site)
-    engine = Threads(read, live, limits.host_deadline)
-    results = HostReaders[DefinitionItem](tasks, engine, limits).results()
-    try:
-        for done in results:
-            on_host(done)
-            yield done.host, iter(done.items)
-    finally:
-        results.close()

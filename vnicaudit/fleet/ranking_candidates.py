@@ -12,10 +12,8 @@ from vnicaudit.audit.kinds import KINDS
 from vnicaudit.model.finding import (
     CONFIDENCES,
     SEVERITIES,
-    Change,
     Confidence,
     Finding,
-    FindingOwner,
     OutsideOwner,
     Ref,
     Severity,
@@ -59,7 +57,6 @@ def _is_of_image(finding: Finding) -> bool:
 
 
 _MANY = ChangePlace("many")
-_MOST_IDENTITIES = 4096
 _SEVERITY = {name: number for number, name in enumerate(SEVERITIES)}
 _CONFIDENCE = {name: number for number, name in enumerate(CONFIDENCES)}
 _BYTES, _DROPS, _ERRORS, _HOST_BYTES = "bytes", "drops", "errors", "bytes of hosts"
@@ -175,7 +172,6 @@ class Candidates:
     def __init__(self, *, per_place: bool = True) -> None:
         self._losing = None if per_place else Candidates()
         self._all: dict[CandidateKey, Candidate] = {}
-        self._identities: dict[tuple[str, FindingOwner, Change | None], ChangeIdentity] = {}
         self._places: Counter[ChangeIdentity] = Counter()
         self.findings = 0
         self.traffic_known = False
@@ -245,7 +241,7 @@ class Candidates:
         return cured
 
     def _candidate(self, finding: Finding, place: ChangePlace) -> Candidate:
-        change = self._identity(finding)
+        change = _identity(finding)
         is_combined = self._losing is not None
         shown = _MANY if is_combined else place
         key = _key(change, shown)
@@ -257,17 +253,6 @@ class Candidates:
         if candidate.places is not None:
             candidate.places.add(place)
         return candidate
-
-    def _identity(self, finding: Finding) -> ChangeIdentity:
-        """The identity of a finding's change. Equal identities are one object, shared by many
-        candidates."""
-        key = (finding.rule, finding.owner, finding.change)
-        known = self._identities.get(key)
-        if known is None:
-            if len(self._identities) >= _MOST_IDENTITIES:
-                self._identities.clear()
-            known = self._identities[key] = _identity(finding)
-        return known
 
 
 def _key(change: ChangeIdentity, place: ChangePlace) -> CandidateKey:

@@ -12,6 +12,7 @@ import socket
 import sys
 import threading
 from collections.abc import Callable, Mapping
+from concurrent.futures import Future, wait
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from socketserver import ThreadingMixIn
 from typing import Generic, TypeVar
@@ -86,17 +87,13 @@ class NotReadyError(TargetError):
     """The value is still being made."""
 
 
-class _Making(Generic[T]):
-    """One attempt to make the value, which nobody or several wait for (``waiting``). ``is_told``:
-    somebody got its error. ``failed``: when, on the clock of the value."""
+class _Attempt(Future[T]):
+    """One attempt to make the value. ``waiting``: how many wait for it. ``is_told``: somebody got
+    its error. ``failed``: when, on the clock of the value."""
 
-    def __init__(self) -> None:
-        self.done = threading.Event()
-        self.values: list[T] = []
-        self.error: Exception | None = None
-        self.failed = 0.0
-        self.is_told = False
-        self.waiting = 0
+    waiting = 0
+    is_told = False
+    failed = 0.0
 
 
 class SharedValue(Generic[T]):
@@ -125,7 +122,7 @@ class SharedValue(Generic[T]):
         self._on_error = on_error
         self._lock = threading.Lock()
         self._made: tuple[float, T] | None = None
-        self._making: _Making[T] | None = None
+        self._attempt: _Attempt[T] | None = None
 
     def get(self) -> T:
         """The value. Raises the errors of making it, and NotReadyError if that takes longer."""
@@ -133,17 +130,14 @@ class SharedValue(Generic[T]):
             made = self._made
             if made is not None and self._clock.monotonic() - made[0] <= self._good_for:
                 return made[1]
-            making = self._attempt()
-            making.waiting += 1
-        making.done.wait(self._patience)
+            attempt = self._begun()
+            attempt.waiting += 1
+        wait([attempt], self._patience)
         with self._lock:  # from now on the error, if any, is not for this caller
-            making.waiting -= 1
-            is_done = making.done.is_set()
+            attempt.waiting -= 1
+            is_done = attempt.is_told = attempt.done()
         if is_done:
-            if making.error is None:
-                return making.values[0]
-            making.is_told = True
-            raise making.error
+            return attempt.result()
         if made is not None and self._older:
             return made[1]
         raise NotReadyError(f"the history is still being read after {self._patience:g} s")
@@ -151,35 +145,34 @@ class SharedValue(Generic[T]):
     def begin(self) -> None:
         """Have the value made, and do not wait for it."""
         with self._lock:
-            self._attempt()
+            self._begun()
 
-    def _attempt(self) -> _Making[T]:
+    def _begun(self) -> _Attempt[T]:
         """The attempt under way, or a new one; a recent one whose error nobody got comes first."""
-        making = self._making
-        if making is None or (making.done.is_set() and not self._is_to_tell(making)):
-            making = self._making = _Making()
-            threading.Thread(target=self._work, args=(making,), daemon=True).start()
-        return making
+        attempt = self._attempt
+        if attempt is None or (attempt.done() and not self._is_to_tell(attempt)):
+            attempt = self._attempt = _Attempt()
+            threading.Thread(target=self._work, args=(attempt,), daemon=True).start()
+        return attempt
 
-    def _is_to_tell(self, making: _Making[T]) -> bool:
-        age = self._clock.monotonic() - making.failed
-        return making.error is not None and not making.is_told and age <= self._good_for
+    def _is_to_tell(self, attempt: _Attempt[T]) -> bool:
+        age = self._clock.monotonic() - attempt.failed
+        return attempt.exception() is not None and not attempt.is_told and age <= self._good_for
 
-    def _work(self, making: _Making[T]) -> None:
+    def _work(self, attempt: _Attempt[T]) -> None:
         try:
             value = self._make()
         except Exception as error:  # an edge: raised in a waiting thread
             with self._lock:
-                making.error, making.failed = error, self._clock.monotonic()
-                making.done.set()
-                is_alone = not making.waiting
+                attempt.failed = self._clock.monotonic()
+                attempt.set_exception(error)
+                is_alone = not attempt.waiting
             if is_alone:
                 self._on_error(reason(error))
         else:
-            making.values.append(value)
             with self._lock:
                 self._made = self._clock.monotonic(), value
-                making.done.set()
+                attempt.set_result(value)
 
 
 def reason(error: BaseException | None) -> str:
@@ -242,27 +235,22 @@ def listen_address(text: str, *, public: bool) -> ListenAddress:
     return address
 
 
-class HostNames(msgspec.Struct, frozen=True):
-    """Names that a request may be for. Addresses and ``localhost`` are always allowed: a hostile
-    page can only make its own name resolve to our address."""
-
-    names: frozenset[str] = frozenset()
-
-    def allow(self, header: str) -> bool:
-        """True if the ``Host`` header of a request names this server."""
-        found = _HOST.fullmatch(header)
-        if found is None:
-            return False
-        name = found["name"].lower().removesuffix(".")
-        return name == "localhost" or name in self.names or _is_address(name)
-
-
-def host_names(names: tuple[str, ...]) -> HostNames:
+def host_names(names: tuple[str, ...]) -> frozenset[str]:
     """The names, normalised for comparison. Raises UsageError for an invalid host name."""
     for name in names:
         if _HOST.fullmatch(name) is None or ":" in name:
             raise UsageError(f"{name!r} is not a host name: write it without scheme and port")
-    return HostNames(frozenset(name.lower().removesuffix(".") for name in names))
+    return frozenset(name.lower().removesuffix(".") for name in names)
+
+
+def _is_own(header: str, names: frozenset[str]) -> bool:
+    """True if the ``Host`` header of a request names this server. Addresses and ``localhost``
+    always do: a hostile page can only make its own name resolve to our address."""
+    found = _HOST.fullmatch(header)
+    if found is None:
+        return False
+    name = found["name"].lower().removesuffix(".")
+    return name == "localhost" or name in names or _is_address(name)
 
 
 def _is_address(name: str) -> bool:
@@ -305,7 +293,7 @@ class ReadOnlyServer(ThreadingMixIn, HTTPServer):
     def __init__(
         self,
         address: ListenAddress,
-        names: HostNames,
+        names: frozenset[str],
         routes: Mapping[str, Route],
         on_error: Callable[[str], None],
         limits: Limits | None = None,
@@ -440,7 +428,7 @@ class _Handler(BaseHTTPRequestHandler):
         hosts = self.headers.get_all("Host") or []
         if self.request_version == "HTTP/0.9" or len(hosts) != 1:
             return plain(400, "bad request: one Host header is needed")
-        if not self.server.names.allow(hosts[0].strip()):
+        if not _is_own(hosts[0].strip(), self.server.names):
             return plain(421, "not a name of this server: allow it with --allow-host")
         if self.headers.get("Transfer-Encoding") or self.headers.get("Content-Length", "0") != "0":
             return plain(413, "a request must not have a body")

@@ -104,30 +104,22 @@ class Problems:
         self._connection = connection
         self._numbers: dict[ProblemRow, int] = {}
         self._last: int = connection.execute(select(func.max(problem.c.id))).scalar() or 0
-        self._knows_none = self._last == 0
 
     def learn(self, problems: Iterable[ProblemRow]) -> dict[ProblemRow, int]:
         """The numbers of all problems requested so far, including these."""
         unknown = {_key(one): one for one in set(problems) if one not in self._numbers}
         if unknown:
-            if not self._knows_none:
-                self._look_up(unknown)
-            self._insert(unknown)
+            query = select(problem.c.key, problem.c.id)
+            for some in chunks(list(unknown)):
+                for key, number in self._connection.execute(query.where(problem.c.key.in_(some))):
+                    self._numbers[unknown.pop(bytes(key))] = number
+            rows: list[Row] = []
+            for key, one in unknown.items():
+                self._last += 1
+                self._numbers[one] = self._last
+                rows.append((self._last, key, *map(_printable, one)))
+            insert_rows(self._connection, problem, rows)
         return self._numbers
-
-    def _look_up(self, unknown: dict[bytes, ProblemRow]) -> None:
-        query = select(problem.c.key, problem.c.id)
-        for some in chunks(list(unknown)):
-            for key, number in self._connection.execute(query.where(problem.c.key.in_(some))):
-                self._numbers[unknown.pop(bytes(key))] = number
-
-    def _insert(self, unknown: dict[bytes, ProblemRow]) -> None:
-        rows = []
-        for key, one in unknown.items():
-            self._last += 1
-            self._numbers[one] = self._last
-            rows.append((self._last, key, *map(_printable, one)))
-        insert_rows(self._connection, problem, rows)
 
 
 def _key(one: ProblemRow) -> bytes:
@@ -243,29 +235,24 @@ class _NicWriter:
         set_by_id(self._connection, nic, shifted, "nic_index")
 
     def open(self, changes: Sequence[_Changed]) -> None:
-        before = {} if self._origins.no_nics else self._before(changes)
+        appeared = [{each.facts.key for each in one.nics.opened if each.first_seen is None}
+                    for one in changes]  # fmt: skip
+        before = self._origins.nics(set().union(*appeared))
         rows: list[Row] = []
-        for one in changes:
-            keys = before.keys() & {each.facts.key for each in _appeared(one)} if before else ()
-            origins = {key: self._origins.origin(one.host, before[key]) for key in keys}
+        for one, keys in zip(changes, appeared, strict=True):
+            known = before.keys() & keys
+            origins = {key: self._origins.origin(one.host, before[key]) for key in known}
             rows += [self._row(one, each, origins) for each in one.nics.opened]
         insert_rows(self._connection, nic, rows)
 
-    def _before(self, changes: Sequence[_Changed]) -> dict[NicKey, list[EarlierInterval]]:
-        return self._origins.nics({each.facts.key for one in changes for each in _appeared(one)})
-
     def _row(self, host: _Changed, one: OpenedNic, origins: dict[NicKey, Origin]) -> Row:
-        origin = origins.get(one.facts.key, NEW) if origins else NEW
+        origin = origins.get(one.facts.key, NEW)
         if one.first_seen is not None:
             origin = Origin("changed", one.first_seen)
         first = host.read_at if origin.first_seen is None else origin.first_seen
         self._next += 1
         head = (self._next - 1, host.host, self._audit, None, origin.opened_as, None)
         return (*head, one.changed, first, *one.facts)
-
-
-def _appeared(one: _Changed) -> Iterator[OpenedNic]:
-    return (each for each in one.nics.opened if each.first_seen is None)
 
 
 class _FindingWriter:
@@ -285,37 +272,22 @@ class _FindingWriter:
         set_by_id(self._connection, finding, [*unlooked, *looked], "unlooked")
 
     def open(self, changes: Sequence[_Changed]) -> None:
-        before = {} if self._origins.no_findings else self._before(changes)
-        rows: list[Row] = []
-        for one in changes:
-            at = one.read_at
-            for each in one.findings.opened:
-                rows.append(self._row(one, each, before, at))
+        opened = [(one, each) for one in changes for each in one.findings.opened]
+        before = self._origins.findings(
+            [each.facts.fingerprint for _one, each in opened if each.opened_as is None]
+        )
+        rows = [self._row(one, each, before) for one, each in opened]
         insert_rows(self._connection, finding, rows)
 
-    def _before(self, changes: Sequence[_Changed]) -> dict[bytes, list[EarlierInterval]]:
-        appeared = [
-            each.facts.fingerprint
-            for one in changes
-            for each in one.findings.opened
-            if each.opened_as is None
-        ]
-        return self._origins.findings(appeared)
-
     def _row(
-        self,
-        host: _Changed,
-        one: OpenedFinding,
-        before: dict[bytes, list[EarlierInterval]],
-        at: int,
+        self, host: _Changed, one: OpenedFinding, before: dict[bytes, list[EarlierInterval]]
     ) -> Row:
         facts = one.facts
-        origin = NEW
         if one.opened_as is not None:
             origin = Origin(one.opened_as, one.first_seen, one.reopened)
-        elif before:
+        else:
             origin = self._origins.origin(host.host, before.get(facts.fingerprint, ()))
-        first = at if origin.first_seen is None else origin.first_seen
+        first = host.read_at if origin.first_seen is None else origin.first_seen
         self._next += 1
         head = (self._next - 1, host.host, facts.fingerprint, one.problem, self._audit, None)
         told = (origin.opened_as, None, first, origin.reopened, None)

@@ -13,7 +13,6 @@ from sqlalchemy import (
     Table,
     and_,
     exists,
-    func,
     select,
     update,
 )
@@ -61,14 +60,12 @@ NEW = Origin()
 
 class Origins:
     """Finds the origins of what an audit sees; ``audit`` is its number. ``have_moved``: something
-    came from another host. ``no_nics``, ``no_findings``: none were known before."""
+    came from another host."""
 
     def __init__(self, connection: Connection, audit: int) -> None:
         self._connection = connection
         self._audit = audit
         self.have_moved = False
-        self.no_nics = _is_empty(connection, nic)
-        self.no_findings = _is_empty(connection, finding)
 
     def findings(self, keys: Sequence[bytes]) -> dict[bytes, list[EarlierInterval]]:
         """Intervals of findings that began in earlier audits, oldest first, by fingerprint."""
@@ -83,8 +80,6 @@ class Origins:
 
     def nics(self, keys: Collection[NicKey]) -> dict[NicKey, list[EarlierInterval]]:
         """Intervals of NICs that began in earlier audits, oldest first."""
-        if self.no_nics:
-            return {}
         n = nic.c
         columns = (n.uuid, n.domain, n.mac, n.host, n.closed, n.closed_as, n.first_seen)
         query = select(*columns).where(n.opened < self._audit).order_by(n.id)
@@ -183,7 +178,3 @@ def _compare_again(connection: Connection, hosts: Sequence[int]) -> None:
     for some in chunks(hosts):
         stored = update(reading).where(reading.c.host.in_(some), reading.c.audit == last)
         connection.execute(stored.values(digest=b""))
-
-
-def _is_empty(connection: Connection, table: Table) -> bool:
-    return connection.execute(select(func.max(table.c.id))).scalar() is None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 
 from msgspec.structs import replace
 
@@ -19,7 +20,7 @@ from vnicaudit.cli.remedy.plan_output import print_plan
 from vnicaudit.cli.wiring import Wiring
 from vnicaudit.cli.wiring.platforms import PlatformRegistry
 from vnicaudit.errors import HistoryError, TargetError, UsageError
-from vnicaudit.fleet.host_reading import DefinitionItem, HostItems, ReadingLimits, read_definitions
+from vnicaudit.fleet.host_reading import HostItems, HostQueue, HostReaders, ReadingLimits, Threads
 from vnicaudit.fleet.plan_history import plan_history
 from vnicaudit.fleet.ranking import Estimates
 from vnicaudit.history import optional_history
@@ -27,7 +28,7 @@ from vnicaudit.model.fleet import HostStatus, InventoryHost, LiveDefinition, Liv
 from vnicaudit.model.plan import Plan, PlanHost
 from vnicaudit.model.ranking import NO_HISTORY, PlanHistory
 from vnicaudit.model.report import LostRead, ReadError
-from vnicaudit.remedy.planning.run import PlanRequest, make_plan
+from vnicaudit.remedy.planning.run import DefinitionItem, PlanRequest, make_plan
 from vnicaudit.reports.safe import safe
 from vnicaudit.text.targets import command as own_command
 from vnicaudit.text.targets import unsafe_parts
@@ -105,10 +106,13 @@ class PlannedHosts:
         """The definitions of each host, in whatever order the hosts are read."""
         by_uri = {target.name: target for target in targets}
         chosen = [self.by_uri[uri] for uri in by_uri]
-        done = read_definitions(
-            chosen, self._platforms.read_definitions, self._live, self._limits, self._count
-        )
-        return ((by_uri[host.uri], items) for host, items in done)
+        limits = self._limits
+        queued = HostQueue(enumerate(chosen), limits.per_site)
+        engine = Threads(self._platforms.read_definitions, self._live, limits.host_deadline)
+        with closing(HostReaders[DefinitionItem](queued, engine, limits).results()) as results:
+            for done in results:
+                self._count(done)
+                yield by_uri[done.host.uri], iter(done.items)
 
     def _count(self, done: HostItems[DefinitionItem]) -> None:
         domains = sum(isinstance(item, LiveDefinition) for item in done.items)
