@@ -130,7 +130,7 @@ class SharedValue(Generic[T]):
             made = self._made
             if made is not None and self._clock.monotonic() - made[0] <= self._good_for:
                 return made[1]
-            attempt = self._begun()
+            attempt = self._current_attempt()
             attempt.waiting += 1
         wait([attempt], self._patience)
         with self._lock:  # from now on the error, if any, is not for this caller
@@ -145,9 +145,9 @@ class SharedValue(Generic[T]):
     def begin(self) -> None:
         """Have the value made, and do not wait for it."""
         with self._lock:
-            self._begun()
+            self._current_attempt()
 
-    def _begun(self) -> _Attempt[T]:
+    def _current_attempt(self) -> _Attempt[T]:
         """The attempt under way, or a new one; a recent one whose error nobody got comes first."""
         attempt = self._attempt
         if attempt is None or (attempt.done() and not self._is_to_tell(attempt)):

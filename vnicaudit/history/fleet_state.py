@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
 from msgspec.structs import replace
-from sqlalchemy import ColumnElement, Connection, Row, Select, and_, exists, func, select
+from sqlalchemy import ColumnElement, Connection, and_, exists, func, select
 
 from vnicaudit.errors import UsageError
 from vnicaudit.history.audits import summaries
@@ -124,8 +124,35 @@ class FleetState:
         )
 
     def hosts(self) -> list[FleetHost]:
-        """The hosts of the inventory, by name."""
-        return [self._host(row) for row in self._connection.execute(_hosts())]
+        """The hosts of the inventory, by name, with their last reading and last try."""
+        h, i = host.c, inventory.c
+        last, tried, of = reading.alias(), reading.alias(), audit.alias()
+        query = (
+            select(h.id, h.name, i.uri, i.site, h.tried, h.read, of.c.id, last.c.read_at)
+            .add_columns(tried.c.status, tried.c.error)
+            .select_from(host)
+            .join(inventory, and_(i.host == h.id, i.closed.is_(None)))
+            .outerjoin(last, and_(last.c.audit == h.read, last.c.host == h.id))
+            .outerjoin(of, of.c.number == h.read)
+            .outerjoin(tried, and_(tried.c.audit == h.tried, tried.c.host == h.id))
+            .order_by(h.name)
+        )
+        return [
+            FleetHost(
+                id=number,
+                name=name,
+                uri=uri,
+                site=site,
+                audit=named,
+                read_at=None if read_at is None else time_text(read_at),
+                status=_STATUS.get(status, "failed"),
+                error=error or "",
+                is_fresh=read == self._newest,
+                is_tried=tried == self._newest,
+            )
+            for number, name, uri, site, tried, read, named, read_at, status, error
+            in self._connection.execute(query)
+        ]  # fmt: skip
 
     def open_on(
         self, hosts: Sequence[FleetHost]
@@ -192,22 +219,6 @@ class FleetState:
         query = select(func.count()).select_from(nic).where(condition)
         return int(self._connection.execute(query).scalar() or 0)
 
-    def _host(self, row: Row[tuple[object, ...]]) -> FleetHost:
-        values: list[object] = list(row)
-        number, name, uri, site, tried, read, named, read_at, status, error = values
-        return FleetHost(
-            id=_number(number),
-            name=str(name),
-            uri=str(uri),
-            site=str(site),
-            audit=None if named is None else str(named),
-            read_at=None if read_at is None else time_text(_number(read_at)),
-            status=_STATUS.get(str(status), "failed"),
-            error=str(error or ""),
-            is_fresh=read == self._newest,
-            is_tried=tried == self._newest,
-        )
-
     def _records(
         self, condition: ColumnElement[bool], *order: ColumnElement[object], most: int | None = None
     ) -> Iterator[tuple[int, FindingRecord]]:
@@ -228,26 +239,6 @@ class FleetState:
             return "not looked at"
         is_new = one.opened == self._newest and one.opened_as in _OPENED
         return one.opened_as if is_new else "known"
-
-
-def _hosts() -> Select[tuple[object, ...]]:
-    """The hosts of the inventory, with their last reading and last try."""
-    h, i = host.c, inventory.c
-    last, tried, of = reading.alias(), reading.alias(), audit.alias()
-    return (
-        select(h.id, h.name, i.uri, i.site, h.tried, h.read, of.c.id, last.c.read_at)
-        .add_columns(tried.c.status, tried.c.error)
-        .select_from(host)
-        .join(inventory, and_(i.host == h.id, i.closed.is_(None)))
-        .outerjoin(last, and_(last.c.audit == h.read, last.c.host == h.id))
-        .outerjoin(of, of.c.number == h.read)
-        .outerjoin(tried, and_(tried.c.audit == h.tried, tried.c.host == h.id))
-        .order_by(h.name)
-    )
-
-
-def _number(value: object) -> int:
-    return value if isinstance(value, int) else 0
 
 
 _AT_ONCE = 5_000

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Literal, NamedTuple
 
 import msgspec
@@ -214,6 +214,12 @@ class KeptReading(msgspec.Struct, frozen=True):
     digest: str
     finished: str
     reading: Callable[[], HostReading]
+
+
+AuditSink = Callable[[FleetAudit, Iterable[KeptReading]], None]
+"""Stores a whole audit of a fleet, with one reading for each host that was to be read, in the order
+of the inventory; ``audit.finished`` is set. After a crash it is called again: an audit with a known
+id is not stored twice. Raises VnicauditError if it cannot be stored."""
 
 
 def kept_reading(one: HostReading) -> KeptReading:

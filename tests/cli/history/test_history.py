@@ -49,8 +49,10 @@ def test_history_lists_audits_newest_first(state: Path) -> None:
 
 
 def test_history_alone_is_status(state: Path) -> None:
-    done = inside("history", env={"VNICAUDIT_STATE": str(state)})
-    assert done.stdout == printed("history", "status", "--state", state)
+    status = printed("history", "status", "--state", state)
+    assert inside("history", env={"VNICAUDIT_STATE": str(state)}).stdout == status
+    assert printed("history", "--state", state) == status
+    assert printed("history", "--help").startswith("Usage: vnicaudit history [OPTIONS] COMMAND")
 
 
 def test_status_as_json(state: Path) -> None:
@@ -159,11 +161,6 @@ def test_a_fifo_is_not_waited_for(tmp_path: Path, words: tuple[str, ...]) -> Non
     done = inside(*words, "--history", path)
     assert (done.returncode, done.stdout) == (2, "")
     assert f"history {path}: not a regular file" in done.stderr
-
-
-def test_history_alone_takes_the_options_of_status(state: Path) -> None:
-    assert printed("history", "--state", state) == printed("history", "status", "--state", state)
-    assert printed("history", "--help").startswith("Usage: vnicaudit history [OPTIONS] COMMAND")
 
 
 def test_the_file_is_for_nobody_else(state: Path) -> None:

@@ -13,18 +13,13 @@ import click
 import msgspec
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
     from vnicaudit.cli.wiring.adapters import Controller
     from vnicaudit.cli.wiring.platforms import PlatformRegistry
     from vnicaudit.history.place import HistoryPlace
-    from vnicaudit.model.fleet import FleetAudit, KeptReading
+    from vnicaudit.model.fleet import AuditSink
     from vnicaudit.remedy.hypervisor import Adapters
-
-    Sink = Callable[[FleetAudit, Iterable[KeptReading]], None]
-    """Stores a whole audit of a fleet, with one reading for each host that was to be read, in the
-    order of the inventory; ``audit.finished`` is set. After a crash it is called again: an audit
-    with a known id is not stored twice. Raises VnicauditError if it cannot be stored."""
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -52,7 +47,7 @@ def every_platform() -> PlatformRegistry:
     return shipped()
 
 
-def remembered(place: HistoryPlace, is_named: bool, quiet: bool) -> Sink | None:
+def remembered(place: HistoryPlace, is_named: bool, quiet: bool) -> AuditSink | None:
     """The sink that stores audits of fleets in a history; None if a library for it is missing and
     the place was not named explicitly."""
     from vnicaudit.cli.wiring.adapters import history_sink
@@ -69,7 +64,7 @@ class Wiring(msgspec.Struct, frozen=True):
     adapters: Callable[[], Adapters] = shipped_adapters
     controller: Callable[[str, tuple[str, ...], float], Controller] = open_controller
     platforms: Callable[[], PlatformRegistry] = every_platform
-    sink: Callable[[HistoryPlace, bool, bool], Sink | None] = remembered
+    sink: Callable[[HistoryPlace, bool, bool], AuditSink | None] = remembered
 
 
 def pass_wiring(function: Callable[Concatenate[Wiring, P], R]) -> Callable[P, R]:

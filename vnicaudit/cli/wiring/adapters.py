@@ -27,9 +27,8 @@ from vnicaudit.remedy.hypervisor import Adapters, CommandOutput, RunningProcess
 from vnicaudit.reports.safe import safe
 
 if TYPE_CHECKING:
-    from vnicaudit.cli.wiring import Sink
     from vnicaudit.history.place import HistoryPlace
-    from vnicaudit.model.fleet import FleetAudit, KeptReading
+    from vnicaudit.model.fleet import AuditSink, FleetAudit, KeptReading
     from vnicaudit.model.history import StoredAudit
     from vnicaudit.model.host import VdpaDevice
     from vnicaudit.remedy.hypervisor import Cloud, Hypervisor
@@ -109,7 +108,7 @@ def _notes(stored: StoredAudit, audit: FleetAudit) -> Iterator[str]:
         )
 
 
-def history_sink(place: HistoryPlace, *, is_named: bool, quiet: bool = False) -> Sink | None:
+def history_sink(place: HistoryPlace, *, is_named: bool, quiet: bool = False) -> AuditSink | None:
     """A sink that stores audits in that place, after checking that it can be written; call this
     before reading hosts. None if a library is missing and the place was not named explicitly
     (``is_named``). Raises UsageError, MissingExtraError, HistoryError."""
