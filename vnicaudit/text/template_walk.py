@@ -164,16 +164,9 @@ def is_template(text: str) -> bool:
     return is_opened(text, erb=True)
 
 
-class PlainTemplate(NamedTuple):
-    """A template without its syntax, with the same number of lines. ``open_ended``: something
-    unknown is inserted somewhere."""
-
-    lines: list[TemplateLine]
-    open_ended: bool
-
-
-def plain(text: str) -> PlainTemplate:
-    """The template with only the lines that are configuration; the others are empty. Linear in its
+def plain(text: str) -> tuple[list[TemplateLine], bool]:
+    """A template without its syntax, with the same number of lines, of which those that are not
+    configuration are empty; and True if something unknown is inserted somewhere. Linear in its
     size."""
     walk = _TemplateWalk()
     position = 0
@@ -183,7 +176,7 @@ def plain(text: str) -> PlainTemplate:
         position = tag.end
     walk.between(text[position:])
     walk.end_line()
-    return PlainTemplate(_assignments(walk.lines), walk.open_ended)
+    return _assignments(walk.lines), walk.open_ended
 
 
 class _TemplateWalk:
@@ -274,13 +267,10 @@ def _assignments(lines: list[TemplateLine]) -> list[TemplateLine]:
             good = in_value
         else:
             good = in_value = _is_assignment(text)
-            good = good or text.startswith("#") or _is_header(text)
+            header = len(text) > 2 and text.startswith("[") and text.endswith("]")
+            good = good or text.startswith("#") or header
         kept.append(line if good else replace(line, text=""))
     return kept
-
-
-def _is_header(text: str) -> bool:
-    return len(text) > 2 and text.startswith("[") and text.endswith("]")
 
 
 def _is_assignment(text: str) -> bool:

@@ -2,7 +2,6 @@
 
 from hypothesis import given
 from hypothesis import strategies as st
-from msgspec.structs import astuple
 from oslo_config.iniparser import BaseParser, ParseError
 
 from tests.rows import rows
@@ -36,8 +35,8 @@ def _by_oslo(lines: list[str]) -> Outcome:
 def _by_us(lines: list[str]) -> Outcome:
     found: list[object] = []
     try:
-        for statement in statements(lines):
-            found.append(statement if isinstance(statement, str) else astuple(statement))
+        for _number, name, value in statements(lines):
+            found.append(name if value is None else (name, value))
     except IniError as error:
         return found, (error.message, error.number)
     return found, None

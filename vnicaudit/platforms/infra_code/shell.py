@@ -61,7 +61,7 @@ class _Call(NamedTuple):
         """The last value of an option; None if it is not given."""
         return next((word for name, word in reversed(self.options) if name == option), None)
 
-    def said(self, option: str) -> str | None:
+    def certain(self, option: str) -> str | None:
         """The last value of an option, if neither the shell nor an earlier placeholder replaces
         it."""
         word = self.last(option)
@@ -170,7 +170,7 @@ def _glance(creates: bool, call: _Call, command: Word, place: Place, key: Key) -
         key(name),
         creates=creates,
         open_ended=call.open_ended and (creates or len(plain) > 1),
-        disk_format=call.said("--disk-format"),
+        disk_format=call.certain("--disk-format"),
         has_certain_name=_is_name(name),
     )
 
@@ -220,7 +220,7 @@ def _openstack_format(call: _Call, verb: str) -> str | None:
     """The disk format; the client's default for a new image is raw."""
     if verb == "create" and not call.open_ended and call.last("--disk-format") is None:
         return "raw"
-    return call.said("--disk-format")
+    return call.certain("--disk-format")
 
 
 # Shell scripts that create images and flavors with the clients.

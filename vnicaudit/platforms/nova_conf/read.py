@@ -40,29 +40,27 @@ class IniError(Exception):
         self.number = number
 
 
-class Assignment(msgspec.Struct, frozen=True):
-    """An option, and its value: one text per line."""
-
-    key: str
-    values: list[str]
+Statement = tuple[int, str, list[str] | None]
+"""The line where a section begins, its name and None; or where an option is set, its name and its
+value: one text per line."""
 
 
-def statements(lines: Iterable[str]) -> Iterator[str | Assignment]:
-    """The name of each section that begins, and each assignment, once the line behind it was taken
-    from ``lines``. Raises IniError."""
-    pending: Assignment | None = None
+def statements(lines: Iterable[str]) -> Iterator[Statement]:
+    """Each section, and each assignment once the line behind it was taken from ``lines``. Raises
+    IniError."""
+    pending: tuple[int, str, list[str]] | None = None
     for number, line in enumerate(lines, 1):
         line = line.rstrip()
         if line.startswith((" ", "\t")):
             if pending is None:
                 raise IniError("Unexpected continuation line", number)
-            pending.values.append(line.lstrip())
+            pending[2].append(line.lstrip())
             continue
         if pending is not None:
             yield pending
             pending = None
         if line.startswith("["):
-            yield _section(line, number)
+            yield number, _section(line, number), None
         elif line and not line.startswith(("#", ";")):
             pending = _assignment(line, number)
     if pending is not None:
@@ -77,7 +75,7 @@ def _section(line: str, number: int) -> str:
     return line[1:-1]
 
 
-def _assignment(line: str, number: int) -> Assignment:
+def _assignment(line: str, number: int) -> tuple[int, str, list[str]]:
     """The text before the first colon or equals sign, and the text behind it without its quotes."""
     places = [at for at in (line.find(":"), line.find("=")) if at >= 0]
     if not places:
@@ -87,7 +85,7 @@ def _assignment(line: str, number: int) -> Assignment:
         raise IniError("Key cannot be empty", number)
     if value.startswith(_QUOTES) and value[0] == value[-1]:
         value = value[1:-1]
-    return Assignment(key, [value])
+    return number, key, [value]
 
 
 MAX_BYTES = 8 * 1024 * 1024
@@ -165,97 +163,53 @@ def parsed_text(text: str, file: str, is_kept: IsKept = is_asked_for) -> Parsed:
         lines, open_ended = plain(text)
     else:
         lines, open_ended = [TemplateLine(line, True, False) for line in written], False
-    parser = _OptionParser(lines, written, file, is_kept, certain=not open_ended)
+    section: str | None = None
+    lost = deque(number for number, line in enumerate(lines, 1) if line.section_lost)
+    options: list[NovaOption] = []
+    compute, rest = False, 0
+    try:
+        for number, name, value in statements(line.text for line in lines):
+            while lost and lost[0] <= number:
+                lost.popleft()
+                section = ""
+            if value is None:  # compared in lower case, except DEFAULT (oslo.config)
+                section = name if name == "DEFAULT" else name.lower()
+                continue
+            if section is None:
+                raise IniError("Section must be started before assignment", number)
+            if name.endswith("_key") or any(part in name for part in _CREDENTIAL):
+                continue
+            compute = compute or section == "libvirt" or name == "compute_driver"
+            if not is_kept(section, name):
+                rest = hash((rest, section, name, *value))
+                continue
+            line = lines[number - 1]
+            column, value_column = _columns(written[number - 1], name)
+            present = section != "" and line.certain
+            whole = "\n".join(value)  # a value on several lines is joined like in oslo.config
+            options.append(
+                NovaOption(
+                    section,
+                    name,
+                    whole,
+                    file,
+                    number,
+                    not open_ended and present and not is_placeholder(whole),
+                    column,
+                    value_column,
+                    present and not line.adrift,
+                    suggestions=tuple("/".join(each) for each in options_named(section, name))
+                    if section
+                    else (),
+                    right_section=section_of_misplaced(section, name),
+                )
+            )
+    except IniError as error:
+        why = f"{error.message}: Nova would not start with it"
+        raise TargetError(why, file=file, line=error.number) from None
     shown = "\n".join(line.text for line in lines)  # without comments of the template language
     comments = tuple(AcceptingComment(file, *one) for one in accepting_comments(shown, "ini"))
-    return Parsed(parser.options(), open_ended, parser.compute, parser.rest, comments)
-
-
-class _OptionParser:
-    """Converts the statements of a file to options, and records where each assignment begins."""
-
-    def __init__(
-        self,
-        lines: list[TemplateLine],
-        written: list[str],
-        file: str,
-        is_kept: IsKept,
-        *,
-        certain: bool,
-    ) -> None:
-        self.compute = False
-        self.rest = 0
-        self._is_kept = is_kept
-        self._lines = lines
-        self._written = written
-        self._file = file
-        self._certain = certain
-        self._section: str | None = None
-        self._starts: deque[tuple[int, str | None]] = deque()
-        self._options: list[NovaOption] = []
-
-    def options(self) -> tuple[NovaOption, ...]:
-        """Parse. Raises TargetError."""
-        try:
-            for statement in statements(self._numbered()):
-                if isinstance(statement, str):
-                    self._begin_section(statement)
-                else:
-                    self._assign(statement.key, statement.values)
-        except IniError as error:
-            raise TargetError(
-                f"{error.message}: Nova would not start with it",
-                file=self._file,
-                line=error.number,
-            ) from None
-        return tuple(self._options)
-
-    def _numbered(self) -> Iterator[str]:
-        for number, line in enumerate(self._lines, 1):
-            if line.section_lost:
-                self._section = ""
-            if line.text.strip() and line.text[0] not in "#;[ \t":
-                # recorded here, because the parser reports an assignment only when the next one
-                # begins
-                self._starts.append((number, self._section))
-            yield line.text
-
-    def _begin_section(self, section: str) -> None:
-        """Sections are compared in lower case, except DEFAULT (oslo.config)."""
-        self._section = section if section == "DEFAULT" else section.lower()
-
-    def _assign(self, key: str, value: list[str]) -> None:
-        """Add one option; a value on several lines is joined like in oslo.config."""
-        number, section = self._starts.popleft()
-        if section is None:
-            raise IniError("Section must be started before assignment", number)
-        if key.endswith("_key") or any(part in key for part in _CREDENTIAL):
-            return
-        self.compute = self.compute or section == "libvirt" or key == "compute_driver"
-        if not self._is_kept(section, key):
-            self.rest = hash((self.rest, section, key, *value))
-            return
-        line = self._lines[number - 1]
-        column, value_column = _columns(self._written[number - 1], key)
-        present = section != "" and line.certain
-        text = "\n".join(value)
-        self._options.append(
-            NovaOption(
-                section,
-                key,
-                text,
-                self._file,
-                number,
-                self._certain and present and not is_placeholder(text),
-                column,
-                value_column,
-                present and not line.adrift,
-                suggestions=tuple("/".join(each) for each in options_named(section, key))
-                if section
-                else (),
-                right_section=section_of_misplaced(section, key),
-            )
-        )
+    return Parsed(tuple(options), open_ended, compute, rest, comments)
 
 
 def _columns(line: str, key: str) -> tuple[int | None, int | None]:

@@ -91,40 +91,33 @@ class _Together(msgspec.Struct, frozen=True):
     complete: bool
 
 
-class _Stamp(msgspec.Struct, frozen=True):
-    """A file, and the attributes that change when it is written or replaced; ``state`` is empty if
-    there is no file of that name (yet)."""
-
-    path: str
-    state: tuple[int, ...]
+_Stamp = tuple[str, tuple[int, ...]]
+"""A file, and the attributes that change when it is written or replaced; none if there is no file
+of that name (yet)."""
 
 
 def _stamp(path: str) -> _Stamp:
     try:
         s = os.stat(path)
     except FileNotFoundError:
-        return _Stamp(path, ())
-    return _Stamp(path, (s.st_size, s.st_mtime_ns, s.st_ctime_ns, s.st_ino, s.st_dev))
+        return path, ()
+    return path, (s.st_size, s.st_mtime_ns, s.st_ctime_ns, s.st_ino, s.st_dev)
 
 
 @lru_cache(maxsize=2)
 def _read_folder(stamps: tuple[_Stamp, ...]) -> _Together | ReadError:
     """The files as they are on disk, read once for all judged files among them; an error if one
     cannot be read."""
-    if sum(stamp.state[0] for stamp in stamps if stamp.state) > _MOST_BYTES:
-        last = stamps[-1].path
+    if sum(state[0] for _path, state in stamps if state) > _MOST_BYTES:
+        last = stamps[-1][0]
         return ReadError(f"larger than {_MOST_BYTES >> 20} MiB with the files beside it", last)
     parts = {}
-    for stamp in stamps:
+    for path, state in stamps:
         try:
-            parts[stamp.path] = _as_it_is(stamp)
+            parts[path] = _parsed(_file_content(path), path) if state else Parsed(())
         except (OSError, TargetError) as error:
-            return _error(error, stamp.path)
+            return _error(error, path)
     return _as_one(parts)
-
-
-def _as_it_is(stamp: _Stamp) -> Parsed:
-    return _parsed(_file_content(stamp.path), stamp.path) if stamp.state else Parsed(())
 
 
 def _as_one(parts: dict[str, Parsed]) -> _Together:
