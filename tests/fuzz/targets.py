@@ -19,8 +19,8 @@ from vnicaudit.platforms.domain_xml.read import read_bytes
 from vnicaudit.platforms.domain_xml.recognise import looks_like_xml
 from vnicaudit.platforms.infra_code import looks_like as looks_like_infra
 from vnicaudit.platforms.infra_code import read as read_infra_code
-from vnicaudit.platforms.kubevirt.objects import looks_like as looks_like_kubevirt
 from vnicaudit.platforms.kubevirt.read import read_bytes as read_manifests
+from vnicaudit.platforms.kubevirt.recognise import looks_like as looks_like_kubevirt
 from vnicaudit.platforms.nova_conf.read import read_bytes as read_config
 from vnicaudit.platforms.nova_conf.recognise import looks_like as looks_like_nova
 from vnicaudit.platforms.qemu.proc import domain_of

@@ -13,6 +13,7 @@ from heapq import merge
 from vnicaudit.model.report import NotJudged
 from vnicaudit.platforms.domain_xml import without_documents
 from vnicaudit.platforms.domain_xml.recognise import OPENING, is_foreign, root_name
+from vnicaudit.platforms.kubevirt.recognise import first_machine
 from vnicaudit.platforms.nova_conf.recognise import is_own
 from vnicaudit.text.beginning import (
     PROMPT,
@@ -273,8 +274,6 @@ def _commands_in_hcl(data: bytes) -> Iterator[_Part]:
 
 
 def _manifests(data: bytes) -> Iterator[_Part]:
-    from vnicaudit.platforms.kubevirt.objects import first_machine
-
     if (at := first_machine(data)) is not None:
         yield at, _MANIFEST
 

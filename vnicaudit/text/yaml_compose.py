@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from functools import cache
-from typing import Any, NamedTuple
+from typing import NamedTuple, Protocol
 
 import msgspec
 
@@ -27,9 +27,24 @@ _JSON_TOKEN = re.compile(r"[\[\]{}]|\"[^\"\\]*(?:\\.[^\"\\]*)*\"?|[^\s\[\]{},:\"
 """A token of valid JSON, except commas and colons."""
 
 
-_Event = Any
-"""An event of ruamel.yaml: ``start_mark`` and ``end_mark`` with their ``index``, ``anchor`` and
-``tag``; of a scalar also ``value`` and ``style``."""
+class _Mark(Protocol):
+    index: int
+
+
+class _Event(Protocol):
+    """The used part of ruamel.yaml's events; only scalars have a value and a style."""
+
+    start_mark: _Mark
+    end_mark: _Mark
+    anchor: str | None
+    tag: str | None
+    value: str
+    style: str | None
+
+
+class _Parser(Protocol):
+    def check_event(self) -> bool: ...
+    def get_event(self) -> _Event: ...
 
 
 class NotYamlError(Exception):
@@ -238,16 +253,16 @@ def _is_json(text: str) -> bool:
     return True
 
 
-def _c_events(parser: Any) -> Iterator[_Event]:
+def _c_events(parser: _Parser) -> Iterator[_Event]:
     while parser.check_event():
         yield parser.get_event()
 
 
 @cache
-def _c_parser() -> Callable[[str], Any] | None:
+def _c_parser() -> Callable[[str], _Parser] | None:
     """ruamel.yaml's C parser; None if it is not installed."""
     from ruamel.yaml import YAML
     from ruamel.yaml.parser import Parser
 
-    found: Callable[[str], Any] = YAML(typ="safe").Parser
+    found: Callable[[str], _Parser] = YAML(typ="safe").Parser
     return None if found is Parser else found

@@ -17,8 +17,8 @@ from vnicaudit.model.kubevirt import Preference
 from vnicaudit.model.nic import Effective
 from vnicaudit.model.report import NotJudged, ReadError
 from vnicaudit.platforms.kubevirt.interfaces import network_type
-from vnicaudit.platforms.kubevirt.objects import looks_like
 from vnicaudit.platforms.kubevirt.read import read_bytes
+from vnicaudit.platforms.kubevirt.recognise import looks_like
 
 VMI = """\
 apiVersion: kubevirt.io/v1

@@ -21,7 +21,6 @@ from vnicaudit.errors import VnicauditError
 from vnicaudit.knowledge.nova_conf.options import releases
 from vnicaudit.reports.safe import safe
 from vnicaudit.text.targets import CLOUD, is_uri
-from vnicaudit.text.yaml_nodes import YamlDocument, documents
 
 _LOCAL = "qemu:///system"
 _PROC = "/proc"
@@ -235,6 +234,8 @@ def _places() -> Iterator[str]:
 
 def _parsed(data: bytes, path: str) -> CloudsFile:
     """Parse the file. Raises VnicauditError if that fails."""
+    from vnicaudit.text.yaml_nodes import YamlDocument, documents
+
     first = next(documents(data, path), None)
     if first is None:
         return CloudsFile(path, (), f"{path}: it is empty")

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from vnicaudit.model.file_kind import Content, FileKind, Item
 from vnicaudit.model.finding import AcceptingComment
-from vnicaudit.platforms.kubevirt.objects import is_wanted, looks_like
+from vnicaudit.platforms.kubevirt.recognise import is_wanted, looks_like
 from vnicaudit.text.beginning import is_code
 
 
