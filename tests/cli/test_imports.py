@@ -79,3 +79,13 @@ def test_without_libvirt_python_the_extra_is_named(tmp_path: Path) -> None:
     assert result.returncode == 2
     assert "pip install '.[libvirt]'" in result.stderr
     assert "Traceback" not in result.stderr
+
+
+@pytest.mark.parametrize(("command", "most"), [("audit", 190), ("plan", 240)])
+def test_one_definition_loads_few_modules_of_this_package(
+    command: str, most: int, tmp_path: Path
+) -> None:
+    path = tmp_path / "a.xml"
+    path.write_text(DOMAIN)
+    modules = {one for one in loaded(command, str(path)) if one.startswith("vnicaudit")}
+    assert len(modules) <= most, sorted(modules)

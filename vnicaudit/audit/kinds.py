@@ -8,12 +8,13 @@ described in a file or a cloud a :class:`~vnicaudit.model.finding.Description`, 
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from vnicaudit.model.finding import AuditedScope, NamedKind
-from vnicaudit.model.ranking import PlaceKind
+if TYPE_CHECKING:
+    from vnicaudit.model.finding import AuditedScope, NamedKind
+    from vnicaudit.model.ranking import PlaceKind
 
 
 class SubjectRow(msgspec.Struct, frozen=True):

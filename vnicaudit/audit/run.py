@@ -13,7 +13,6 @@ from vnicaudit.audit.accepting.settings_entries import Usage
 from vnicaudit.audit.chunk import Job
 from vnicaudit.audit.effective import uses_of
 from vnicaudit.audit.reading.files import shown_path
-from vnicaudit.audit.reading.machines import Machines, ServerSelection
 from vnicaudit.audit.reading.targets import (
     SeenFiles,
     Target,
@@ -23,7 +22,6 @@ from vnicaudit.audit.reading.targets import (
 )
 from vnicaudit.audit.same_guest import SameGuests
 from vnicaudit.audit.tally import (
-    CloudServers,
     ComparedWork,
     FileCount,
     RunProgress,
@@ -40,6 +38,7 @@ from vnicaudit.model.report import Audited, NotJudged, PutAside, ReadError
 
 if TYPE_CHECKING:
     from vnicaudit.audit.chunk import Batch
+    from vnicaudit.audit.clouds import CloudServers
     from vnicaudit.audit.reading.selection import RunOptions
     from vnicaudit.audit.reading.targets import HostItem
     from vnicaudit.audit.work import Product, Work
@@ -159,6 +158,9 @@ class AuditRun:
     ) -> Iterator[Product]:
         """Clouds, and then the definitions in files that waited for them. ``live``: the hosts that
         are read afterwards; ``others``: there are other targets than clouds."""
+        from vnicaudit.audit.clouds import CloudServers
+        from vnicaudit.audit.reading.machines import ServerSelection
+
         servers = self._clouds = CloudServers(
             clouds,
             self._compared,
@@ -179,6 +181,8 @@ class AuditRun:
         """Live hosts. ``waited``: all targets for which the run waits."""
         read = self._read_host
         if read is None:
+            from vnicaudit.audit.reading.machines import Machines
+
             read = Machines(hosts, self._work.platforms, self._options.live).items
         for target in hosts:
             self._note_waiting(target, waited)

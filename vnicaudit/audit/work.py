@@ -15,9 +15,7 @@ from vnicaudit.audit.judging.catalogue import Catalogue, shipped_catalogue
 from vnicaudit.audit.judging.domains import DomainAuditor
 from vnicaudit.audit.judging.judgement import DescriptionAuditor
 from vnicaudit.audit.judging.macs import EncodedNic, MacAuditor, MacTable
-from vnicaudit.audit.judging.site import SiteAuditor, differing_nodes, node_of
 from vnicaudit.audit.reading.targets import Platforms
-from vnicaudit.knowledge.nova_conf.resolve import as_of
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.finding import Description
 from vnicaudit.model.host import NO_HOST, Host, HostConfig, SiteNode
@@ -27,6 +25,7 @@ from vnicaudit.model.report import Audited
 
 if TYPE_CHECKING:
     from vnicaudit.audit.accepting.baseline import Baseline
+    from vnicaudit.audit.judging.site import SiteAuditor
     from vnicaudit.model.finding import Finding
     from vnicaudit.model.host import Version
     from vnicaudit.model.nova import Release
@@ -52,6 +51,7 @@ class Assumptions(msgspec.Struct, frozen=True):
         """A configuration as that release of Nova reads it."""
         if self.nova is None:
             return config
+        from vnicaudit.knowledge.nova_conf.resolve import as_of
 
         return as_of(config, self.nova)
 
@@ -71,6 +71,8 @@ class Assumptions(msgspec.Struct, frozen=True):
         """The compute node of a configuration; None if it belongs to something else."""
         if not isinstance(item, NovaConfig):
             return None
+
+        from vnicaudit.audit.judging.site import node_of
 
         return node_of(self.configured(item))
 
@@ -206,6 +208,8 @@ class AuditWork(Work):
 
     @cached_property
     def _site_auditor(self) -> SiteAuditor:
+        from vnicaudit.audit.judging.site import SiteAuditor
+
         return SiteAuditor(self._rule_ids, self.platforms.wordings, self.catalogue)
 
     @cached_property
@@ -224,6 +228,8 @@ class AuditWork(Work):
         nodes = tuple(nodes)
         if len(nodes) < _FEWEST_NODES or not self._compares_nodes:
             return
+
+        from vnicaudit.audit.judging.site import differing_nodes
 
         for node, differences in differing_nodes(nodes):
             yield self._filtered(self._site_auditor.audit(node, differences), None)

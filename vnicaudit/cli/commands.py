@@ -10,7 +10,6 @@ import click
 
 from vnicaudit import __version__
 from vnicaudit.base.wording import close_to
-from vnicaudit.cli.completion.shells import register
 from vnicaudit.cli.options import COMPLETES
 from vnicaudit.cli.options.lazy_group import CommandEntry, lazy_group
 from vnicaudit.cli.output.progress import tell
@@ -82,6 +81,8 @@ def cli() -> None:
 def run_command(words: list[str], wiring: Wiring) -> int:
     """Have click parse the command line, and run the command; returns the exit code."""
     if COMPLETES in os.environ:
+        from vnicaudit.cli.completion.shells import register
+
         register()
     try:
         result: object = cli.main(words, prog_name="vnicaudit", standalone_mode=False, obj=wiring)

@@ -18,8 +18,8 @@ from vnicaudit.cli.diff_compare import (
     report_differences,
 )
 from vnicaudit.cli.options.filters import level_option
+from vnicaudit.cli.options.history import HistoryOptions, history_options
 from vnicaudit.cli.options.output import OutputOptions, output_options, screen_options
-from vnicaudit.cli.options.reading import HistoryOptions, history_options
 from vnicaudit.cli.options.records import SectionedCommand, as_record
 from vnicaudit.cli.output.files import STDOUT, ReportOutput, formats_of
 from vnicaudit.errors import TargetError, UsageError

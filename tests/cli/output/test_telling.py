@@ -6,7 +6,8 @@ from contextlib import closing, redirect_stderr
 import pytest
 
 from tests.cli.output.test_progress import Terminal
-from vnicaudit.cli.output.progress import Rewritten, RunningStates, RunTelling, tell
+from vnicaudit.cli.output.progress import Rewritten, tell
+from vnicaudit.cli.output.run_progress import RunningStates, RunTelling
 
 _OFF, _BOOT = "shutting down", "waiting for the guest"
 

@@ -15,7 +15,7 @@ from tests.cli.command import SCRIPT
 from tests.cli.definitions import E1000, VIRTIO
 from tests.remedy.applying.fakes import World, installed
 from vnicaudit.cli.output.process import hang_up_noted
-from vnicaudit.cli.output.progress import RunTelling
+from vnicaudit.cli.output.run_progress import RunTelling
 from vnicaudit.model.plan import Mode
 from vnicaudit.remedy.applying.apply import apply
 from vnicaudit.remedy.applying.history import runs

@@ -28,7 +28,6 @@ from vnicaudit.audit.settings.keys import Level, PolicyTable, Settings, Suppress
 from vnicaudit.base.files import why_not_own
 from vnicaudit.base.wording import close_to
 from vnicaudit.errors import UsageError
-from vnicaudit.knowledge.nova_conf.options import release_of, releases
 from vnicaudit.model.decoding import converted
 from vnicaudit.model.finding import SEVERITIES, Confidence, Location, Severity
 from vnicaudit.model.host import Version
@@ -350,6 +349,7 @@ def _check(source: SettingsFile, settings: Settings, catalogue: Catalogue) -> No
 def _check_nova_release(source: SettingsFile, name: str | None) -> None:
     if name is None:
         return
+    from vnicaudit.knowledge.nova_conf.options import release_of, releases
 
     if release_of(name) is None:
         known = f"{releases()[0]} to {releases()[-1]}"

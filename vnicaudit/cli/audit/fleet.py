@@ -40,7 +40,7 @@ from vnicaudit.cli.fleet.hosts import (
 )
 from vnicaudit.cli.fleet.progress import FleetProgress
 from vnicaudit.cli.options.environment import Environment
-from vnicaudit.cli.options.reading import HistoryOptions
+from vnicaudit.cli.options.history import HistoryOptions
 from vnicaudit.cli.options.records import state_folder
 from vnicaudit.cli.output.progress import tell
 from vnicaudit.cli.wiring import Wiring
@@ -118,7 +118,7 @@ def _request(options: AuditOptions, wiring: Wiring) -> FleetRequest:
         settings=settings,
         sample=sample,
         state=Path(state_folder(options.state)),
-        history=options.place,
+        history=HistoryOptions(options.history, options.reading.config, options.state),
         resume=options.fleet.resume,
         traffic=options.fleet.traffic,
     )

@@ -36,7 +36,6 @@ from vnicaudit.cli.options.output import (
 )
 from vnicaudit.cli.options.reading import (
     FileOptions,
-    HistoryOptions,
     NovaOptions,
     ReadingOptions,
     ReadingRequest,
@@ -166,11 +165,6 @@ class AuditOptions(msgspec.Struct, frozen=True):
     nova: NovaOptions
     reading: ReadingOptions
     output: OutputOptions
-
-    @property
-    def place(self) -> HistoryOptions:
-        """Where the history is."""
-        return HistoryOptions(self.history, self.reading.config, self.state)
 
 
 AUDIT_OPTIONS = (

@@ -10,8 +10,8 @@ import click
 import msgspec
 
 from vnicaudit.base.wording import count
+from vnicaudit.cli.options.history import HistoryOptions, history_options
 from vnicaudit.cli.options.output import OutputOptions, output_options
-from vnicaudit.cli.options.reading import HistoryOptions, history_options
 from vnicaudit.cli.options.records import SectionedCommand, as_record
 from vnicaudit.cli.output.progress import tell
 from vnicaudit.errors import TargetError, UsageError

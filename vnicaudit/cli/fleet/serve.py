@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from vnicaudit.audit.judging.catalogue import catalogue_with
 from vnicaudit.base.wording import count
-from vnicaudit.cli.options.reading import HistoryOptions, history_options
+from vnicaudit.cli.options.history import HistoryOptions, history_options
 from vnicaudit.cli.options.records import SectionedCommand, as_record, state_folder
 from vnicaudit.cli.output.progress import tell
 from vnicaudit.errors import JournalError, MissingExtraError, UsageError, VnicauditError

@@ -10,6 +10,7 @@ import click
 import msgspec
 
 from vnicaudit.base.deadlines import timestamp
+from vnicaudit.cli.options.history import HistoryOptions, history_options
 from vnicaudit.cli.options.output import (
     Format,
     OutputOptions,
@@ -17,7 +18,6 @@ from vnicaudit.cli.options.output import (
     output_options,
     screen_options,
 )
-from vnicaudit.cli.options.reading import HistoryOptions, history_options
 from vnicaudit.cli.options.records import SectionedCommand, as_record, state_folder
 from vnicaudit.cli.output.files import emit
 from vnicaudit.cli.output.progress import tell

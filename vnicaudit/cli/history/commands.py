@@ -12,6 +12,7 @@ import msgspec
 
 from vnicaudit.base.wording import count
 from vnicaudit.bench import history as measurements
+from vnicaudit.cli.options.history import HistoryOptions, history_options
 from vnicaudit.cli.options.output import (
     Format,
     OutputOptions,
@@ -19,7 +20,6 @@ from vnicaudit.cli.options.output import (
     output_options,
     screen_options,
 )
-from vnicaudit.cli.options.reading import HistoryOptions, history_options
 from vnicaudit.cli.options.records import (
     SectionedCommand,
     as_record,

@@ -18,7 +18,6 @@ from vnicaudit.base.opening import read_regular
 from vnicaudit.base.wording import closest, count
 from vnicaudit.cli.options.records import VARIABLE, state_folder
 from vnicaudit.errors import VnicauditError
-from vnicaudit.knowledge.nova_conf.options import releases
 from vnicaudit.reports.safe import safe
 from vnicaudit.text.targets import CLOUD, is_uri
 
@@ -75,6 +74,8 @@ def rule_page(
 def nova_releases(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
     """Names of the known Nova releases, newest first."""
     del context, parameter
+
+    from vnicaudit.knowledge.nova_conf.options import releases
 
     names = [one.name for one in reversed(releases())]
     return [name for name in names if name.lower().startswith(incomplete.lower())]

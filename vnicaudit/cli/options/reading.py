@@ -4,9 +4,7 @@ explain and plan cannot interpret the same input differently.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 import click
 import msgspec
@@ -24,22 +22,12 @@ from vnicaudit.audit.settings.settings import LoadedSettings, load_settings
 from vnicaudit.audit.work import Assumptions
 from vnicaudit.cli.options.candidates import nova_releases
 from vnicaudit.cli.options.environment import Environment, environment
-from vnicaudit.cli.options.records import (
-    group,
-    is_on_command_line,
-    state_folder,
-)
+from vnicaudit.cli.options.records import group
 from vnicaudit.cli.output.progress import tell
-from vnicaudit.errors import UsageError
-from vnicaudit.history.place import history_place
-from vnicaudit.knowledge.nova_conf.options import release_of, releases
 from vnicaudit.model.fleet import LiveOptions
 from vnicaudit.model.host import Version
 from vnicaudit.model.nova import Release
 from vnicaudit.reports.safe import safe
-
-if TYPE_CHECKING:
-    from vnicaudit.history.place import HistoryPlace
 
 
 class ReadingOptions(msgspec.Struct, frozen=True):
@@ -85,6 +73,8 @@ def _to_release(
     """Parse a Nova release: ``caracal``, ``29``, ``29.2.0`` or ``2024.1``."""
     if value is None:
         return None
+
+    from vnicaudit.knowledge.nova_conf.options import release_of, releases
 
     release = release_of(value)
     if release is None:
@@ -272,53 +262,10 @@ def _changed(revision: str | None) -> Changed | None:
 def _release(name: str | None) -> Release | None:
     if name is None:
         return None
+    from vnicaudit.knowledge.nova_conf.options import release_of
 
     return release_of(name)
 
 
 def _version(text: str | None) -> Version | None:
     return None if text is None else Version.parse(text)
-
-
-# ``--history``: where audits of a fleet are stored.
-
-
-_PASSWORD = re.compile(r"//[^/@]{0,999}:[^/@]{0,999}@|[?&]password=", re.IGNORECASE)
-
-
-class HistoryOptions(msgspec.Struct, frozen=True):
-    """Where the history is; the settings may say so too."""
-
-    history: str | None
-    config: str | None
-    state: str | None
-
-    @property
-    def place(self) -> HistoryPlace:
-        """The place set on the command line or in the settings, else a file in the state directory.
-        Raises UsageError."""
-        return history_place(self.history or self._of_settings(), state_folder(self.state))
-
-    @property
-    def is_named(self) -> bool:
-        """True if the command line or the settings name a place."""
-        return bool(self.history or self._of_settings())
-
-    def _of_settings(self) -> str | None:
-        loaded = settings_in(self.config)
-        named = loaded.settings.history
-        if named and _PASSWORD.search(named):
-            raise UsageError(
-                f"{loaded.file}: history: a password does not belong in this file; put it into the "
-                "file that PGPASSFILE names (~/.pgpass), or name a service: postgresql:///?service=…"
-            )
-        return named
-
-
-def is_history_named() -> bool:
-    """True if the command line names a history; False for a variable or the settings."""
-    return is_on_command_line("history")
-
-
-history_options = group("place", HistoryOptions)
-"""The history that a command reads or changes; the options are those of every command."""

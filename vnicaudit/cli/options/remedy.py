@@ -20,7 +20,7 @@ from vnicaudit.cli.options.records import (
     together,
     trust_uri_option,
 )
-from vnicaudit.cli.output.progress import RunTelling
+from vnicaudit.cli.output.run_progress import RunTelling
 from vnicaudit.cli.wiring import Wiring
 from vnicaudit.errors import UsageError
 from vnicaudit.model.plan import MODES, Mode

@@ -21,7 +21,8 @@ from vnicaudit.bench.trials.single_flip import TrialFactory
 from vnicaudit.cli.bench.options import drawn_seed, limits_of, line_of
 from vnicaudit.cli.bench.output import BenchProgress
 from vnicaudit.cli.options.output import screen_options
-from vnicaudit.cli.output.progress import RunTelling, tell
+from vnicaudit.cli.output.progress import tell
+from vnicaudit.cli.output.run_progress import RunTelling
 from vnicaudit.cli.remedy.run_output import ROLLED_BACK, print_result, print_run
 from vnicaudit.errors import RefusedError, UsageError
 from vnicaudit.reports.bench.formats import to_text

@@ -12,7 +12,7 @@ from vnicaudit.audit.tally import RunProgress
 from vnicaudit.cli.fleet.hosts import chosen_hosts, reading_limits, tell_inventory
 from vnicaudit.cli.fleet.progress import FleetProgress
 from vnicaudit.cli.options.environment import Environment
-from vnicaudit.cli.options.reading import HistoryOptions, is_history_named
+from vnicaudit.cli.options.history import HistoryOptions, is_history_named
 from vnicaudit.cli.options.records import state_folder
 from vnicaudit.cli.output.progress import tell
 from vnicaudit.cli.remedy.plan_options import PlanCommandOptions
@@ -44,7 +44,9 @@ def plan_fleet(
         tell_inventory(chosen)
     limits = reading_limits(made_once)
     hosts = PlannedHosts(chosen.hosts, platforms, live, limits, quiet=quiet)
-    earlier = PlanHistoryReader(options.place)
+    earlier = PlanHistoryReader(
+        HistoryOptions(options.history, options.reading.config, options.state)
+    )
     request = request._replace(
         read_hosts=hosts.read,
         progress=RunProgress(),

@@ -14,7 +14,7 @@ from vnicaudit.cli.options.candidates import rules
 from vnicaudit.cli.options.filters import ServerOptions
 from vnicaudit.cli.options.inventory import InventoryOptions
 from vnicaudit.cli.options.output import OutputOptions
-from vnicaudit.cli.options.reading import HistoryOptions, ReadingOptions
+from vnicaudit.cli.options.reading import ReadingOptions
 from vnicaudit.cli.options.records import together
 from vnicaudit.cli.output.files import check_not_compressed, is_of_another_format
 from vnicaudit.errors import UsageError
@@ -47,11 +47,6 @@ class PlanCommandOptions(msgspec.Struct, frozen=True):
     state: str | None
     reading: ReadingOptions
     output: OutputOptions
-
-    @property
-    def place(self) -> HistoryOptions:
-        """Where the history is."""
-        return HistoryOptions(self.history, self.reading.config, self.state)
 
 
 def planning_options(options: PlanCommandOptions, kinds: tuple[TargetKind, ...]) -> PlanOptions:

@@ -28,7 +28,8 @@ from vnicaudit.cli.options.remedy import (
 )
 from vnicaudit.cli.output.files import emit
 from vnicaudit.cli.output.process import hang_up_noted
-from vnicaudit.cli.output.progress import RunTelling, tell
+from vnicaudit.cli.output.progress import tell
+from vnicaudit.cli.output.run_progress import RunTelling
 from vnicaudit.cli.remedy.run_output import confirm, print_result, tell_damage
 from vnicaudit.cli.wiring import Wiring, pass_wiring
 from vnicaudit.errors import (
