@@ -12,7 +12,7 @@ from tests.remedy.guest.scenario import PLAIN, RICH
 from tests.rig.process import wait_for
 from tests.rows import rows
 from vnicaudit.errors import GuestError, RefusedError
-from vnicaudit.model.guest_network import GuestNetwork
+from vnicaudit.model.guest_network import FOR_EVER, GuestNetwork
 from vnicaudit.model.host import GuestExit
 from vnicaudit.remedy.guest.network import capture, missing, restore
 
@@ -73,14 +73,14 @@ def test_lifetimes_are_as_they_were(guest: Namespace) -> None:
     set_up(guest, RICH)
     carried(guest)
     network = capture(guest, MAC)
-    lifetimes = {one.local: (one.valid, one.preferred) for one in network.addresses}
+    lifetimes = {
+        one.local: (one.valid_life_time, one.preferred_life_time) for one in network.addresses
+    }
     valid, preferred = lifetimes["10.2.0.2"]
-    assert valid is not None
-    assert preferred is not None
     assert 3500 < valid <= 3600
     assert 1700 < preferred <= 1800
-    assert lifetimes["fd00:3::2"] == (None, 0)
-    (expires,) = (one.expires for one in network.routes if one.destination == "fd77::/64")
+    assert lifetimes["fd00:3::2"] == (FOR_EVER, 0)
+    (expires,) = (one.expires for one in network.routes if one.dst == "fd77::/64")
     assert expires is not None
     assert 2900 < expires <= 3000
 
@@ -225,7 +225,7 @@ route add default via 10.1.0.1 proto dhcp src 10.1.0.2 metric 100""",
     before = picture(guest)
     network = carried(guest)
     assert picture(guest) == before
-    assert [one.destination for one in network.routes] == [
+    assert [one.dst for one in network.routes] == [
         "0.0.0.0/0", "10.1.0.0/24", "fe80::/64",
     ]  # fmt: skip
 
@@ -277,7 +277,7 @@ route add fd00:7::/64 dev eth1 metric 1024
     network = carried(guest)
     after = picture(guest)
     assert _unordered(after) == _unordered(before)
-    assert [one.destination for one in network.routes if one.shared] == [
+    assert [one.dst for one in network.routes if one.shared] == [
         "10.2.0.0/24", "fd00::/64", "fd00:7::/64",
     ]  # fmt: skip
     restore(guest, MAC, network)
@@ -478,7 +478,7 @@ def test_routes_that_a_router_advertised(guest: Namespace, accept: int, kept: bo
     set_up(guest, PLAIN + "-6 route add default via fe80::1 dev eth0 proto ra expires 1800")
     guest.set("net.ipv6.conf.eth0.accept_ra", accept)
     network = capture(guest, MAC)
-    assert ("::/0" in [one.destination for one in network.routes]) is kept
+    assert ("::/0" in [one.dst for one in network.routes]) is kept
     note = "IPv6 routes that a router advertised come back with its next advertisement."
     assert network.notes == (() if kept else (note,))
     guest.exchange("eth0", "ens9")

@@ -12,13 +12,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import repeat
 from typing import NamedTuple
 
-import msgspec
 from msgspec.structs import replace
 
 from vnicaudit.base.deadlines import Clock
 from vnicaudit.base.wording import MAC
 from vnicaudit.errors import GuestError, RefusedError
-from vnicaudit.model.guest_network import GuestAddress, GuestNeighbour, GuestNetwork, GuestRoute
+from vnicaudit.model.guest_network import FOR_EVER, GuestNeighbour, GuestNetwork
 from vnicaudit.model.host import GuestExit, GuestInterface
 from vnicaudit.remedy.guest.links import (
     Guest,
@@ -146,50 +145,31 @@ def _data(status: dict[str, object], key: str) -> bytes:
 # flag that is set is present, with an empty value.
 
 
-class _Neighbour(msgspec.Struct, frozen=True):
-    dst: str
-    lladdr: str | None = None
-    state: tuple[str, ...] = ()
-    router: object = False
-    proxy: object = False
-    protocol: str | None = None
-
-
 def read_neighbours(guest: Guest, device: str) -> list[GuestNeighbour]:
     """The neighbours of the interface that somebody set, without those that the kernel found.
     Raises RefusedError if the guest cannot report them."""
     show = ("ip", "-j", "neigh", "show")
-    permanent = ask(guest, (*show, "dev", name(device), "nud", "permanent"), _Neighbour)
+    permanent = ask(guest, (*show, "dev", name(device), "nud", "permanent"), GuestNeighbour)
     # without a family, neigh show proxy lists IPv4 and IPv6
-    proxied = ask(guest, (*show, "proxy", "dev", name(device)), _Neighbour)
-    found = [_neighbour(one) for one in permanent if "PERMANENT" in one.state]
-    return found + [_neighbour(one) for one in proxied if one.proxy is None]
-
-
-def _neighbour(one: _Neighbour) -> GuestNeighbour:
-    proxied = one.proxy is None
-    if not proxied and one.lladdr is None:
-        raise RefusedError(f"the guest has a neighbour without an address: {excerpt(one.dst)}")
-    return GuestNeighbour(
-        address=address(one.dst),
-        mac=None if one.lladdr is None or proxied else mac(one.lladdr),
-        router=one.router is None,
-        protocol=None if one.protocol is None else name(one.protocol),
-    )
+    proxied = ask(guest, (*show, "proxy", "dev", name(device)), GuestNeighbour)
+    found = [one for one in permanent if "PERMANENT" in one.state]
+    return found + [one for one in proxied if one.proxy is None]
 
 
 def neighbour_lines(neighbours: Iterable[GuestNeighbour], device: str) -> list[str]:
-    """The commands that add them."""
+    """The commands that add them. Raises RefusedError for one that cannot be restored."""
     return [" ".join(_words(one, device)) for one in neighbours]
 
 
 def _words(one: GuestNeighbour, device: str) -> Iterator[str]:
-    if one.mac is None:
-        yield f"neigh replace proxy {address(one.address)} dev {device}"
+    if one.proxy is None:
+        yield f"neigh replace proxy {address(one.dst)} dev {device}"
+    elif one.lladdr is None:
+        raise RefusedError(f"the guest has a neighbour without an address: {excerpt(one.dst)}")
     else:
-        yield f"neigh replace {address(one.address)} lladdr {mac(one.mac)} dev {device}"
+        yield f"neigh replace {address(one.dst)} lladdr {mac(one.lladdr)} dev {device}"
         yield "nud permanent"
-    if one.router:
+    if one.router is None:
         yield "router"
     if one.protocol is not None:
         yield f"proto {name(one.protocol)}"
@@ -199,8 +179,11 @@ def missing_neighbours(
     wanted: Iterable[GuestNeighbour], now: Iterable[GuestNeighbour]
 ) -> list[str]:
     """The wanted neighbours that are missing now, in words."""
-    there = {(one.address, one.mac) for one in now}
-    return [f"neighbour {one.address}" for one in wanted if (one.address, one.mac) not in there]
+    there = {(one.dst, one.proxy, one.lladdr) for one in now}
+    return [
+        f"neighbour {one.dst}"
+        for one in wanted if (one.dst, one.proxy, one.lladdr) not in there
+    ]  # fmt: skip
 
 
 # Everything that is restored on a guest's interface, as lines for one ``ip -batch``.
@@ -237,24 +220,24 @@ def with_lifetimes_reduced(network: GuestNetwork, seconds: float) -> GuestNetwor
     """The captured network settings ``seconds`` later: remaining lifetimes are shorter by that, and
     addresses and routes that have expired are left out."""
     passed = max(int(seconds), 0)
-    addresses = (_later(one, passed) for one in network.addresses)
-    routes = (_later_route(one, passed) for one in network.routes)
+
+    def left(lifetime: int) -> int:
+        return lifetime if lifetime >= FOR_EVER else max(lifetime - passed, 0)
+
+    addresses = (
+        replace(
+            one,
+            valid_life_time=left(one.valid_life_time),
+            preferred_life_time=left(one.preferred_life_time),
+        )
+        for one in network.addresses
+    )
+    routes = (
+        one if one.expires is None else replace(one, expires=max(one.expires - passed, 0))
+        for one in network.routes
+    )
     return replace(
         network,
-        addresses=tuple(one for one in addresses if one.valid != 0),
+        addresses=tuple(one for one in addresses if one.valid_life_time),
         routes=tuple(one for one in routes if one.expires != 0),
     )
-
-
-def _later(one: GuestAddress, passed: int) -> GuestAddress:
-    return replace(
-        one, valid=_seconds_left(one.valid, passed), preferred=_seconds_left(one.preferred, passed)
-    )
-
-
-def _later_route(one: GuestRoute, passed: int) -> GuestRoute:
-    return replace(one, expires=_seconds_left(one.expires, passed))
-
-
-def _seconds_left(seconds: int | None, passed: int) -> int | None:
-    return None if seconds is None else max(seconds - passed, 0)

@@ -5,14 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from ipaddress import IPv6Address, ip_address, ip_network
-from typing import Annotated, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from vnicaudit.base.wording import MAC
 from vnicaudit.errors import RefusedError
 from vnicaudit.model.decoding import json_as
-from vnicaudit.model.guest_network import GuestAddress, GuestLink
+from vnicaudit.model.guest_network import FOR_EVER, GuestAddress, GuestLink, Number
 from vnicaudit.model.host import GuestExit, GuestInterface
 
 # Words that may stand in a line of ``ip -batch``.
@@ -133,7 +134,6 @@ def decoded(answer: bytes, command: str, kind: type[T]) -> list[T]:
 _COMMAND = ("ip", "-j", "-d", "link", "show")
 _MODES = frozenset({"eui64", "none", "random"})
 """Ways to make a link-local address that ``ip link set addrgenmode`` takes without a secret."""
-Number = Annotated[int, msgspec.Meta(ge=0, le=2**32 - 1)]
 
 
 class _Data(msgspec.Struct, frozen=True):
@@ -282,43 +282,17 @@ def _small(text: str | None) -> str | None:
 # print_addrinfo).
 
 
-_FOR_EVER = 2**32 - 1
 _FLAGS = ("nodad", "home", "mngtmpaddr", "noprefixroute", "autojoin")
 """Flags that ``ip address`` can set. ``secondary`` follows from the order, ``optimistic`` from a
 sysctl."""
 
 
-class Info(msgspec.Struct, frozen=True):
-    """One address, with the field names of ``ip``; ``address`` is the peer's."""
-
-    family: str
-    local: str | None = None
-    prefixlen: Number = 0
-    address: str | None = None
-    broadcast: str | None = None
-    anycast: str | None = None
-    scope: str = "global"
-    label: str | None = None
-    metric: Number | None = None
-    protocol: str | None = None
-    valid_life_time: Number = _FOR_EVER
-    preferred_life_time: int = _FOR_EVER
-    nodad: bool = False
-    home: bool = False
-    mngtmpaddr: bool = False
-    noprefixroute: bool = False
-    autojoin: bool = False
-    temporary: bool = False
-    tentative: bool = False
-    dadfailed: bool = False
-
-
 class _Interface(msgspec.Struct, frozen=True):
     ifname: str = ""
-    addr_info: tuple[Info, ...] = ()
+    addr_info: tuple[GuestAddress, ...] = ()
 
 
-def read_addresses(guest: Guest, device: str) -> list[Info]:
+def read_addresses(guest: Guest, device: str) -> list[GuestAddress]:
     """The IPv4 and IPv6 addresses of the interface, in the kernel's order. Raises RefusedError if
     the guest cannot report them."""
     found = ask(guest, ("ip", "-j", "-d", "addr", "show", "dev", name(device)), _Interface)
@@ -331,12 +305,12 @@ def read_addresses(guest: Guest, device: str) -> list[Info]:
     ]
 
 
-def made_by_kernel(info: Info, mac: str, mode: str | None) -> bool:
+def made_by_kernel(info: GuestAddress, mac: str, mode: str | None) -> bool:
     """True if the kernel makes the address by itself: the link-local one from the MAC address, and
     temporary ones (RFC 8981) from the address that manages them."""
     if info.temporary:
         return True
-    return mode == "eui64" and info.local is not None and info.local == link_local(mac)
+    return mode == "eui64" and info.local == link_local(mac)
 
 
 def link_local(mac: str) -> str:
@@ -346,24 +320,16 @@ def link_local(mac: str) -> str:
     return str(IPv6Address(b"\xfe\x80" + bytes(6) + interface))
 
 
-def guest_address(info: Info, device: str) -> GuestAddress:
+def restorable(info: GuestAddress, device: str) -> GuestAddress:
     """The address as it is to be restored. Raises RefusedError for one that cannot be."""
-    if info.local is None or info.anycast is not None:
+    ends = [address(end) for end in (info.local, info.address) if end]
+    several = any((":" in end) != info.inet6 for end in ends)
+    if not info.local or info.anycast is not None or several:
         raise RefusedError(f"{excerpt(device)} has an address of an unknown kind in the guest")
-    return GuestAddress(
-        local=address(info.local),
-        prefix=_length(info),
-        peer=None if info.address is None else address(info.address),
-        broadcast=None if info.broadcast is None else address(info.broadcast),
-        scope=name(info.scope),
-        label=_label(info.label, device),
-        metric=info.metric,
-        protocol=None if info.protocol is None else name(info.protocol),
-        flags=tuple(flag for flag in _FLAGS if getattr(info, flag)),
-        valid=_seconds(info.valid_life_time),
-        preferred=_seconds(max(info.preferred_life_time, 0)),
-        tentative=info.tentative,
-    )
+    if info.prefixlen > (128 if info.inet6 else 32):
+        raise RefusedError(f"the guest has a prefix of {info.prefixlen} bits")
+    label = info.label if (info.label or "").startswith(f"{device}:") else None
+    return replace(info, scope=name(info.scope), label=label)
 
 
 def address_lines(addresses: Iterable[GuestAddress], device: str) -> list[str]:
@@ -382,15 +348,13 @@ def address_lines(addresses: Iterable[GuestAddress], device: str) -> list[str]:
 def asking_lines(addresses: Iterable[GuestAddress], device: str) -> list[str]:
     """The commands that undo what :func:`address_lines` set only for speed; they come last."""
     return [
-        _line(one, device)
-        for one in addresses
-        if one.inet6 and "nodad" not in one.flags and not one.tentative
+        _line(one, device) for one in addresses if one.inet6 and not one.nodad and not one.tentative
     ]
 
 
 def _line(one: GuestAddress, device: str, *, unasked: bool = False) -> str:
-    flags = [flag for flag in one.flags if flag in _FLAGS]
-    if unasked and "nodad" not in flags:
+    flags = [flag for flag in _FLAGS if getattr(one, flag)]
+    if unasked and not one.nodad:
         flags.append("nodad")
     return " ".join(
         ["addr replace", *_address_words(one), "dev", device, *_attributes(one, device), *flags]
@@ -398,10 +362,10 @@ def _line(one: GuestAddress, device: str, *, unasked: bool = False) -> str:
 
 
 def _address_words(one: GuestAddress) -> Iterator[str]:
-    if one.peer is None:
-        yield f"{address(one.local)}/{one.prefix}"
+    if one.address is None:
+        yield f"{address(one.local)}/{one.prefixlen}"
     else:
-        yield from (address(one.local), "peer", f"{address(one.peer)}/{one.prefix}")
+        yield from (address(one.local), "peer", f"{address(one.address)}/{one.prefixlen}")
 
 
 def _attributes(one: GuestAddress, device: str) -> Iterator[str]:
@@ -409,37 +373,26 @@ def _attributes(one: GuestAddress, device: str) -> Iterator[str]:
         yield f"broadcast {address(one.broadcast)}"
     if not one.inet6:
         yield f"scope {name(one.scope)}"
-    label = None if one.label is None else f"{device}:{one.label.partition(':')[2]}"
-    if label is not None and len(label) < 16:  # IFNAMSIZ, including the final zero
+    suffix = (one.label or "").partition(":")[2]
+    label = f"{device}:{suffix}"
+    if suffix and len(label) < 16:  # IFNAMSIZ, including the final zero
         yield f"label {name(label)}"
     if one.metric is not None:
         yield f"metric {one.metric}"
     if one.protocol is not None:
         yield f"proto {name(one.protocol)}"
-    if one.valid is not None or one.preferred is not None:
-        yield f"valid_lft {_lifetime(one.valid)} preferred_lft {_lifetime(one.preferred)}"
+    valid, preferred = one.valid_life_time, max(one.preferred_life_time, 0)
+    if min(valid, preferred) < FOR_EVER:
+        yield f"valid_lft {_lifetime(valid)} preferred_lft {_lifetime(preferred)}"
 
 
-def is_restored(one: GuestAddress, info: Info) -> bool:
+def is_restored(one: GuestAddress, info: GuestAddress) -> bool:
     """True if ``info`` is the captured address, whatever its other attributes, and is usable."""
-    peer = one.local if one.peer is None else one.peer
-    there = (info.local, info.prefixlen, info.address or info.local)
-    return (one.local, one.prefix, peer) == there and not info.dadfailed
+    wanted, there = (
+        (each.local, each.prefixlen, each.address or each.local) for each in (one, info)
+    )
+    return wanted == there and not info.dadfailed
 
 
-def _label(label: str | None, device: str) -> str | None:
-    return name(label) if label is not None and label.startswith(f"{device}:") else None
-
-
-def _length(info: Info) -> int:
-    if info.prefixlen > (128 if info.family == "inet6" else 32):
-        raise RefusedError(f"the guest has a prefix of {info.prefixlen} bits")
-    return info.prefixlen
-
-
-def _seconds(lifetime: int) -> int | None:
-    return None if lifetime >= _FOR_EVER else lifetime
-
-
-def _lifetime(seconds: int | None) -> str:
-    return "forever" if seconds is None else str(seconds)
+def _lifetime(seconds: int) -> str:
+    return "forever" if seconds >= FOR_EVER else str(seconds)

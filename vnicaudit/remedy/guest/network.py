@@ -31,13 +31,11 @@ from vnicaudit.remedy.guest.agent import (
 )
 from vnicaudit.remedy.guest.links import (
     Guest,
-    Info,
     Link,
     ask,
     check_alone,
     decoded,
     excerpt,
-    guest_address,
     is_restored,
     link_of,
     made_by_kernel,
@@ -45,6 +43,7 @@ from vnicaudit.remedy.guest.links import (
     name,
     read_addresses,
     read_links,
+    restorable,
     settings,
 )
 from vnicaudit.remedy.guest.links import mac as mac_word
@@ -128,7 +127,7 @@ def _missing(guest: Guest, mac: str, network: GuestNetwork) -> Iterator[str]:
     infos = read_addresses(guest, device) if network.addresses else []
     for one in network.addresses:
         if not any(is_restored(one, info) for info in infos):
-            yield f"address {one.local}/{one.prefix}"
+            yield f"address {one.local}/{one.prefixlen}"
     for inet6 in (False, True):
         wanted = [route for route in network.routes if route.inet6 == inet6]
         if wanted:
@@ -297,7 +296,7 @@ def _alias(link: Link) -> list[str]:
 
 
 def _addresses(
-    infos: Iterable[Info], mac: str, link: Link
+    infos: Iterable[GuestAddress], mac: str, link: Link
 ) -> tuple[tuple[GuestAddress, ...], list[str]]:
     """The addresses to restore, and a note on each that another machine uses."""
     own = [info for info in infos if not made_by_kernel(info, mac, link.inet6_addr_gen_mode)]
@@ -306,7 +305,7 @@ def _addresses(
         for info in own
         if info.dadfailed
     ]
-    return tuple(guest_address(info, link.ifname) for info in own if not info.dadfailed), notes
+    return tuple(restorable(info, link.ifname) for info in own if not info.dadfailed), notes
 
 
 def _routes(

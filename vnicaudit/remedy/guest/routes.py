@@ -12,15 +12,17 @@ from ipaddress import ip_interface
 from typing import NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from vnicaudit.errors import RefusedError
 from vnicaudit.model.decoding import json_as
 from vnicaudit.model.guest_network import GuestAddress, GuestRoute
-from vnicaudit.remedy.guest.links import Guest, Number, address, ask, excerpt, name, prefix
+from vnicaudit.remedy.guest.links import Guest, address, ask, excerpt, name, prefix
 
 # A guest's routes as its ``ip`` prints them, and each as it is to be restored.
 #
-# Fields are those of ``ip -j -d route`` of iproute2 5.10, 6.1 and 6.15 (ip/iproute.c, print_route).
+# Fields are those of ``ip -j -d route`` of iproute2 5.10, 6.1 and 6.15 (ip/iproute.c,
+# print_route).
 # An unknown field of a route is not ignored: such a route cannot be restored.
 
 
@@ -33,52 +35,8 @@ _NUMBERS = frozenset({
 _MILLISECONDS = frozenset({"rtt", "rttvar"})
 
 
-class _Via(msgspec.Struct, frozen=True):
-    family: str
-    host: str
-
-
-class _Hop(msgspec.Struct, frozen=True):
-    dev: str | None = None
-
-
-class Fields(msgspec.Struct, frozen=True, rename={"origin": "from", "source": "prefsrc"}):
-    """One route, with the field names of ``ip``."""
-
-    dst: str
-    type: str = "unicast"
-    origin: str | None = None
-    tos: str | None = None
-    via: _Via | None = None
-    gateway: str | None = None
-    dev: str | None = None
-    table: str = "main"
-    protocol: str = "boot"
-    scope: str = "global"
-    source: str | None = None
-    metric: Number = 0
-    flags: tuple[str, ...] = ()
-    metrics: tuple[dict[str, int | str | None], ...] = ()
-    expires: Number | None = None
-    pref: str | None = None
-    nexthops: tuple[_Hop, ...] = ()
-
-    @property
-    def key(self) -> tuple[object, ...]:
-        """The fields by which the kernel tells the routes of one family apart."""
-        return self.table, self.dst, self.origin, self.tos, self.metric
-
-    @property
-    def next_hop(self) -> str | None:
-        """The gateway's address, of whatever family."""
-        return self.gateway if self.via is None else self.via.host
-
-    def through(self, device: str) -> bool:
-        """True if the route leads through that interface, alone or with others."""
-        return self.dev == device or any(hop.dev == device for hop in self.nexthops)
-
-
-_KNOWN = frozenset(Fields.__struct_encode_fields__)
+_KNOWN = frozenset(GuestRoute.__struct_encode_fields__) - {"shared"}
+_DEFAULT = ("default", "0.0.0.0/0", "::/0")
 _PLACE = ("dst", "dev", "nexthops", "table", "protocol", "prefsrc", "metric")
 """The fields that are read from a route with unknown fields: these may use other field names in
 their own sense (``encap ip`` has a ``tos``, up to iproute2 6.1)."""
@@ -87,7 +45,7 @@ their own sense (``encap ip`` has a ``tos``, up to iproute2 6.1)."""
 class Route(NamedTuple):
     """A route, and the names of its fields that are unknown here."""
 
-    fields: Fields
+    fields: GuestRoute
     unknown: tuple[str, ...]
 
 
@@ -107,37 +65,15 @@ def _route(raw: msgspec.Raw) -> Route:
             raw = msgspec.Raw(
                 msgspec.json.encode({key: said[key] for key in _PLACE if key in said})
             )
-        return Route(json_as(raw, Fields), unknown)
+        return Route(json_as(raw, GuestRoute), unknown)
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
         raise RefusedError(
             f"a route of the guest is not understood: {excerpt(str(error))}"
         ) from None
 
 
-def guest_route(route: Route, *, shared: bool, inet6: bool) -> GuestRoute:
-    """The route as it is to be restored. Raises RefusedError if it cannot be restored exactly."""
-    fields, unknown = route
-    _check_known(fields, unknown)
-    return GuestRoute(
-        destination=prefix(fields.dst, inet6=inet6),
-        type=name(fields.type),
-        origin=None if fields.origin is None else prefix(fields.origin, inet6=inet6),
-        gateway=None if fields.next_hop is None else address(fields.next_hop),
-        source=None if fields.source is None else address(fields.source),
-        table=name(fields.table),
-        protocol=name(fields.protocol),
-        scope=name(fields.scope),
-        metric=fields.metric,
-        tos=None if fields.tos is None else name(fields.tos),
-        onlink="onlink" in fields.flags,
-        preference=None if fields.pref is None else name(fields.pref),
-        expires=fields.expires,
-        metrics=tuple(_metrics(fields)),
-        shared=shared,
-    )
-
-
-def _check_known(route: Fields, unknown: Iterable[str]) -> None:
+def _check_known(route: GuestRoute, unknown: Iterable[str]) -> None:
+    """Raises RefusedError for a route that cannot be restored exactly."""
     what = [*unknown, *(flag for flag in route.flags if flag not in _STATES | {"onlink"})]
     if route.nexthops:
         what.append("several next hops")
@@ -145,30 +81,31 @@ def _check_known(route: Fields, unknown: Iterable[str]) -> None:
         what.append("via")
     if what:
         raise _not_put_back(route, ", ".join(what))
+    name(route.scope)  # it is kept, and not always written in a line
 
 
-def _metrics(route: Fields) -> Iterator[tuple[str, str]]:
+def _metrics(route: GuestRoute) -> Iterator[str]:
     for key, value in (item for metrics in route.metrics for item in metrics.items()):
         number = isinstance(value, int) and 0 <= value < 2**32
         if key in _NUMBERS and number:
-            yield key, str(value)
+            yield f"{key} {value}"
         elif key in _MILLISECONDS and number:
-            yield key, f"{value}ms"
+            yield f"{key} {value}ms"
         elif key == "congestion" and isinstance(value, str):
-            yield "congctl", name(value)
+            yield f"congctl {name(value)}"
         else:
             raise _not_put_back(route, key)
 
 
-def _not_put_back(route: Fields, what: str) -> RefusedError:
+def _not_put_back(route: GuestRoute, what: str) -> RefusedError:
     text = f"the guest's route {described(route)} cannot be restored as it is: {excerpt(what)}"
     return RefusedError(text)
 
 
-def described(route: Fields) -> str:
+def described(route: GuestRoute) -> str:
     """The route, as text for a message."""
     table = "" if route.table == "main" else f" of table {excerpt(route.table)}"
-    return f"{excerpt(route.dst)}{table}"
+    return f"{'default' if route.dst in _DEFAULT else excerpt(route.dst)}{table}"
 
 
 def locked(text: bytes, device: str) -> bool:
@@ -202,7 +139,8 @@ def guest_routes(
         if fields.through(device) and not _made_for_address(fields):
             _check_rank(fields, number, last)
             if not _comes_back(fields, by_address, inet6=inet6):
-                found.append(guest_route(route, shared=shared, inet6=inet6))
+                _check_known(fields, route.unknown)
+                found.append(replace(fields, dst=prefix(fields.dst, inet6=inet6), shared=shared))
     return found
 
 
@@ -218,7 +156,7 @@ def _check_others(routes: Iterable[Route], device: str, addresses: Iterable[Gues
             )
 
 
-def _made_for_address(route: Fields) -> bool:
+def _made_for_address(route: GuestRoute) -> bool:
     """True for a route that the kernel keeps in its local table for an address, or for IPv6
     multicast."""
     if route.table != "local":
@@ -230,16 +168,16 @@ def _made_for_address(route: Fields) -> bool:
 def _by_address(addresses: Iterable[GuestAddress]) -> Iterator[tuple[str, int]]:
     """Destination and metric of the routes that the kernel makes for the addresses."""
     for one in addresses:
-        if "noprefixroute" in one.flags:
+        if one.noprefixroute:
             continue
         metric = one.metric or (_OWN_METRIC if one.inet6 else 0)
-        for end in (one.local, one.peer or one.local):
-            yield str(ip_interface(f"{end}/{one.prefix}").network), metric
+        for end in (one.local, one.address or one.local):
+            yield str(ip_interface(f"{end}/{one.prefixlen}").network), metric
             if one.inet6:
                 yield f"{end}/128", metric
 
 
-def _comes_back(route: Fields, by_address: frozenset[tuple[str, int]], *, inet6: bool) -> bool:
+def _comes_back(route: GuestRoute, by_address: frozenset[tuple[str, int]], *, inet6: bool) -> bool:
     """True if the kernel makes the route again when the interface has its addresses. NetworkManager
     makes such routes itself, marked as the kernel's, and tells the kernel not to."""
     if route.protocol != "kernel" or route.next_hop is not None or route.table != "main":
@@ -252,7 +190,7 @@ def _comes_back(route: Fields, by_address: frozenset[tuple[str, int]], *, inet6:
     return (destination, route.metric) in by_address
 
 
-def _last(routes: Iterable[Route], device: str) -> dict[tuple[object, ...], tuple[int, Fields]]:
+def _last(routes: Iterable[Route], device: str) -> dict[tuple[object, ...], tuple[int, GuestRoute]]:
     """Key -> the last route with it through another interface, and its position."""
     return {
         route.key: (number, route)
@@ -262,7 +200,7 @@ def _last(routes: Iterable[Route], device: str) -> dict[tuple[object, ...], tupl
 
 
 def _check_rank(
-    route: Fields, number: int, last: dict[tuple[object, ...], tuple[int, Fields]]
+    route: GuestRoute, number: int, last: dict[tuple[object, ...], tuple[int, GuestRoute]]
 ) -> None:
     """Raises RefusedError if restoring the route would put another one with the same key before it:
     the first counts, and an added one is the last. Exempt are link-local and multicast
@@ -282,20 +220,20 @@ def route_lines(routes: Iterable[GuestRoute], device: str) -> list[str]:
     """The commands that add the routes; those without a gateway first, as they are the way to the
     gateways. ``replace`` would replace any route of the same key, through whatever interface
     (measured with Linux 6.18): if there is another, the route is appended."""
-    ordered = sorted(routes, key=lambda route: route.gateway is not None)
+    ordered = sorted(routes, key=lambda route: route.next_hop is not None)
     return [" ".join(_words(route, device)) for route in ordered]
 
 
 def _words(route: GuestRoute, device: str) -> Iterator[str]:
     yield "route append" if route.shared else "route replace"
-    yield f"{name(route.type)} {prefix(route.destination, inet6=route.inet6)}"
+    yield f"{name(route.type)} {prefix(route.dst, inet6=route.inet6)}"
     if route.origin is not None:
         yield f"from {prefix(route.origin, inet6=route.inet6)}"
     if route.tos is not None:
         yield f"tos {name(route.tos)}"
-    if route.gateway is not None:
-        other = not route.inet6 and ":" in route.gateway
-        yield f"via {'inet6 ' if other else ''}{address(route.gateway)}"
+    if route.next_hop is not None:
+        other = not route.inet6 and ":" in route.next_hop
+        yield f"via {'inet6 ' if other else ''}{address(route.next_hop)}"
     yield f"dev {device} table {name(route.table)} proto {name(route.protocol)}"
     if not route.inet6:
         yield f"scope {name(route.scope)}"
@@ -303,35 +241,27 @@ def _words(route: GuestRoute, device: str) -> Iterator[str]:
         yield f"metric {route.metric}"
     if route.source is not None:
         yield f"src {address(route.source)}"
-    yield from (f"{name(key)} {name(value)}" for key, value in route.metrics)
+    yield from _metrics(route)
     if route.expires is not None:
         yield f"expires {route.expires}"
-    if route.preference is not None:
-        yield f"pref {name(route.preference)}"
-    if route.onlink:
+    if route.pref is not None:
+        yield f"pref {name(route.pref)}"
+    if "onlink" in route.flags:
         yield "onlink"
 
 
 def missing_routes(wanted: Iterable[GuestRoute], now: Iterable[Route], device: str) -> list[str]:
     """The wanted routes that do not exist through the interface, whatever their other fields."""
     there = {_identity(route) for route, _unknown in now if route.dev == device}
-    return [_text(route) for route in wanted if _saved_identity(route) not in there]
+    return [_text(route) for route in wanted if _identity(route) not in there]
 
 
-def _identity(route: Fields) -> tuple[object, ...]:
-    default = route.dst == "default"
+def _identity(route: GuestRoute) -> tuple[object, ...]:
+    default = route.dst in _DEFAULT
     return (
         route.table, route.type, None if default else _network(route.dst),
         None if route.origin is None else _network(route.origin),
         route.tos, route.metric, route.next_hop,
-    )  # fmt: skip
-
-
-def _saved_identity(route: GuestRoute) -> tuple[object, ...]:
-    default = route.destination in ("0.0.0.0/0", "::/0")
-    return (
-        route.table, route.type, None if default else route.destination, route.origin, route.tos,
-        route.metric, route.gateway,
     )  # fmt: skip
 
 
@@ -342,6 +272,6 @@ def _network(text: str) -> str:
 
 
 def _text(route: GuestRoute) -> str:
-    gateway = "" if route.gateway is None else f" via {route.gateway}"
+    gateway = "" if route.next_hop is None else f" via {route.next_hop}"
     table = "" if route.table == "main" else f" of table {route.table}"
-    return f"route {route.destination}{gateway}{table}"
+    return f"route {route.dst}{gateway}{table}"
