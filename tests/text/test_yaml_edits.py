@@ -57,20 +57,7 @@ def test_of_a_list_only_the_item_that_is_named_is_built(monkeypatch: pytest.Monk
     assert built == ["a", "499", "b"]
 
 
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [
-        ("a: x # c\n", "a: new # c\n"),
-        ("a: 'x'\n", "a: 'new'\n"),
-        ('{"a": "x"}', '{"a": "new"}'),
-        ("a:\r\n  x\r\n", "a:\r\n  new\r\n"),
-        (
-            "b: \u00e9\u00e9\n\u00fc: \U0001f600\na: x\n",
-            "b: \u00e9\u00e9\n\u00fc: \U0001f600\na: new\n",
-        ),
-        ("\ufeffa: x\n", "\ufeffa: new\n"),
-    ],
-)
+@rows
 def test_a_value_keeps_its_quotes_and_its_surroundings(before: str, after: str) -> None:
     assert set_value(before, "/a", "new") == after
 

@@ -16,6 +16,7 @@ from tests.remedy.applying.clouds.fakes import server_step
 from tests.remedy.planning.cloud.clouds import MAC, flavor, image, port, server, step, tenants
 from tests.remedy.planning.planned import requested
 from tests.remedy.works import work as audited
+from tests.rows import rows
 from vnicaudit.audit.judging.domains import DomainAuditor
 from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.errors import UsageError
@@ -35,17 +36,7 @@ __all__ = ["nowhere"]
 # just where a server had been left off.
 
 
-@pytest.mark.parametrize(
-    ("target", "which"),
-    [
-        ("openstack:prod", " --os-cloud prod"),
-        ("openstack:prod/RegionTwo", " --os-cloud prod --os-region-name RegionTwo"),
-        ("openstack:a/b/RegionTwo", " --os-cloud a/b --os-region-name RegionTwo"),
-        ("openstack:prod/R; reboot", " --os-cloud prod --os-region-name 'R; reboot'"),
-        ("openstack:envvars", ""),
-        ("openstack:envvars/RegionTwo", " --os-region-name RegionTwo"),
-    ],
-)
+@rows
 def test_a_server_that_was_left_off_is_named_with_its_region(
     make_cloud: MakeCloud, target: str, which: str
 ) -> None:
@@ -107,15 +98,7 @@ def test_a_plan_for_a_server_in_some_state(status: str) -> None:
         check("\n".join(texts(step(there(domain)))))
 
 
-@pytest.mark.parametrize(
-    ("config", "ref"),
-    [
-        ({}, {"locked": True, "locked_reason": "moved"}),
-        ({"image_state": "volume"}, {}),
-        ({"image_state": "volume"}, {"host": None, "instance_name": None}),
-        ({}, {"host": None, "instance_name": None}),
-    ],
-)
+@rows
 def test_a_plan_for_a_server(config: dict[str, Any], ref: dict[str, Any]) -> None:
     check("\n".join(texts(step(there(server(config=config, ref=ref))))))
 

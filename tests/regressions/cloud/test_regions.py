@@ -11,6 +11,7 @@ from tests.platforms.openstack.cloud import PASSWORD, FakeCloud, reply
 from tests.platforms.openstack.conftest import CLOUD, cloud, nowhere
 from tests.platforms.openstack.entering import connect, read, run
 from tests.regressions.cloud.test_reading_is_patient_and_careful import SERVERS
+from tests.rows import rows
 from vnicaudit.audit.reading.targets import expanded_targets, target_of, unique_targets
 from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.errors import TargetError, UsageError
@@ -212,16 +213,7 @@ def test_a_slash_without_a_region_is_refused(name: str, monkeypatch: pytest.Monk
         target_of(name, every_platform().targets)
 
 
-@pytest.mark.parametrize(
-    ("name", "found"),
-    [
-        ("openstack:/RegionTwo", "openstack:prod/RegionTwo"),
-        ("openstack:/*", "openstack:prod/*"),
-        ("openstack:", "openstack:prod"),
-        ("openstack:admin/RegionTwo", "openstack:admin/RegionTwo"),
-        ("openstack:a/b/RegionTwo", "openstack:a/b/RegionTwo"),
-    ],
-)
+@rows
 def test_a_region_of_the_cloud_of_the_environment(
     name: str, found: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

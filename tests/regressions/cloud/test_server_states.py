@@ -2,11 +2,10 @@
 
 from contextlib import ExitStack
 
-import pytest
-
 from tests.remedy.applying.clouds.conftest import MakeCloud
 from tests.remedy.applying.clouds.conftest import make_cloud as make_cloud
 from tests.remedy.applying.clouds.fakes import MODEL, TARGET, server_step
+from tests.rows import rows, rows_of_tuples
 from vnicaudit.remedy.applying.clouds.nova_manage import Manage, Nodes
 from vnicaudit.remedy.applying.clouds.server import verify
 from vnicaudit.remedy.applying.clouds.transaction import CloudPlace, CloudTransaction
@@ -15,37 +14,7 @@ from vnicaudit.remedy.applying.clouds.transaction import CloudPlace, CloudTransa
 # suspended and a locked one were given the command.
 
 
-@pytest.mark.parametrize(
-    ("state", "says"),
-    [
-        (
-            "error",
-            (
-                "it is ERROR, neither running nor off: openstack --os-cloud test server show "
-                "-c fault {id} shows why; correct that, then openstack --os-cloud test server "
-                "reboot --hard {id}, then try again"
-            ),
-        ),
-        (
-            "paused",
-            (
-                "it is PAUSED, neither running nor off: openstack --os-cloud test server "
-                "unpause {id}, then try again"
-            ),
-        ),
-        (
-            "rescued",
-            (
-                "it is RESCUED, neither running nor off: openstack --os-cloud test server "
-                "unrescue {id}, then try again"
-            ),
-        ),
-        (
-            "building",
-            "it is BUILDING, neither running nor off: try again when it is ACTIVE or SHUTOFF",
-        ),
-    ],
-)
+@rows
 def test_what_is_refused_says_what_to_do(make_cloud: MakeCloud, state: str, says: str) -> None:
     world = make_cloud()
     step = server_step(world.servers[0])
@@ -63,49 +32,7 @@ def test_what_is_refused_says_what_to_do(make_cloud: MakeCloud, state: str, says
 VIRTIO: dict[str, str | None] = {MODEL: "virtio"}
 
 
-@pytest.mark.parametrize(
-    ("ran", "vm_state", "found"),
-    [
-        (False, "stopped", ("waiting", "the server is not running: in effect at its next start")),
-        (
-            True,
-            "stopped",
-            (
-                "differs",
-                (
-                    "the server was running before, and is now SHUTOFF: openstack --os-cloud "
-                    "test server start {id}"
-                ),
-            ),
-        ),
-        (
-            True,
-            "paused",
-            (
-                "differs",
-                (
-                    "the server was running before, and is now PAUSED: openstack --os-cloud "
-                    "test server unpause {id}"
-                ),
-            ),
-        ),
-        (
-            False,
-            "building",
-            ("waiting", "the server is not running: in effect at its next start"),
-        ),
-        (
-            True,
-            "error",
-            (
-                "differs",
-                "the server is ERROR: openstack --os-cloud test server show -c fault {id} shows "
-                "why; correct that, "
-                "then openstack --os-cloud test server reboot --hard {id}",
-            ),
-        ),
-    ],
-)
+@rows_of_tuples
 def test_what_is_in_error_is_not_well(
     make_cloud: MakeCloud, ran: bool, vm_state: str, found: tuple[str, str]
 ) -> None:

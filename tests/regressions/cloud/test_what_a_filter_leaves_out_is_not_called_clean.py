@@ -22,6 +22,7 @@ from tests.audit.clouds import (
 )
 from tests.cli.definitions import E1000
 from tests.cli.inside import inside as anywhere
+from tests.rows import rows_of_tuples
 from vnicaudit.model.domain import Server
 from vnicaudit.model.openstack import Aggregate
 from vnicaudit.model.report import ReadError
@@ -118,22 +119,7 @@ def test_an_image_without_servers_can_be_named(cloud: FakeCloud) -> None:
     assert "old  nova, image" not in result.stdout
 
 
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        (("--project", "mial"), (
-            "--project mial: no server visible to this user belongs to a project with that "
-            "name or id; did you mean mail?"
-        )),
-        (("--zone", "az"), (
-            "--zone az: no server visible to this user is in an availability zone with that "
-            "name"
-        )),
-        (("--project", "mail", "--project", "nobody"), "--project nobody: no server"),
-        (("--project", "mail", "--host", "cmp3"),
-         "--project mail, --host cmp3: no server matches all of these"),
-    ],
-)  # fmt: skip
+@rows_of_tuples
 def test_a_filter_that_meets_nothing_is_not_clean(options: tuple[str, ...], words: str) -> None:
     result = audit(*options)
     assert result.returncode == 4

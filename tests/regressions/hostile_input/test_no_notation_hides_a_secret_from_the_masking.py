@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.inside import inside
+from tests.rows import rows
 from vnicaudit.text.secrets import masked, masked_message
 
 SECRET = "S3cr3tW0rd"
@@ -153,15 +154,7 @@ def test_no_mistyped_address_is_shown_whole(address: str) -> None:
     assert shown.count(KEPT) == 2
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "52:54:00:12:34:56@br0", "'52:54:00:12:34:56' of root@h", "root@h:22", "h:16514",
-        "[fd00::1]:22",
-        r"C:\guests\a@b.xml", "C:/guests/a@b.xml", "12:30:05@h", "2026-11-29T12:30@h",
-        "qemu+ssh://root@h:22/system", "f:1: root@h: x",
-    ],
-)  # fmt: skip
+@rows
 def test_what_only_resembles_a_password_is_shown(text: str) -> None:
     assert masked_message(text) == text
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.cli.inside import inside
+from tests.rows import rows_of_tuples
 from vnicaudit.errors import RefusedError
 from vnicaudit.remedy.replacing import check_uri
 from vnicaudit.text.targets import unsafe_parts
@@ -80,25 +81,7 @@ def test_the_same_uri_given_by_the_user_is_dialled(program: Path, tmp_path: Path
     assert (tmp_path / "ran").exists()
 
 
-@pytest.mark.parametrize(
-    ("uri", "parts"),
-    [
-        ("qemu+ext:///system", ("+ext",)),
-        ("qemu+EXT:///system", ("+EXT",)),
-        ("qemu+vsock:///system", ("+vsock",)),
-        ("qemu+ssh://h/system?netcat=/x", ("netcat=",)),
-        ("qemu+ssh://h/system?proxy=native&socket=/x", ("proxy=", "socket=")),
-        ("qemu+ssh://h/system?KeyFile=/x", ("keyfile=",)),
-        ("qemu+libssh2://h/system?sshauth=agent;known_hosts=/x", ("sshauth=", "known_hosts=")),
-        ("qemu+libssh2://h/system?known_hosts_verify=ignore", ("known_hosts_verify=",)),
-        ("qemu+tls://h/system?no_verify=1", ("no_verify=",)),
-        ("qemu+tls://h/system?pkipath=/x", ("pkipath=",)),
-        ("qemu:///system?no_tty=1#&command=x", ("command=",)),
-        ("qemu:///embed?root=/x", ("its path", "root=")),
-        ("qemu:///sys\ntem", ("its path",)),
-        ("sh -c x", ("its form",)),
-    ],
-)
+@rows_of_tuples
 def test_what_more_than_names_a_host_is_refused(uri: str, parts: tuple[str, ...]) -> None:
     assert unsafe_parts(uri) == parts
     with pytest.raises(RefusedError, match="it was not contacted"):

@@ -7,6 +7,7 @@ from ``info qtree``."""
 
 import pytest
 
+from tests.rows import rows
 from vnicaudit.model.nic import RunningQemu
 from vnicaudit.platforms.qemu.read import read_text
 
@@ -18,19 +19,7 @@ def _read(arguments: str, program: str = "qemu-system-x86_64 -nodefaults") -> Ru
     return qemu
 
 
-@pytest.mark.parametrize(
-    ("value", "listed"),
-    [
-        ("host=0000:3b:10.2", True),
-        ("sysfsdev=/sys/bus/pci/devices/0000:3b:10.2", True),
-        ("sysfsdev=/sys/devices/pci0000:3a/0000:3a:00.0/0000:3b:10.2/", True),
-        ("sysfsdev=/sys/bus/mdev/devices/4b20d080-1b54-4048-85b3-a6a62d165c01", False),
-        (
-            "sysfsdev=/sys/devices/pci0000:00/0000:00:02.0/4b20d080-1b54-4048-85b3-a6a62d165c01",
-            False,
-        ),
-    ],
-)
+@rows
 def test_an_assigned_device_is_listed_unless_it_is_mediated(value: str, listed: bool) -> None:
     found = _read(f"-device vfio-pci,{value}").nics
     assert [nic.driver for nic in found] == (["vfio-pci"] if listed else [])
@@ -46,49 +35,14 @@ def test_queues_of_af_xdp_are_counted(backend: str, device: str, queues: int) ->
     assert [(nic.backend, nic.queues) for nic in found] == [("af-xdp", queues)]
 
 
-@pytest.mark.parametrize(
-    ("text", "devices"),
-    [
-        ("qemu-system-ppc64 -M pseries", ["spapr-vlan"]),
-        ("qemu-system-ppc64", ["spapr-vlan"]),
-        ("qemu-system-ppc64 -M pseries-7.2", ["spapr-vlan"]),
-        ("qemu-system-ppc64 -M powernv9", []),
-        ("qemu-system-ppc64 -M pseries -nic none", []),
-        ("qemu-system-ppc -M mac99", ["sungem"]),
-        ("qemu-system-sparc64", ["sunhme"]),
-        ("qemu-system-mips64el -M malta", ["pcnet"]),
-        ("qemu-system-aarch64 -M sbsa-ref", ["e1000e"]),
-        ("qemu-system-arm -M vexpress-a9", ["lan9118"]),
-        ("qemu-system-arm -M vexpress-a9 -nodefaults", []),
-        ("qemu-system-loongarch64 -M virt", ["virtio-net-pci"]),
-        ("qemu-system-x86_64 -M none", []),
-        ("qemu-system-riscv64 -M virt", []),
-    ],
-)
+@rows
 def test_the_nic_that_the_machine_adds_is_listed(text: str, devices: list[str]) -> None:
     qemu = _read("-m 512", text)
     assert [nic.driver for nic in qemu.nics] == devices
     assert qemu.gaps == ()
 
 
-@pytest.mark.parametrize(
-    ("nic", "driver", "size"),
-    [
-        ("-device virtio-net", "virtio-net-pci", 1024),
-        ("-device virtio-net", "virtio-net-pci-base", 1024),
-        ("-device virtio-net", "virtio-pci", 1024),
-        ("-device virtio-net", "virtio-net-device", 1024),
-        ("-device virtio-net", "virtio-device", 1024),
-        ("-device virtio-net", "virtio-net", 256),
-        ("-device virtio-net", "virtio-net-pci-transitional", 256),
-        ("-device virtio-net-pci", "virtio-net-pci", 1024),
-        ("-device virtio-net-pci-non-transitional", "virtio-net-pci", 256),
-        ("-device virtio-net-pci-non-transitional", "virtio-net-pci-base", 1024),
-        ("-nic user,model=virtio", "virtio-net-pci", 1024),
-        ("-net nic,model=virtio -net user", "virtio-net-pci-base", 1024),
-        ("-device virtio-net,rx_queue_size=512", "virtio-net-pci-base", 512),
-    ],
-)
+@rows
 def test_the_default_of_a_class_is_heeded(nic: str, driver: str, size: int) -> None:
     for option in (f"{driver}.{RING}", f"driver={driver},property=rx_queue_size,value=1024"):
         found = _read(f"{nic} -global {option}").nics

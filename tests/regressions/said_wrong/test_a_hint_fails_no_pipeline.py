@@ -9,6 +9,7 @@ import pytest
 from lxml import etree
 
 from tests.cli.inside import inside
+from tests.rows import rows_of_tuples
 
 STOCK = """<domain type="kvm">
   <name>ubuntu22.04</name>
@@ -81,16 +82,7 @@ def test_no_format_makes_a_failure_of_a_hint(stock: Path) -> None:
     assert lines[0].startswith("::notice file=")
 
 
-@pytest.mark.parametrize(
-    ("finding", "fails", "levels"),
-    [
-        ("low", "low", ("warning", "warning", "major")),
-        ("low", "", ("notice", "note", "minor")),
-        ("medium", "", ("error", "error", "blocker")),
-        ("medium", "medium", ("error", "error", "blocker")),
-        ("high", "high", ("error", "error", "blocker")),
-    ],
-)
+@rows_of_tuples
 def test_no_format_fails_for_what_does_not_fail_the_run(
     stock: Path, finding: str, fails: str, levels: tuple[str, str, str]
 ) -> None:

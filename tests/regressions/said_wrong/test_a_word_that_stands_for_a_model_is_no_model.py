@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.cli.inside import inside
+from tests.rows import rows
 
 GUEST = """<domain type='kvm'>
   <name>{name}</name>
@@ -37,18 +38,7 @@ def audited(path: Path, **values: str) -> dict[str, Any]:
     return report
 
 
-@pytest.mark.parametrize(
-    "values",
-    [
-        {"name": "GUESTNAME", "memory": "MEMORY", "vcpu": "VCPU", "model": "NICDRIVER"},
-        {"name": "GUESTNAME", "mac": "MACADDR", "model": "HWTYPE"},
-        {"memory": "MEMORY", "model": "HWTYPE"},
-        {"vcpu": "CPUS", "model": "HWTYPE", "type": "NETTYPE"},
-        {"model": "XXXXXXX"},
-        {"model": "NIC_MODEL"},
-        {"model": "CHANGEME"},
-    ],
-)
+@rows
 def test_a_placeholder_is_no_unknown_model_and_is_not_edited_away(
     tmp_path: Path, values: dict[str, str]
 ) -> None:

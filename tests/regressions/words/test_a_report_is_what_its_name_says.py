@@ -9,6 +9,7 @@ import pytest
 from lxml import etree
 
 from tests.cli.inside import inside
+from tests.rows import rows_of_tuples
 
 GUEST = """<domain type='kvm'><name>a</name>
 <os><type arch='x86_64' machine='pc'>hvm</type></os>
@@ -78,18 +79,7 @@ def test_a_plan_is_in_no_file_of_another_format(guest: Path, tmp_path: Path, nam
     assert f"{name}: a plan is written as JSON: name it plan.json" in result.stderr
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        ("audit", ".", "-o"),
-        ("audit", ".", "--format", "json", "-o"),
-        ("audit", ".", "-o", "a.csv", "-o"),
-        ("audit", ".", "--write-baseline"),
-        ("plan", ".", "-o"),
-        ("diff", "a.json", "a.json", "-o"),
-        ("history", "export", "-o"),
-    ],
-)
+@rows_of_tuples
 def test_nothing_is_written_under_the_name_of_a_compressed_file(
     guest: Path, tmp_path: Path, command: tuple[str, ...]
 ) -> None:

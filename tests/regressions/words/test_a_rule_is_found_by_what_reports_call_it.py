@@ -6,6 +6,7 @@ import json
 import pytest
 
 from tests.cli.inside import inside
+from tests.rows import rows
 
 
 @pytest.mark.parametrize("name", ["VNIC001", "vnic001", "legacy-emulated-nic", " VNIC001 "])
@@ -32,15 +33,7 @@ def test_a_prefix_lists_all_that_begin_so() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("legacy-emulated-nics", "no rule 'legacy-emulated-nics'; did you mean "
-         "'legacy-emulated-nic'? `vnicaudit rules` lists them"),
-        ("VNIC999", "no rule 'VNIC999'; `vnicaudit rules` lists them"),
-        ("", ""),
-    ],
-)  # fmt: skip
+@rows
 def test_anything_else_is_said(text: str, message: str) -> None:
     result = inside("rules", text)
     assert message in result.stderr
