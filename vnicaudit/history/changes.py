@@ -13,7 +13,7 @@ from vnicaudit.history.hosts import HostWork, KnownHost, chunks, open_findings, 
 from vnicaudit.history.origins import NEW, EarlierInterval, Origin, Origins
 from vnicaudit.history.rows import (
     FindingFacts,
-    NicFacts,
+    NicColumns,
     NicKey,
     ProblemRow,
     digest,
@@ -201,7 +201,7 @@ class ChangeWriter:
             is_whole=one.status == "ok" and self._all_nics,
             compared=self._all_compared,
         )
-        rows: list[NicFacts] = []
+        rows: list[NicColumns] = []
         for each in one.audited:
             rows += nics_of(each)
         return nic_changes(nics, rows, looked), finding_changes(findings, seen, looked)

@@ -16,7 +16,13 @@ from vnicaudit.errors import UsageError
 from vnicaudit.history.audits import audit_name, number_of
 from vnicaudit.history.database import Database
 from vnicaudit.history.hosts import CHANGES, chunks, nics_with
-from vnicaudit.history.rows import FindingInterval, NicFacts, finding_intervals, nic_key, uuid_text
+from vnicaudit.history.rows import (
+    FindingInterval,
+    NicColumns,
+    finding_intervals,
+    nic_key,
+    uuid_text,
+)
 from vnicaudit.history.tables import (
     AT_ONCE,
     WAS_READ,
@@ -154,7 +160,7 @@ class _StoredNic(NamedTuple):
     opened_as: str
     closed: int | None
     closed_as: str | None
-    facts: NicFacts
+    facts: NicColumns
 
 
 def _nic_drift(connection: Connection, pair: _AuditPair) -> list[NicRecord]:
@@ -195,10 +201,10 @@ def _nics(connection: Connection, condition: ColumnElement[bool]) -> Iterator[_S
     """The intervals that match the condition, oldest first."""
     n = nic.c
     query = select(n.id, n.host, n.opened, n.opened_as, n.closed, n.closed_as).where(condition)
-    query = query.add_columns(*(n[name] for name in NicFacts._fields)).order_by(n.id)
+    query = query.add_columns(*(n[name] for name in NicColumns._fields)).order_by(n.id)
     for some in connection.execute(query).partitions(AT_ONCE):
         for row in some:
-            yield _StoredNic(*row[:6], NicFacts._make(row[6:]))
+            yield _StoredNic(*row[:6], NicColumns._make(row[6:]))
 
 
 def _pairs(
@@ -254,7 +260,7 @@ def _moved(pair: _AuditPair, old: _StoredNic, new: _StoredNic) -> NicRecord:
     return _nic_record("moved", pair, new, {"host": names, **_changes(old.facts, new.facts)})
 
 
-def _changes(old: NicFacts, new: NicFacts) -> Changes:
+def _changes(old: NicColumns, new: NicColumns) -> Changes:
     return {
         name: (
             uuid_text(was) if isinstance(was, bytes) else was,

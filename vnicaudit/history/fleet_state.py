@@ -15,7 +15,7 @@ from vnicaudit.history.audits import summaries
 from vnicaudit.history.hosts import chunks
 from vnicaudit.history.rows import (
     FindingInterval,
-    NicFacts,
+    NicColumns,
     finding_intervals,
     fingerprint_bytes,
     stored_bytes,
@@ -55,7 +55,7 @@ _OWN_PATH = frozenset({"vhostuser", "vdpa", "hostdev"})
 _KEPT = "as last read; the history does not store reasons"
 
 
-def _row(nic: NicFacts, host: FleetHost) -> NicRow:
+def _row(nic: NicColumns, host: FleetHost) -> NicRow:
     is_own = nic.type in _OWN_PATH or nic.origin == "hostdev"
     model = _fact(nic.model, is_own)
     vhost = None if nic.vhost is None else bool(nic.vhost)
@@ -169,10 +169,10 @@ class FleetState:
     def nics_on(self, one: FleetHost) -> list[NicRow]:
         """The NICs of a host, guest by guest."""
         n = nic.c
-        query = select(*(n[name] for name in NicFacts._fields))
+        query = select(*(n[name] for name in NicColumns._fields))
         query = query.where(n.host == one.id, n.closed.is_(None))
         rows = self._connection.execute(query.order_by(n.domain, n.uuid, n.nic_index))
-        return [_row(NicFacts._make(facts), one) for facts in rows]
+        return [_row(NicColumns._make(facts), one) for facts in rows]
 
     def settled(self) -> list[FindingRecord]:
         """Findings that were fixed or gone in the audits of the trend and did not come back, newest

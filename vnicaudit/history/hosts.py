@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeVar
 from sqlalchemy import ColumnElement, Connection, and_, func, or_, select, update
 
 from vnicaudit.history.database import Row, insert_rows
-from vnicaudit.history.rows import NicFacts, NicKey, digest, milliseconds, printable
+from vnicaudit.history.rows import NicColumns, NicKey, digest, milliseconds, printable
 from vnicaudit.history.tables import (
     audit,
     basis,
@@ -125,12 +125,12 @@ def hosts_sharing(connection: Connection) -> frozenset[int]:
 
 def open_nics(connection: Connection, hosts: Sequence[int]) -> dict[int, list[OpenNic]]:
     """The known NICs of these hosts, by host."""
-    columns = [nic.c[name] for name in NicFacts._fields]
+    columns = [nic.c[name] for name in NicColumns._fields]
     query = select(nic.c.host, nic.c.id, nic.c.first_seen, *columns).where(nic.c.closed.is_(None))
     found: dict[int, list[OpenNic]] = {number: [] for number in hosts}
     for some in chunks(hosts):
         for number, row, seen, *facts in connection.execute(query.where(nic.c.host.in_(some))):
-            found[number].append(OpenNic(row, seen, NicFacts(*facts)))
+            found[number].append(OpenNic(row, seen, NicColumns(*facts)))
     return found
 
 

@@ -38,7 +38,7 @@ def nic_key(uuid: bytes | None, domain: str, mac: str | None) -> NicKey:
     return domain if uuid is None else uuid, mac
 
 
-class NicFacts(NamedTuple):
+class NicColumns(NamedTuple):
     """A NIC, with the columns of :data:`vnicaudit.history.tables.nic`."""
 
     domain: str
@@ -65,7 +65,7 @@ class NicFacts(NamedTuple):
         return nic_key(self.uuid, self.domain, self.mac)
 
     @property
-    def state(self) -> NicFacts:
+    def state(self) -> NicColumns:
         """All except the index among the domain's NICs, which is not part of a NIC's state."""
         return self._replace(nic_index=0)
 
@@ -153,14 +153,14 @@ def fingerprint_bytes(text: str) -> bytes:
         return digest(text)
 
 
-def nics_of(one: Audited) -> list[NicFacts]:
+def nics_of(one: Audited) -> list[NicColumns]:
     """The NICs of one domain."""
     return [_nic(row) for row in one.rows]
 
 
-def _nic(row: NicRow) -> NicFacts:
+def _nic(row: NicRow) -> NicColumns:
     vhost, model = row.vhost.effective, row.model
-    return NicFacts(
+    return NicColumns(
         printable(row.domain), uuid_bytes(row.uuid), row.index, _address(row.mac),
         printable(row.type), printable(row.origin), printable(row.owner), _text(row.arch),
         _text(row.machine), _number(row.vcpus), _text(model.declared), _text(model.effective),

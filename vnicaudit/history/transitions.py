@@ -8,7 +8,7 @@ from functools import cached_property
 from itertools import zip_longest
 from typing import Literal, NamedTuple, TypeVar
 
-from vnicaudit.history.rows import FindingFacts, NicFacts, printable, uuid_bytes
+from vnicaudit.history.rows import FindingFacts, NicColumns, printable, uuid_bytes
 from vnicaudit.model.finding import ALL_BUT_THE_MODEL, EVERY_RULE
 from vnicaudit.model.report import Audited
 
@@ -169,7 +169,7 @@ def _nics_of(one: Audited) -> set[str | int] | None:
 
 Value = str | int | bytes | None
 
-COMPARED = tuple(name for name in NicFacts._fields if name != "nic_index")
+COMPARED = tuple(name for name in NicColumns._fields if name != "nic_index")
 """Columns that make up the state of a NIC."""
 
 
@@ -178,7 +178,7 @@ class OpenNic(NamedTuple):
 
     id: int
     first_seen: int
-    facts: NicFacts
+    facts: NicColumns
 
 
 class OpenFinding(NamedTuple):
@@ -213,7 +213,7 @@ class Closed(NamedTuple):
 class OpenedNic(NamedTuple):
     """An interval that begins. ``first_seen`` None: the NIC was not known on this host."""
 
-    facts: NicFacts
+    facts: NicColumns
     first_seen: int | None = None
     changed: str | None = None
 
@@ -248,7 +248,7 @@ class FindingTransitions(NamedTuple):
 
 
 def nic_changes(
-    known: Sequence[OpenNic], seen: Iterable[NicFacts], looked: LookedAt
+    known: Sequence[OpenNic], seen: Iterable[NicColumns], looked: LookedAt
 ) -> NicTransitions:
     """Compare the known NICs of a host with those seen now."""
     if not known:  # a new host, as all are at first
@@ -265,8 +265,8 @@ def nic_changes(
 
 
 def _pairs(
-    old: Sequence[OpenNic], new: Sequence[NicFacts]
-) -> Iterable[tuple[OpenNic | None, NicFacts | None]]:
+    old: Sequence[OpenNic], new: Sequence[NicColumns]
+) -> Iterable[tuple[OpenNic | None, NicColumns | None]]:
     """Pairs of NICs with the same key."""
     if len(old) == len(new) == 1:
         return ((old[0], new[0]),)
@@ -277,7 +277,7 @@ def _pairs(
 
 
 def _compare_nic(
-    old: OpenNic | None, facts: NicFacts | None, looked: LookedAt, changes: NicTransitions
+    old: OpenNic | None, facts: NicColumns | None, looked: LookedAt, changes: NicTransitions
 ) -> None:
     """Compare a NIC before and now; None: it did not, or does not, exist."""
     if facts is None:
@@ -292,18 +292,18 @@ def _compare_nic(
         changes.shifted.append((old.id, facts.nic_index))
 
 
-def changed_columns(old: NicFacts, new: NicFacts) -> list[str]:
+def changed_columns(old: NicColumns, new: NicColumns) -> list[str]:
     """Names of the columns in which two states of a NIC differ, not counting its index."""
     return [] if old == new else list(changed_values(old, new))
 
 
-def changed_values(old: NicFacts, new: NicFacts) -> dict[str, tuple[Value, Value]]:
+def changed_values(old: NicColumns, new: NicColumns) -> dict[str, tuple[Value, Value]]:
     """The columns in which two states of a NIC differ, each with both values."""
-    columns = zip(NicFacts._fields, old, new, strict=True)
+    columns = zip(NicColumns._fields, old, new, strict=True)
     return {name: (a, b) for name, a, b in columns if a != b and name != "nic_index"}
 
 
-def _domain_of(nic: NicFacts) -> SubjectKey:
+def _domain_of(nic: NicColumns) -> SubjectKey:
     return subject_key("domain", nic.domain, nic.uuid, None)
 
 
