@@ -134,94 +134,15 @@ def test_managed_guests_are_never_edited_behind_their_owner(
     assert "<" not in text, "no XML for those who do not keep it"
 
 
-@pytest.mark.parametrize(
-    ("change", "text"),
-    [
-        (FIELDS[0], "Set <model type='virtio'/> (virsh edit), then power the guest off and on."),
-        (
-            Change("iommu", None, "on", safe=True),
-            "Set iommu='on' in <driver> (virsh edit), then power the guest off and on.",
-        ),
-        (
-            Change("queues", None, "4", safe=True),
-            "Set queues='4' in <driver> (virsh edit), then power the guest off and on.",
-        ),
-        (
-            Change("tx_queue_size", "1024", None, safe=True),
-            "Remove tx_queue_size= from <driver> (virsh edit), then power the guest off and on.",
-        ),
-        (
-            Change("driver_name", "qemu", "vhost", safe=True),
-            "Set <driver name='vhost'/> (virsh edit), then power the guest off and on.",
-        ),
-        (
-            Change("driver_name", "qemu", None, safe=True),
-            "Remove name= from <driver> (virsh edit), then power the guest off and on.",
-        ),
-        (
-            Change("address_type", "pci", None, safe=True),
-            "Remove <address> (virsh edit), then power the guest off and on.",
-        ),
-        (
-            Change("backend_vhost", "/dev/vhost-net-2", None, safe=True),
-            "Remove vhost= from <backend> (virsh edit), then power the guest off and on.",
-        ),
-        (
-            Change("guest_off", "off", None, safe=True),
-            "Remove the off switches from <driver><guest> (virsh edit), then power the guest off "
-            "and on.",
-        ),
-    ],
-    ids=lambda value: f"{value.field}-{value.new}" if isinstance(value, Change) else "",
-)
-def test_libvirt_markup(change: Change, text: str) -> None:
+@rows
+def test_libvirt_markup(field: str, old: str | None, new: str | None, text: str) -> None:
+    change = Change(field, old, new, safe=True)
     assert worded(change, "", "libvirt").text == text
 
 
-@pytest.mark.parametrize(
-    ("change", "text"),
-    [
-        (
-            Change("queues", None, "4", safe=True),
-            "openstack image set --property hw_vif_multiqueue_enabled=true IMAGE for new servers; "
-            "for this one: stop it, nova-manage image_property set UUID --property "
-            "hw_vif_multiqueue_enabled=true, start it.",
-        ),
-        (
-            Change("queues", "8", "2", safe=True),
-            "The definition is Nova's: lower [libvirt] max_queues in nova.conf of the compute "
-            "node, then hard-reboot the server.",
-        ),
-        (
-            Change("packed", "on", None, safe=True),
-            "openstack image set --property hw_virtio_packed_ring=false IMAGE for new servers; "
-            "for this one: stop it, nova-manage image_property set UUID --property "
-            "hw_virtio_packed_ring=false, start it.",
-        ),
-        (
-            Change("rx_queue_size", None, "1024", safe=True),
-            "The definition is Nova's: set [libvirt] rx_queue_size = 1024 in nova.conf of the "
-            "compute nodes, then hard-reboot the server.",
-        ),
-        (
-            Change("rx_queue_size", "2048", "1024", safe=True),
-            "Nova never writes this rx_queue_size: it was put there behind Nova's back. The next "
-            "hard reboot (openstack server reboot --hard) rewrites the definition.",
-        ),
-        (
-            Change("tx_queue_size", "1024", None, safe=True),
-            "Nova never writes this tx_queue_size: it was put there behind Nova's back. The next "
-            "hard reboot (openstack server reboot --hard) rewrites the definition.",
-        ),
-        (
-            Change("model", "e1000", "virtio-transitional", safe=True),
-            "The definition is Nova's, and it has no setting for this: change the image, flavor "
-            "or nova.conf it comes from, then hard-reboot the server.",
-        ),
-    ],
-    ids=lambda value: f"{value.field}-{value.new}" if isinstance(value, Change) else "",
-)
-def test_nova_words(change: Change, text: str) -> None:
+@rows
+def test_nova_words(field: str, old: str | None, new: str | None, text: str) -> None:
+    change = Change(field, old, new, safe=True)
     assert worded(change, "", "nova").text == text
 
 

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
+from tests.rows import rows
 from tests.text.parsers import parser as parser
 from vnicaudit.errors import RefusedError
 from vnicaudit.model.finding import Change, Location
@@ -24,88 +25,11 @@ _MODEL = Change("model", "e1000", "virtio", safe=True)
 _QUEUES = Change("queues", None, "4", safe=False)
 
 
-@pytest.mark.parametrize(
-    ("before", "change", "after"),
-    [
-        pytest.param(
-            "spec:\n  domain:\n    devices:\n      interfaces:\n      - name: a\n"
-            "        model: e1000   # old\n",
-            _MODEL,
-            "spec:\n  domain:\n    devices:\n      interfaces:\n      - name: a\n"
-            "        model: virtio   # old\n",
-            id="a value",
-        ),
-        pytest.param(
-            "spec:\n  domain:\n    devices:\n      interfaces:\n        -   model: 'e1000'\n",
-            _MODEL,
-            "spec:\n  domain:\n    devices:\n      interfaces:\n        -   model: 'virtio'\n",
-            id="quotes",
-        ),
-        pytest.param(
-            "spec:\n  domain:\n    devices:\n      interfaces:\n      - masquerade: {}\n"
-            "        name: default # first\n        ports: []\n",
-            _MODEL,
-            "spec:\n  domain:\n    devices:\n      interfaces:\n      - masquerade: {}\n"
-            "        name: default # first\n        model: virtio\n        ports: []\n",
-            id="a key behind the name",
-        ),
-        pytest.param(
-            'spec:\r\n  domain:\r\n    devices:\r\n      interfaces:\r\n      - name: "\u00e9"\r\n'
-            "      disks: []\r\n",
-            _QUEUES,
-            'spec:\r\n  domain:\r\n    devices:\r\n      interfaces:\r\n      - name: "\u00e9"\r\n'
-            "      networkInterfaceMultiqueue: true\r\n      disks: []\r\n",
-            id="a key behind a list, CRLF",
-        ),
-        pytest.param(
-            "spec:\n  domain:\n    devices:\n      interfaces:\n      - name: a\n"
-            "        masquerade: {}\n\n  # about networks\n  networks: []\n",
-            _QUEUES,
-            "spec:\n  domain:\n    devices:\n      interfaces:\n      - name: a\n"
-            "        masquerade: {}\n      networkInterfaceMultiqueue: true\n\n"
-            "  # about networks\n  networks: []\n",
-            id="a key behind a list, what follows stays",
-        ),
-        pytest.param(
-            "spec: {domain: {devices: {interfaces: [{name: a, bridge: {}}]}}}\n",
-            _MODEL,
-            "spec: {domain: {devices: {interfaces: [{name: a, model: virtio, bridge: {}}]}}}\n",
-            id="flow style",
-        ),
-        pytest.param(
-            '{\n  "spec": {"domain": {"devices": {"interfaces": [\n'
-            '    {\n      "name": "a"\n    }\n'
-            "  ]}}}\n}\n",
-            _MODEL,
-            '{\n  "spec": {"domain": {"devices": {"interfaces": [\n    {\n      "name": "a",\n'
-            '      "model": "virtio"\n    }\n  ]}}}\n}\n',
-            id="JSON",
-        ),
-        pytest.param(
-            '{"spec": {"domain": {"devices": {"interfaces": [{"name": "a"}]}}}}',
-            _QUEUES,
-            '{"spec": {"domain": {"devices": {"interfaces": [{"name": "a"}], '
-            '"networkInterfaceMultiqueue": true}}}}',
-            id="JSON in one line",
-        ),
-        pytest.param(
-            "spec:\n  domain:\n    devices:\n      networkInterfaceMultiqueue: true\n"
-            "      interfaces:\n      - name: a",
-            Change("queues", "4", "1", safe=True),
-            "spec:\n  domain:\n    devices:\n      networkInterfaceMultiqueue: false\n"
-            "      interfaces:\n      - name: a",
-            id="fewer queues",
-        ),
-        pytest.param(
-            "spec:\n  domain:\n    devices:\n      interfaces:\n      - name: a",
-            _MODEL,
-            "spec:\n  domain:\n    devices:\n      interfaces:\n      - name: a\n"
-            "        model: virtio",
-            id="no line break at the end",
-        ),
-    ],
-)
-def test_what_differs(before: str, change: Change, after: str) -> None:
+@rows
+def test_only_the_change_is_written(
+    before: str, field: str, old: str | None, new: str | None, after: str
+) -> None:
+    change = Change(field, old, new, safe=True)
     top = "" if before.startswith("{") or "{domain" in before else _TOP
     if "\r\n" in before:
         top = top.replace("\n", "\r\n")
@@ -126,43 +50,11 @@ def test_a_preference() -> None:
     assert result == text.replace("e1000", "virtio")
 
 
-@pytest.mark.parametrize(
-    ("text", "change", "reason"),
-    [
-        (
-            "- name: a\n",
-            Change("rx_queue_size", None, "512", safe=True),
-            "this manifest has no field",
-        ),
-        ("- name: a\n", Change("model", None, "virtio-transitional", safe=True), "has no field"),
-        ("- name: a\n  model: {{ .Values.m }}\n", _MODEL, "a template fills this in"),
-        ("- name: a\n  model: &m e1000\n", _MODEL, "an anchor shares this"),
-        ("- &i\n  name: a\n", _MODEL, "an anchor shares this"),
-        ("- name: a\n  model: |\n    e1000\n", _MODEL, "not a simple value"),
-        ("- name: a\n  model:\n", _MODEL, "model has no value"),
-        ("- bridge: {}\n", _MODEL, "there is no name"),
-        ("- {{ include . }}\n", _MODEL, "a template fills this in"),
-        *(
-            (f"- name: a\n  model: {placeholder}\n", _MODEL, "a template fills this in")
-            for placeholder in (
-                "__MODEL__",
-                '"((model))"',
-                "'[[ model ]]'",
-                '"#{model}#"',
-                "#{model}#",
-                "'@MODEL@'",
-                "${MODEL}",
-                "$(MODEL)",
-                "'%(model)s'",
-                '"<%= model %>"',
-                "'{model}'",
-                '"%MODEL%"',
-                "<model>",
-            )
-        ),
-    ],
-)
-def test_what_cannot_be_written(text: str, change: Change, reason: str) -> None:
+@rows
+def test_a_change_that_cannot_be_written(
+    text: str, field: str, old: str | None, new: str | None, reason: str
+) -> None:
+    change = Change(field, old, new, safe=True)
     indented = "".join(f"      {line}\n" for line in text.splitlines())
     with pytest.raises(RefusedError, match=reason):
         _edited(f"{_TOP}spec:\n  domain:\n    devices:\n      interfaces:\n{indented}", change)
