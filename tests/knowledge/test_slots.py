@@ -1,10 +1,9 @@
 """Where a NIC sits."""
 
 import msgspec
-import pytest
 
 from tests.remedy.planning.guests import PC, ccw, pci
-from tests.rows import rows
+from tests.rows import rows, rows_of_tuples
 from vnicaudit.knowledge.systems import (
     PciSlot,
     ccw_number,
@@ -15,19 +14,7 @@ from vnicaudit.knowledge.systems import (
 )
 
 
-@pytest.mark.parametrize(
-    ("address", "expected"),
-    [
-        ("0000:00:1e.7", PciSlot(0, 0, 30, 7)),
-        ("0001:02:03.0", PciSlot(1, 2, 3, 0)),
-        ("fe.0.0001", None),
-        ("0000:00:03", None),
-        ("0000:00:03.8", None),
-        ("0000:00:03.0\n", None),
-        ("", None),
-        (None, None),
-    ],
-)
+@rows_of_tuples
 def test_a_pci_address(address: str | None, expected: PciSlot | None) -> None:
     given = msgspec.structs.replace(pci("virtio"), address=address)
     assert pci_slot(given) == expected

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import vnicaudit
+from tests.rows import rows
 
 ROOT = Path(vnicaudit.__file__).parents[1]
 OWNER = "vnicaudit/model/decoding.py"
@@ -86,24 +87,7 @@ def test_nobody_else_has_msgspec_work_out_a_type() -> None:
     assert found == [], f"read records by {OWNER}"
 
 
-@pytest.mark.parametrize(
-    ("source", "lines"),
-    [
-        ("msgspec.json.decode(a, type=B)", [1]),
-        ("x = 1\nmsgspec.convert(a, B)", [2]),
-        ("msgspec.json.Decoder(B)", [1]),
-        ("msgspec.msgpack.decode(a, type=B)", [1]),
-        ("read = msgspec.convert", [1]),
-        ("from msgspec.json import decode", [1]),
-        ("from msgspec import convert", [1]),
-        ("import msgspec as m", [1]),
-        ("import msgspec.json as j", [1]),
-        ("msgspec.json.decode(a)", []),
-        ("def f(d: msgspec.json.Decoder[T]) -> None: ...", []),
-        ("msgspec.json.encode(a)", []),
-        ("import msgspec\nfrom msgspec.structs import replace", []),
-    ],
-)
+@rows
 def test_what_works_out_a_type_is_found(source: str, lines: list[int]) -> None:
     assert list(_reads(source)) == lines
 

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from tests.audit.clouds import TARGET, FakeCloud, config, image, port, server
 from tests.cli.inside import inside as anywhere
+from tests.rows import rows
 from vnicaudit.model.domain import Server
 from vnicaudit.reports import grouped
 from vnicaudit.reports.plan.steps import PLAN_GROUP_BY
@@ -55,17 +56,7 @@ def audit(*options: str) -> str:
     return result.stdout
 
 
-@pytest.mark.parametrize(
-    ("by", "groups"),
-    [
-        ("image", ["image focal (image-focal)  30 problems in 30 domains",
-                   "image jammy (image-jammy)  30 problems in 30 domains"]),
-        ("flavor", ["flavor m1.small  60 problems in 60 domains"]),
-        ("project", [f"project team-{n} (p{n})  20 problems in 20 domains" for n in range(3)]),
-        ("host", [f"host cmp{n}  20 problems in 20 domains" for n in range(3)]),
-        ("rule", ["high    VNIC001  legacy-emulated-nic  60 problems in 60 domains"]),
-    ],
-)  # fmt: skip
+@rows
 def test_the_fix_is_said_once_for_each_group(by: str, groups: list[str]) -> None:
     text = audit("--group-by", by)
     heads = [line for line in text.splitlines()[1:] if " problems in " in line]

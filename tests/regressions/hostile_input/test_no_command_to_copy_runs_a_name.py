@@ -10,6 +10,7 @@ import pytest
 
 from tests.cli.definitions import E1000
 from tests.cli.inside import inside
+from tests.rows import rows
 from vnicaudit.base.wording import kubernetes_word, path_word, uuid_word, word
 from vnicaudit.cli.main import run
 from vnicaudit.remedy.applying.domains.definition_transactions import (
@@ -110,15 +111,7 @@ def test_the_command_that_follows_a_plan_can_be_copied(tmp_path: Path) -> None:
     assert "next: vnicaudit apply '$(touch pwned).json'" in result.stderr
 
 
-@pytest.mark.parametrize(
-    ("place", "says"),
-    [
-        ({"name": "--all"}, "virsh -c qemu:///system edit UUID ("),
-        ({"name": "a b"}, "virsh -c qemu:///system edit 'a b' ("),
-        ({"name": "--all", "uuid": UUID}, f"virsh -c qemu:///system edit {UUID} ("),
-        ({"name": "a", "file": "-rf $(x).xml"}, "'./-rf $(x).xml' ("),
-    ],
-)
+@rows
 def test_what_to_edit_by_hand_is_no_option(place: dict[str, str], says: str) -> None:
     kind: type[DomainTransaction | FileTransaction] = (
         FileTransaction if "file" in place else DomainTransaction

@@ -165,16 +165,7 @@ def test_no_part_of_a_token_of_several_lines_is_shown() -> None:
     assert SECRET not in masked_message(f"Invalid header value {header.encode()!r}")
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        f"[libvirt]\npassword: \nmodel = {KEPT}\n",
-        f"password:\nname: {KEPT}\n",
-        f"password: {{}}\ntokens: []\nmodel: {KEPT}\n",
-        f"inject_password = false\nmodel = {KEPT}\n",
-        f"<source bridge='br0'/><model type='{KEPT}'/><driver queues='8'/>\n",
-    ],
-)
+@rows
 def test_known_options_and_switches_are_shown(text: str) -> None:
     assert masked(text) == text
 

@@ -10,6 +10,7 @@ import pytest
 
 from tests.conformance.argv import Read, Shape, read
 from tests.conformance.argv_lines import Line
+from tests.rows import rows_of_tuples
 from vnicaudit.model.host import Version
 
 ON_N = "-device virtio-net-pci,netdev=n"
@@ -184,30 +185,7 @@ def test_what_qemu_takes_is_not_refused(arguments: str) -> None:
     assert len(found.nics) == given - bridges
 
 
-@pytest.mark.parametrize(
-    ("arguments", "nic"),
-    [
-        ("-device virtio-net-pci,rx_queue_size=01000", VIRTIO._replace(rx_queue_size=512)),
-        (
-            f"-netdev {TAP},queues=010 -device virtio-net-pci,netdev=n,mq=on",
-            VIRTIO._replace(queues=8),
-        ),
-        (f"-netdev {TAP} -set netdev.n.queues=2 {ON_N},mq=on", VIRTIO._replace(queues=2)),
-        (
-            "-device virtio-net-pci -global property=rx_queue_size,driver=virtio-net-pci,value=512",
-            VIRTIO._replace(rx_queue_size=512),
-        ),
-        ("-device \"{'driver':'e1000'}\"", E1000),
-        ("-usbdevice tablet -device usb-net", E1000._replace(model="usb-net")),
-        ("-net nic,vectors=3 -net user", E1000),
-        ("-device virtio-net-pci,mac=00:00:00:00:00:00", VIRTIO),
-        ("-nic user,mac=00:00:00:00:00:00", E1000),
-        ("-nic user,mac=", E1000),
-        ("-nic user,mac=52:54:0:1:2:3", E1000._replace(mac="52:54:00:01:02:03")),
-        ("-nic user,mac=0x123", E1000._replace(mac="00:00:00:00:01:23")),
-        ("-net nic,macaddr=17 -net user", E1000._replace(mac="00:00:00:00:00:11")),
-    ],
-)
+@rows_of_tuples
 def test_a_value_is_read_as_qemu_reads_it(arguments: str, nic: Shape) -> None:
     found = _read(arguments)
     assert (found.nics, found.refused) == ([nic], ())

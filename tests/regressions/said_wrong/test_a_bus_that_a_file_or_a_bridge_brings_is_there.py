@@ -4,8 +4,7 @@ taken for the same one of ``pcie.0``. What ``-set`` changes was compared as it s
 ``-netdev passt`` was said not to know its own keys. Measured with QEMU 7.2; passt by QEMU 10.1's
 qapi/net.json."""
 
-import pytest
-
+from tests.rows import rows
 from vnicaudit.audit.effective import resolve
 from vnicaudit.model.host import HostConfig
 from vnicaudit.platforms.qemu.proc import domain_of
@@ -28,33 +27,11 @@ def _refusals(arguments: str) -> list[str]:
     return [one.model.reason for one in found if not one.starts]
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        f"{PROXMOX} -device virtio-net-pci,bus=pci.0,addr=0x12",
-        "-readconfig q35.cfg -device e1000,bus=pcie.0,addr=2",
-        "-readconfig q35.cfg -device e1000,addr=1",
-        "-readconfig usb.cfg -M pc -device usb-net",
-        f"{BRIDGES} -device ivshmem-plain,bus=pcie.0,addr=0x14 -device e1000,bus=pci.0,addr=0x14",
-        "-device e1000,id=a,addr=5 -device e1000,id=b,addr=5 -set device.b.addr=6",
-        "-device e1000,id=a,bootindex=1 -device e1000,id=b,bootindex=1 -set device.b.bootindex=2",
-        PASST,
-    ],
-)
+@rows
 def test_what_starts_is_not_said_not_to(arguments: str) -> None:
     assert _refusals(arguments) == []
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        "-M q35 -device virtio-net-pci,bus=pci.0,addr=0x12",
-        f"{BRIDGES} -device VGA,bus=pci.0,addr=0x14 -device e1000,bus=pci.0,addr=0x14",
-        "-M q35 -device VGA,addr=5 -device e1000,bus=pcie.0,addr=5",
-        "-device e1000,id=a,addr=5 -device e1000,id=b,addr=6 -set device.b.addr=5",
-        "-M pc -device usb-net",
-        "-netdev user,id=n,mtu=9000 -device virtio-net-pci,netdev=n",
-    ],
-)
+@rows
 def test_what_does_not_start_is_said_to(arguments: str) -> None:
     assert len(_refusals(arguments)) == 1

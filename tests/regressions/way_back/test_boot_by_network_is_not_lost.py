@@ -18,6 +18,7 @@ from tests.remedy.planning.planned import (
     step,
 )
 from tests.remedy.works import work
+from tests.rows import rows
 from vnicaudit.knowledge import to_virtio
 from vnicaudit.model.host import HostConfig
 from vnicaudit.model.plan import NotPlanned, UnitStep
@@ -122,17 +123,7 @@ def test_a_property_of_the_old_device_alone_is_no_safe_step(
     assert found.reason == BEHIND.format(names)
 
 
-@pytest.mark.parametrize(
-    "behind",
-    [
-        override("rombar", "0"),
-        override("mitigation", "off", alias="net1"),
-        override("romfile", ""),
-        override("mitigation", "", kind="remove"),
-        set_by("device.net1.mitigation=off"),
-        set_by("netdev.hostnet0.mitigation=off"),
-    ],
-)
+@rows
 def test_what_virtio_takes_or_another_device_has_is_no_hindrance(behind: str) -> None:
     found = step(live(definition(interface(), behind=behind, root=NAMESPACE)))
     assert (found.safe, found.blocked) == (True, ())
