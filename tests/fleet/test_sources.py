@@ -8,7 +8,7 @@ import pytest
 
 from tests.rows import rows
 from vnicaudit.errors import UsageError
-from vnicaudit.fleet import ansible, host_names
+from vnicaudit.fleet import host_names
 from vnicaudit.fleet.host_names import fault_of_address
 from vnicaudit.fleet.inventory_sources import Sources, read_inventory
 from vnicaudit.fleet.own_format import SourceHost, SourceHosts
@@ -149,7 +149,7 @@ def test_hosts_are_counted_before_they_are_made(
     """Some KB took 8 GB, or more than a minute."""
     monkeypatch.setattr(host_names, "MOST_HOSTS", 200)
     monkeypatch.setattr(host_names, "MOST_NAMED", 1000)
-    monkeypatch.setattr(ansible, "MOST_GROUPS", 5000)
+    monkeypatch.setattr(host_names, "MOST_GROUPS", 5000)
     (tmp_path / name).write_text(
         text.format(
             long="a" * 50_000,

@@ -20,12 +20,11 @@ import msgspec
 from vnicaudit.bench.endpoints.process import run_here
 from vnicaudit.errors import EndpointError, UsageError
 from vnicaudit.fleet.host_names import (
-    MOST_GROUPS,
-    TOO_MANY_GROUPS,
     fault_of_address,
     fault_of_name,
     fault_of_uri,
     fault_of_user,
+    with_parents,
 )
 from vnicaudit.fleet.own_format import SourceHost, SourceHosts
 from vnicaudit.model.decoding import json_as
@@ -139,30 +138,15 @@ def _hosts(file: str, groups: dict[str, _AnsibleGroup]) -> Iterator[tuple[str, t
     too many, and for a cycle of groups."""
     order = _by_depth(file, groups)
     parents: dict[str, list[str]] = {}
-    direct: dict[str, list[str]] = {}
+    direct: dict[str, dict[str, None]] = {}
     for name in order:
         group = groups.get(name, _AnsibleGroup())
         for child in group.children:
             parents.setdefault(child, []).append(name)
-        for host in dict.fromkeys(group.hosts):
-            direct.setdefault(host, []).append(name)
-    rank = {name: number for number, name in enumerate(order)}
-    known: dict[tuple[str, ...], tuple[str, ...]] = {}
-    counted = 0
-    for host, names in direct.items():
-        own = known.get(tuple(names))
-        if own is None:
-            every, pending = set(names), list(names)
-            while pending:
-                more = set(parents.get(pending.pop(), ())) - every
-                every |= more
-                pending += more
-            own = tuple(sorted(every.difference(_GENERAL), key=rank.__getitem__))
-            known[tuple(names)] = own
-        counted += len(own)
-        if counted > MOST_GROUPS:
-            raise UsageError(f"{file}: {TOO_MANY_GROUPS}")
-        yield host, own
+        for host in group.hosts:
+            direct.setdefault(host, {})[name] = None
+    for host, names in with_parents(file, direct, parents, order):
+        yield host, tuple(name for name in names if name not in _GENERAL)
 
 
 def _by_depth(file: str, groups: dict[str, _AnsibleGroup]) -> list[str]:

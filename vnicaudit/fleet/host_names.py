@@ -1,12 +1,13 @@
-"""Names of hosts in an inventory: ranges, and checks of names, addresses, users and URIs."""
+"""Hosts of an inventory: ranges of names, groups, checks of names, addresses, users and URIs."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from vnicaudit.base.wording import shortened
+from vnicaudit.errors import UsageError
 from vnicaudit.text.secrets import is_secret_name
 
 # Many host names in one: ``kvm[01:20]``, ``rack[a:f]-[1:4]``, ``n[0:9:3]``, as in Ansible. The end
@@ -19,7 +20,6 @@ MOST_NAMED = 1_000_000
 """Maximum hosts that all names of a source stand for: a host may be named in several groups."""
 MOST_GROUPS = 5_000_000
 """Maximum groups of all hosts of a source, host by host, with the parents of their groups."""
-TOO_MANY_GROUPS = f"its hosts are in more than {MOST_GROUPS:,} groups, counted host by host"
 LONGEST = 253
 """Characters of a host name."""
 
@@ -94,6 +94,38 @@ def _letters(first: str, last: str, step: int) -> list[str]:
     if not last.isalpha():
         raise RangeError(f"[{first}:{last}]: from a letter to a number")
     return list(letters[letters.index(first) : letters.index(last) + 1 : step])
+
+
+# Groups.
+
+
+def with_parents(
+    file: str,
+    direct: Mapping[str, Iterable[str]],
+    parents: Mapping[str, Iterable[str]],
+    order: Iterable[str],
+) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Each host with its groups and all their parents. ``direct``: host -> the groups that name it.
+    ``parents``: group -> its own parents. ``order``: all groups, as they are to be listed. Raises
+    UsageError if there are too many."""
+    rank = {name: number for number, name in enumerate(order)}
+    known: dict[tuple[str, ...], tuple[str, ...]] = {}
+    counted = 0
+    for host, names in direct.items():
+        key = tuple(names)
+        if key not in known:
+            every, pending = set(key), list(key)
+            while pending:
+                more = set(parents.get(pending.pop(), ())) - every
+                every |= more
+                pending += more
+            known[key] = tuple(sorted(every, key=rank.__getitem__))
+        counted += len(known[key])
+        if counted > MOST_GROUPS:
+            raise UsageError(
+                f"{file}: its hosts are in more than {MOST_GROUPS:,} groups, counted host by host"
+            )
+        yield host, known[key]
 
 
 # Checks.

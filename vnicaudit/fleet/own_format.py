@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from fnmatch import translate
 from functools import partial
+from graphlib import CycleError, TopologicalSorter
 from typing import Annotated, TypeVar
 
 import msgspec
@@ -20,12 +21,11 @@ from vnicaudit.base.opening import as_usage_error, read_regular
 from vnicaudit.base.wording import close_to, shortened
 from vnicaudit.errors import TargetError, UsageError
 from vnicaudit.fleet.host_names import (
-    MOST_GROUPS,
-    TOO_MANY_GROUPS,
     NamedHosts,
     RangeError,
     fault_of_name,
     fault_of_uri,
+    with_parents,
 )
 from vnicaudit.fleet.inventory_tree import (
     InventoryTree,
@@ -137,13 +137,11 @@ class _OwnFile:
         }
         self._hosts: dict[str, _PartialHost] = {}
         self._names = NamedHosts()
-        self._checked: set[str] = set()
-        self._rank = {name: number for number, name in enumerate(self._groups)}
         self._parents: dict[str, set[str]] = {}
         for name, group in self._groups.items():
             for child in group.children:
                 self._parents.setdefault(child, set()).add(name)
-        self._by_groups: dict[tuple[str, ...], tuple[tuple[str, ...], _Settings]] = {}
+        self._by_groups: dict[tuple[str, ...], _Settings] = {}
 
     def read(self) -> SourceHosts:
         """The hosts and groups of the file, in its order. Raises UsageError for a mistake in it."""
@@ -155,8 +153,7 @@ class _OwnFile:
                 self._name(name, host, path)
         for name, group in self._groups.items():
             self._members(name, group)
-        for name in self._groups:
-            self._check_children(name, ())
+        self._check_children()
         self._check_uri(self._defaults, ("defaults", "uri"))
         return SourceHosts(tuple(self._finished()), tuple(self._groups))
 
@@ -186,14 +183,14 @@ class _OwnFile:
         if name not in self._groups:
             raise self._tree.error(path, f"there is no group {name!r}; add [groups.{name}]")
 
-    def _check_children(self, name: str, above: tuple[str, ...]) -> None:
-        if name in above:
-            way = " > ".join((*above[above.index(name) :], name))
-            raise self._tree.error(("groups", name, "children"), f"groups in a circle: {way}")
-        if name not in self._checked:
-            for child in self._groups[name].children:
-                self._check_children(child, (*above, name))
-            self._checked.add(name)
+    def _check_children(self) -> None:
+        sorter = TopologicalSorter({name: one.children for name, one in self._groups.items()})
+        try:
+            sorter.prepare()
+        except CycleError as error:
+            circle = list(reversed(error.args[1]))
+            text = f"groups in a circle: {' > '.join(circle)}"
+            raise self._tree.error(("groups", circle[0], "children"), text) from None
 
     def _check_uri(self, settings: _Settings, path: TreePath) -> None:
         if settings.uri is not None and (fault := fault_of_uri(settings.uri)):
@@ -210,13 +207,10 @@ class _OwnFile:
         return names
 
     def _finished(self) -> Iterator[SourceHost]:
-        counted = 0
-        for name, host in self._hosts.items():
-            groups, inherited = self._inherited(tuple(host.groups))
-            counted += len(groups)
-            if counted > MOST_GROUPS:
-                raise UsageError(f"{self._tree.file}: {TOO_MANY_GROUPS}")
-            own = host.own
+        direct = {name: host.groups for name, host in self._hosts.items()}
+        for name, groups in with_parents(self._tree.file, direct, self._parents, self._groups):
+            host = self._hosts[name]
+            own, inherited = host.own, self._inherited(groups)
             uri = _first(own.uri, inherited.uri)
             source = "uri of the defaults or its groups" if own.uri is None else "its own uri"
             yield SourceHost(
@@ -231,27 +225,18 @@ class _OwnFile:
                 uri_source="" if uri is None else source,
             )
 
-    def _inherited(self, direct: tuple[str, ...]) -> tuple[tuple[str, ...], _Settings]:
-        """The groups of a host with all their ancestors, in the order of the file, and the settings
-        of them and the defaults. As later groups take precedence, children override their parents
-        only if they come after them. Hosts of the same groups share the answer."""
-        known = self._by_groups.get(direct)
+    def _inherited(self, groups: tuple[str, ...]) -> _Settings:
+        """The settings of groups and the defaults. As later groups take precedence, children
+        override their parents only if they come after them. Hosts of the same groups share the
+        answer."""
+        known = self._by_groups.get(groups)
         if known is None:
-            every, pending = set(direct), list(direct)
-            while pending:
-                more = self._parents.get(pending.pop(), set()) - every
-                every |= more
-                pending += more
-            groups = tuple(sorted(every, key=self._rank.__getitem__))
             layers = [*(self._groups[one] for one in reversed(groups)), self._defaults]
-            known = self._by_groups[direct] = (
-                groups,
-                _Settings(
-                    uri=_first(*(layer.uri for layer in layers)),
-                    site=_first(*(layer.site for layer in layers)),
-                    deadline=_first(*(layer.deadline for layer in layers)),
-                    agent=_first(*(layer.agent for layer in layers)),
-                ),
+            known = self._by_groups[groups] = _Settings(
+                uri=_first(*(layer.uri for layer in layers)),
+                site=_first(*(layer.site for layer in layers)),
+                deadline=_first(*(layer.deadline for layer in layers)),
+                agent=_first(*(layer.agent for layer in layers)),
             )
         return known
 
