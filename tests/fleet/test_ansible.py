@@ -108,8 +108,9 @@ def test_nothing_that_an_inventory_names_is_run(
     with pytest.raises(UsageError, match=r"scripts and plug-ins are not run: .* into `-i -`"):
         read_inventory([f"{tmp_path}/folder"], Sources())
     (tmp_path / "plugin.yml").write_text("plugin: ansible.builtin.generator\nhosts: {name: x}\n")
-    with pytest.raises(UsageError, match="scripts and plug-ins are not run"):
+    with pytest.raises(UsageError, match="scripts and plug-ins are not run") as caught:
         read_inventory([f"{tmp_path}/plugin.yml"], Sources())
+    assert "\n" not in str(caught.value)
     (tmp_path / "ansible.cfg").write_text("[defaults]\ninventory_plugins = ./plugins\n")
     (tmp_path / "plugins").mkdir()
     (tmp_path / "plugins" / "ini.py").write_text(f"open({str(mark)!r}, 'w')\n")

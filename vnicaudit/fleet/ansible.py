@@ -94,7 +94,9 @@ def ask_ansible(path: str) -> SourceHosts:
         answer = run_here(words, _SECONDS, LISTING_MAX, folder="/", variables=_VARIABLES)
     except EndpointError as error:
         raise UsageError(f"{path}: {error}") from None
-    said = masked_message(answer.stderr.decode("utf-8", "replace").strip())[-_SAID_MAX:]
+    said = " ".join(masked_message(answer.stderr.decode("utf-8", "replace")).split())
+    if len(said) > _SAID_MAX:
+        said = f"… {said[-_SAID_MAX:].partition(' ')[2]}"
     if answer.code:
         raise UsageError(
             f"{path}: {PROGRAM}: {said or 'failed'}; scripts and plug-ins are not run: if it needs "
