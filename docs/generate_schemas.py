@@ -19,7 +19,7 @@ from vnicaudit.audit.settings.keys import RULE, RULES, Settings
 from vnicaudit.bench.line_rate import LineRate
 from vnicaudit.bench.profiles.keys import ProfileTable
 from vnicaudit.cli.diff_compare import ReportDifferences
-from vnicaudit.cli.doctor.command import DoctorReport
+from vnicaudit.cli.doctor import DoctorReport
 from vnicaudit.model.finding import SEVERITIES
 from vnicaudit.model.history import AuditDetails, Drift, HistoryStatus, Trend
 from vnicaudit.model.measurement import BenchResult

@@ -20,7 +20,7 @@ import click
 from docs.generate_cli import ENVIRONMENT, members
 from vnicaudit import __version__
 from vnicaudit.cli.commands import cli
-from vnicaudit.cli.completion.shells import Shell, script
+from vnicaudit.cli.completion import Shell, script
 from vnicaudit.cli.options.records import OWN, SECTIONS, heading_of
 
 FOLDER = Path(__file__).parent / "share"

@@ -24,8 +24,7 @@ from vnicaudit.bench.line_rate import Framing, line_rate
 from vnicaudit.bench.profiles.load import load_profile, shipped_profiles
 from vnicaudit.cli import diff_compare as diff_output
 from vnicaudit.cli.diff_compare import ReportDifference
-from vnicaudit.cli.doctor.command import DoctorReport
-from vnicaudit.cli.doctor.machine_checks import DoctorCheck
+from vnicaudit.cli.doctor import DoctorCheck, DoctorReport
 from vnicaudit.fleet.own_format import HostCheck
 from vnicaudit.model.fleet import HostOptions
 from vnicaudit.model.report import NotFixed

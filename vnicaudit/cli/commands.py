@@ -37,8 +37,8 @@ COMMANDS = {
     "bench": CommandEntry("Measure network performance before and after a change.", "bench.group"),
     "history": CommandEntry("Show the stored audits of a fleet.", "history"),
     "diff": CommandEntry("Compare two audits: what is new, worse, fixed or gone.", "diff"),
-    "doctor": CommandEntry("Check what can be audited from this machine.", "doctor.command"),
-    "completion": CommandEntry("Print or install shell completion.", "completion.command"),
+    "doctor": CommandEntry("Check what can be audited from this machine.", "doctor"),
+    "completion": CommandEntry("Print or install shell completion.", "completion"),
 }
 
 
@@ -81,7 +81,7 @@ def cli() -> None:
 def run_command(words: list[str], wiring: Wiring) -> int:
     """Have click parse the command line, and run the command; returns the exit code."""
     if COMPLETES in os.environ:
-        from vnicaudit.cli.completion.shells import register
+        from vnicaudit.cli.completion import register
 
         register()
     try:

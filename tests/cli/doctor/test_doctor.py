@@ -14,7 +14,7 @@ import pytest
 from tests.cli.inside import inside
 from tests.not_run import not_run
 from tests.rows import rows
-from vnicaudit.cli.doctor.machine_checks import (
+from vnicaudit.cli.doctor import (
     EXTRAS,
     check_clouds,
     check_libvirt,

@@ -293,38 +293,29 @@ class SeenFiles:
 # knows none of them by name.
 
 
-class Platform(Protocol):
-    """One platform that describes NICs, as far as reading is concerned."""
+def _its_name(field: str) -> str:
+    return field
 
-    @property
-    def name(self) -> PlatformName:
-        """The platform's name, as in :attr:`DomainConfig.platform`."""
 
-    @property
-    def files(self) -> tuple[FileKind, ...]:
-        """The kinds of files that it reads, in the order in which to try them."""
+class Platform(msgspec.Struct, frozen=True):
+    """One platform that describes NICs, as far as reading is concerned. ``name``: as in
+    :attr:`DomainConfig.platform`."""
 
-    @property
-    def place_of(self) -> Callable[[str], str]:
-        """Returns the place of a NIC's field in a description, relative to the NIC; a field without
-        a place of its own is called by its name."""
-
-    @property
-    def targets(self) -> tuple[TargetKind, ...]:
-        """The kinds of targets that it reads, beside files."""
-
-    @property
-    def resolve(self) -> Resolver | None:
-        """Resolves declared settings into the settings that the guest gets; None: it describes no
-        NICs."""
-
-    @property
-    def titles(self) -> Mapping[Form, str]:
-        """Titles for the layer of its definition, by the form of the definition."""
-
-    @property
-    def wordings(self) -> Mapping[str, Wording]:
-        """Wordings of fixes for owners that the platform adds, by their names."""
+    name: PlatformName
+    files: tuple[FileKind, ...] = ()
+    """The kinds of files that it reads, in the order in which to try them."""
+    resolve: Resolver | None = None
+    """Resolves declared settings into the settings that the guest gets; None: it describes no
+    NICs."""
+    titles: Mapping[Form, str] = {}
+    """Titles for the layer of its definition, by the form of the definition."""
+    targets: tuple[TargetKind, ...] = ()
+    """The kinds of targets that it reads, beside files."""
+    wordings: Mapping[str, Wording] = {}
+    """Wordings of fixes for owners that the platform adds, by their names."""
+    place_of: Callable[[str], str] = _its_name
+    """Returns the place of a NIC's field in a description, relative to the NIC; a field without a
+    place of its own is called by its name."""
 
 
 class Platforms:

@@ -63,9 +63,7 @@ def audit(request: AuditRequest) -> int:
     with ExitStack() as stack:
         reports = Reports(request, stack, replacements=_replacements(request))
         judging = audit_work(request, regrades=False)
-        done = fix(
-            request.targets, request.fixing, judging, request.reading.options, request.platforms
-        )
+        done = fix(request, judging)
         rows = any(FORMATS[name].needs_rows for name, _place in request.outputs)
         rows = rows or bool(request.finding_filter.nics)
         work = audit_work(request, regrades=True, with_rows=rows)

@@ -5,33 +5,27 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from io import BytesIO
 from typing import TYPE_CHECKING
 
-import click
 import msgspec
 
-from vnicaudit.audit.reading.selection import RunOptions
-from vnicaudit.audit.reading.targets import Target
 from vnicaudit.audit.work import AuditWork
 from vnicaudit.audit.workers import why_not_here
 from vnicaudit.base.deadlines import standard_input
 from vnicaudit.base.files import BACKUP
 from vnicaudit.base.wording import ascii_word, count, word
-from vnicaudit.cli.options.output import Color, OutputOptions, use_color
-from vnicaudit.cli.options.reading import NovaOptions
-from vnicaudit.cli.options.records import group
-from vnicaudit.cli.output.files import STDOUT, emit, flush, stream
+from vnicaudit.cli.options.output import use_color
+from vnicaudit.cli.output.files import emit, flush, stream
 from vnicaudit.cli.output.progress import ProgressLine, tell
 from vnicaudit.cli.output.reading_progress import Progress, awaited_input
-from vnicaudit.errors import UsageError
 from vnicaudit.model.report import NotFixed
 from vnicaudit.reports.safe import Paint, message, safe
 
 if TYPE_CHECKING:
-    from vnicaudit.cli.wiring.platforms import PlatformRegistry
+    from vnicaudit.cli.audit.request import AuditRequest
     from vnicaudit.model.finding import Finding
     from vnicaudit.remedy.in_place import FileFixed, RefusedFix
 
@@ -88,60 +82,6 @@ _REPORTED = 10_000
 """Refused fixes listed in a report."""
 
 
-class FixOptions(msgspec.Struct, frozen=True):
-    """The options ``--fix`` and ``--diff`` of ``vnicaudit audit``."""
-
-    fix: bool
-    diff: bool
-    include_unsafe: bool
-    backup: bool
-
-
-fix_options = group(
-    "fixes",
-    FixOptions,
-    click.option(
-        "--fix",
-        is_flag=True,
-        help="Apply safe fixes in place to nova.conf, KubeVirt manifests and offline domain XML, "
-        "then report the remaining findings.",
-    ),
-    click.option(
-        "--diff",
-        is_flag=True,
-        help="Print the changes that --fix would make (with --fix: those it makes) instead of the "
-        "report.",
-    ),
-    click.option(
-        "--include-unsafe",
-        is_flag=True,
-        help="With --fix or --diff: include fixes that may harm a guest.",
-    ),
-    click.option(
-        "--backup",
-        is_flag=True,
-        help="With --fix: keep a copy of each changed file beside it, FILE.vnicaudit.bak.",
-    ),
-)
-"""Options that change files, or show the changes."""
-
-
-class FixRequest(msgspec.Struct, frozen=True):
-    """Options for fixing files: write or only show the changes, and which changes are made."""
-
-    write: bool = False
-    diff: bool = False
-    include_unsafe: bool = False
-    backup: bool = False
-    color: Color = "auto"
-    quiet: bool = False
-
-    @property
-    def is_on(self) -> bool:
-        """True if files are changed, or their changes shown."""
-        return self.write or self.diff
-
-
 class FixCounts(msgspec.Struct, frozen=True):
     """Counts of files and problems that were changed or refused. ``stdin``: standard input, if it
     was read for fixing. ``not_fixed``: the first refused fixes."""
@@ -158,87 +98,35 @@ class FixCounts(msgspec.Struct, frozen=True):
         return None if self.stdin is None else BytesIO(self.stdin)
 
 
-def fixing_of(
-    options: FixOptions, output: OutputOptions, nova: NovaOptions, targets: Iterable[Target]
-) -> FixRequest:
-    """The request made by the options. Raises UsageError if these targets cannot be fixed."""
-    fixing = FixRequest(
-        options.fix,
-        options.diff,
-        options.include_unsafe,
-        options.backup,
-        output.color,
-        output.quiet,
-    )
-    if fixing.include_unsafe and not fixing.is_on:
-        raise UsageError("--include-unsafe needs --fix or --diff")
-    if fixing.backup and not fixing.write:
-        raise UsageError("--backup needs --fix: it copies the files that --fix changes")
-    if fixing.is_on and nova.nova_config:
-        raise UsageError(
-            "--fix and --diff do not change files named with --nova-config: name them as TARGETs"
-        )
-    for target in targets if fixing.is_on else ():
-        if target.kind == "stdin" and fixing.write:
-            raise UsageError(
-                "standard input cannot be fixed in place: name a file, or use --diff without --fix"
-            )
-        if target.kind not in ("stdin", "path"):
-            raise UsageError(
-                f"{target.name}: --fix and --diff work on files only; an audit never changes a "
-                "live host or cloud"
-            )
-    return fixing
-
-
-def beside_diff(
-    fixing: FixRequest, outputs: list[tuple[str, str]], formats: tuple[str, ...]
-) -> list[tuple[str, str]]:
-    """Reports to write. With ``--diff``, standard output is used for the diff, so the default text
-    report is dropped. Raises UsageError if another report was requested there."""
-    if not fixing.diff:
-        return outputs
-    if formats and any(place == STDOUT for _format, place in outputs):
-        raise UsageError(
-            "--diff writes to standard output: send the report elsewhere with --output"
-        )
-    return [output for output in outputs if output[1] != STDOUT]
-
-
-def fix(
-    targets: list[Target],
-    fixing: FixRequest,
-    work: AuditWork,
-    options: RunOptions,
-    platforms: PlatformRegistry,
-) -> FixCounts:
+def fix(request: AuditRequest, work: AuditWork) -> FixCounts:
     """Fix the files of the targets, or show how. Prints on standard error what was not fixed."""
+    targets, fixing, platforms = request.targets, request.fixing, request.platforms
     if not fixing.is_on:
         return FixCounts()
     from vnicaudit.remedy.in_place import files_with_changes, fix_files, fix_text
 
     names = [target.name for target in targets if target.kind == "path"]
-    progress = Progress(enabled=not fixing.quiet)
+    progress = Progress(enabled=not request.quiet)
     try:
-        paths = files_with_changes(names, work, options, progress)
+        paths = files_with_changes(names, work, request.reading.options, progress)
     finally:
         progress.clear()
-    report, writer = _FixReport(fixing), platforms.writer
+    report, writer = _FixReport(request), platforms.writer
     found = fix_files(
         paths,
         work,
         writer,
         include_unsafe=fixing.include_unsafe,
-        write=fixing.write,
+        write=fixing.fix,
         backup=fixing.backup,
         targets=names,
     )
-    line = FixingLine(len(paths), writes=fixing.write, enabled=not fixing.quiet)
+    line = FixingLine(len(paths), writes=fixing.fix, enabled=not request.quiet)
     with line.ticking():
         for one in found:
             with line.next_file():
                 report.take(one)
-    data = _stdin(quiet=fixing.quiet) if len(names) < len(targets) else None
+    data = _stdin(quiet=request.quiet) if len(names) < len(targets) else None
     if data is not None and why_not_here(data, "-", platforms) is None:
         report.take(fix_text(data, "-", work, writer, include_unsafe=fixing.include_unsafe))
     return msgspec.structs.replace(report.end(), stdin=data)
@@ -247,9 +135,9 @@ def fix(
 class _FixReport:
     """Prints progress while files are fixed, and the totals at the end."""
 
-    def __init__(self, fixing: FixRequest) -> None:
-        self._fixing = fixing
-        self._paint = Paint(color=use_color(fixing.color, to_terminal=stream().isatty()))
+    def __init__(self, request: AuditRequest) -> None:
+        self._fixing, self._quiet = request.fixing, request.quiet
+        self._paint = Paint(color=use_color(request.color, to_terminal=stream().isatty()))
         self._problems = self._files = self._refused = self._unsafe = self._risks = 0
         self._owned: Counter[str] = Counter()
         self._backups = 0
@@ -270,7 +158,7 @@ class _FixReport:
             self._backups += 1
             if len(self._copies) < _COPIES:
                 self._copies.append(one.backup)
-        if not self._fixing.quiet:
+        if not self._quiet:
             self._tell_risks(one.risks)
         if one.error:
             self._tell_refused(f"{one.path}: not fixed: {one.error}")
@@ -288,11 +176,11 @@ class _FixReport:
             _note(f"… {self._risks - _NAMED:,} more unsafe changes")
         if self._refused > _NAMED:
             _note(f"… {self._refused - _NAMED:,} more not fixed")
-        if not self._fixing.quiet:
+        if not self._quiet:
             for reason, number in self._owned.most_common():
                 _note(f"{number:,} not fixed here: {reason}")
             self._say_numbers()
-        written = self._fixing.write
+        written = self._fixing.fix
         return FixCounts(
             self._problems * written,
             self._files * written,
@@ -319,7 +207,7 @@ class _FixReport:
         if self._fixing.diff and not self._problems:
             _note("Nothing to fix")
         elif self._fixing.diff:
-            would = "Fixed" if self._fixing.write else "Would fix"
+            would = "Fixed" if self._fixing.fix else "Would fix"
             problems = count(self._problems, "problem")
             _note(f"{would} {problems} in {count(self._files, 'file')}")
         if self._backups:

@@ -10,7 +10,6 @@ import msgspec
 from vnicaudit.audit.accepting.baseline import FindingFilter, load_baseline
 from vnicaudit.audit.judging.catalogue import Catalogue
 from vnicaudit.audit.reading.targets import Target, expanded_targets
-from vnicaudit.cli.audit.fixing import FixOptions, FixRequest, beside_diff, fix_options, fixing_of
 from vnicaudit.cli.options.filters import (
     FindingOptions,
     ServerOptions,
@@ -22,6 +21,7 @@ from vnicaudit.cli.options.filters import (
     owners_of,
     wanted_of,
 )
+from vnicaudit.cli.options.fixing import FixOptions, beside_diff, check_fixing, fix_options
 from vnicaudit.cli.options.inventory import InventoryOptions, inventory_options
 from vnicaudit.cli.options.output import (
     Color,
@@ -199,7 +199,7 @@ class AuditRequest(msgspec.Struct, frozen=True):
     baseline_file: str
     outputs: list[tuple[str, str]]
     write_baseline: str | None
-    fixing: FixRequest
+    fixing: FixOptions
     redactor: Redactor | None
     color: Color
     finding_filter: FindingFilter
@@ -232,7 +232,8 @@ def request_of(
     reporting = options.reporting
     settings = read.settings.settings
     baseline = reporting.baseline or read.settings.baseline or ""
-    fixing = fixing_of(options.fixes, options.output, options.nova, targets)
+    fixing = options.fixes
+    check_fixing(fixing, options.nova, targets)
     level, confidence = options.findings.level or settings.level, read.made_once.confidence
     chosen = formats_of(reporting.formats, reporting.outputs, formats())
     outputs = beside_diff(fixing, pairs(chosen, reporting.outputs), reporting.formats)

@@ -6,9 +6,7 @@ from __future__ import annotations
 from functools import cache, partial
 from typing import TYPE_CHECKING
 
-import msgspec
-
-from vnicaudit.audit.reading.targets import Platforms, TargetKind, target_of
+from vnicaudit.audit.reading.targets import Platform, Platforms, TargetKind, target_of
 from vnicaudit.errors import UsageError
 from vnicaudit.model import finding as names
 from vnicaudit.model.file_kind import is_domain
@@ -22,22 +20,16 @@ from vnicaudit.platforms.nova_conf import NOVA_CONF
 from vnicaudit.platforms.qemu import COMMANDS, NOT_PLANNED, QEMU_LOG, proc_of, read_processes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable
 
-    from vnicaudit.audit.effective import Resolver
-    from vnicaudit.knowledge.fixes.wording import Wording
     from vnicaudit.model.domain import DomainConfig
-    from vnicaudit.model.file_kind import FileKind, Item
-    from vnicaudit.model.finding import Description, Form, PlatformName
+    from vnicaudit.model.file_kind import Item
+    from vnicaudit.model.finding import Description
     from vnicaudit.model.host import HostConfig
     from vnicaudit.model.nic import Effective, NicConfig, RunningNic
     from vnicaudit.remedy.applying.driver import Driver, KindTable
     from vnicaudit.remedy.planning.run import NewPlanner, PlanRun, TargetPlanner
     from vnicaudit.remedy.replacing import PlatformWriter
-
-
-def _its_name(field: str) -> str:
-    return field
 
 
 def _none_change() -> tuple[type[Driver], ...]:
@@ -48,20 +40,12 @@ def _domains_alone() -> tuple[type[Description], ...]:
     return ()
 
 
-class RegisteredPlatform(msgspec.Struct, frozen=True):
-    """One platform, as it is read (see :class:`vnicaudit.audit.reading.targets.Platform`) and
-    changed. ``planner`` plans changes for its targets, ``drivers`` change its units,
-    ``writer`` writes changes into its files; each is loaded on first use, and None if the platform
-    has none. ``place_of``: by default a field's place is its name. ``describes`` returns the
-    records, other than domains, that it reads from files and may write."""
+class RegisteredPlatform(Platform, frozen=True):
+    """One platform, as it is read and changed. ``planner`` plans changes for its targets,
+    ``drivers`` change its units, ``writer`` writes changes into its files; each is loaded on first
+    use, and None if the platform has none. ``describes`` returns the records, other than domains,
+    that it reads from files and may write."""
 
-    name: PlatformName
-    files: tuple[FileKind, ...] = ()
-    resolve: Resolver | None = None
-    titles: Mapping[Form, str] = {}
-    targets: tuple[TargetKind, ...] = ()
-    wordings: Mapping[str, Wording] = {}
-    place_of: Callable[[str], str] = _its_name
     planner: NewPlanner | None = None
     drivers: Callable[[], tuple[type[Driver], ...]] = _none_change
     writer: Callable[[], PlatformWriter] | None = None

@@ -1,1 +1,0 @@
-"""``vnicaudit doctor``: what can be audited from this machine, and what would not be judged."""
