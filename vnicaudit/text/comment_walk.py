@@ -74,7 +74,9 @@ def reason_and_settings(text: str) -> dict[str, str]:
     while len(pieces) > 1:
         name, equals, value = pieces[-1].partition("=")
         name = name.strip().lower()
-        if not equals or not _is_meant_so(name):
+        # a misspelt setting counts, so that the mistake is reported
+        meant = name in _SETTINGS or (len(name) <= _LONGEST and closest(name, _MEANT_SO))
+        if not equals or not meant:
             break
         settings[name] = value.strip()
         pieces.pop()
@@ -82,11 +84,6 @@ def reason_and_settings(text: str) -> dict[str, str]:
     if match := re.search(_LOOKS_SET, reason):
         settings["until"] = reason[match.start() :]
     return {"reason": reason, **settings}
-
-
-def _is_meant_so(name: str) -> bool:
-    """True for the name of a setting, also if it is misspelt, so that the mistake is reported."""
-    return name in _SETTINGS or (len(name) <= _LONGEST and bool(closest(name, _MEANT_SO)))
 
 
 def accepting_comments(text: str, form: Form) -> tuple[CommentEntry, ...]:

@@ -1,10 +1,8 @@
 """What Nova's releases know: names of releases, and options over time."""
 
-import msgspec
 import pytest
 
 from tests.rows import rows
-from vnicaudit.base.opening import read_beside
 from vnicaudit.knowledge.nova_conf import options
 from vnicaudit.knowledge.nova_conf.options import knowledge, release_of, releases
 
@@ -30,16 +28,11 @@ def test_releases_are_in_order_and_each_has_a_name() -> None:
     assert knowledge().release == releases()[-1]
 
 
-def test_the_table_is_as_msgspec_decodes_it() -> None:
-    content = read_beside(options.__file__, "options.json")
-    assert options._table() == msgspec.json.decode(content, type=options._OptionsTable)
-
-
 def test_no_section_with_an_option_that_matters_looks_misspelt() -> None:
     matter, _names = options._asked_for()
     foreign = {section for section, _name in matter} - set(options._every_name().names)
     assert foreign == {"keystone_authtoken"}
-    assert not any(options._sections().likely(section) for section in foreign)
+    assert not any(options._likely(section, options._sections()) for section in foreign)
 
 
 def status(section: str, name: str, release: str) -> str:

@@ -33,32 +33,32 @@ _WORDS = 2
 """Minimum number of words that must remain when one is removed."""
 
 
-class Spelling:
-    """Finds which of some names may have been meant."""
+_Index = tuple[dict[str, set[str]], dict[str, set[str]]]
+"""Rest -> the names that have it: the rests without a letter, and those without a word."""
 
-    def __init__(self, names: Iterable[str]) -> None:
-        self._by_letters: dict[str, set[str]] = {}
-        self._by_words: dict[str, set[str]] = {}
-        for name in names:
-            for left in _without_a_letter(name.lower()):
-                self._by_letters.setdefault(left, set()).add(name)
-            for left in _without_a_word(name.lower()):
-                self._by_words.setdefault(left, set()).add(name)
 
-    def likely(self, written: str) -> tuple[str, ...]:
-        """The names that may have been meant, sorted: those that differ by a letter, or else those
-        that differ by a word. Empty if none is similar."""
-        if len(written) > _LONGEST:
-            return ()
-        plain = written.lower().replace("-", "_")
-        for index, parts in (
-            (self._by_letters, _without_a_letter(plain)),
-            (self._by_words, _without_a_word(plain)),
-        ):
-            found = {name for part in parts for name in index.get(part, ())}
-            if found - {written}:
-                return tuple(sorted(found - {written}))
+def _indexed(names: Iterable[str]) -> _Index:
+    by_letters: dict[str, set[str]] = {}
+    by_words: dict[str, set[str]] = {}
+    for name in names:
+        for rest in _without_a_letter(name.lower()):
+            by_letters.setdefault(rest, set()).add(name)
+        for rest in _without_a_word(name.lower()):
+            by_words.setdefault(rest, set()).add(name)
+    return by_letters, by_words
+
+
+def _likely(written: str, index: _Index) -> tuple[str, ...]:
+    """The names that may have been meant, sorted: those that differ by a letter, or else those that
+    differ by a word. Empty if none is similar."""
+    if len(written) > _LONGEST:
         return ()
+    plain = written.lower().replace("-", "_")
+    for rests, names in zip((_without_a_letter(plain), _without_a_word(plain)), index, strict=True):
+        found = {name for rest in rests for name in names.get(rest, ())} - {written}
+        if found:
+            return tuple(sorted(found))
+    return ()
 
 
 def _without_a_letter(name: str) -> Iterator[str]:
@@ -196,8 +196,8 @@ def options_named(section: str, name: str) -> tuple[Name, ...]:
     if section in names:
         if name in names[section]:
             return ()
-        return tuple((section, meant) for meant in _spelling(section).likely(name))
-    sections = [meant for meant in _sections().likely(section) if meant in _JUDGED]
+        return tuple((section, meant) for meant in _likely(name, _spelling(section)))
+    sections = [meant for meant in _likely(section, _sections()) if meant in _JUDGED]
     return tuple((meant, name) for meant in sections if name in _current(meant))
 
 
@@ -235,13 +235,13 @@ def _sections_by_name() -> dict[str, str]:
 
 
 @cache
-def _spelling(section: str) -> Spelling:
-    return Spelling(_current(section))
+def _spelling(section: str) -> _Index:
+    return _indexed(_current(section))
 
 
 @cache
-def _sections() -> Spelling:
-    return Spelling(frozenset(_every_name().names))
+def _sections() -> _Index:
+    return _indexed(_every_name().names)
 
 
 @cache
