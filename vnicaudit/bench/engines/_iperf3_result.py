@@ -7,7 +7,7 @@ short runs of iperf3, each with a server of its own.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from operator import attrgetter
 from statistics import fmean, median
 from typing import Literal
@@ -148,13 +148,18 @@ def of_setup(plan: Iperf3Load, pair: Pair) -> Details:
 
 
 def _of_tcp(found: Iperf3Outcome) -> Details:
-    streams = list(_sending(found))
+    streams = [
+        stream
+        for pair, begin in zip(found.pairs, found.begins, strict=True)
+        for stream in _streams(pair, begin, sender=True)
+    ]
     rtts = [stream.rtt for stream in streams if stream.rtt is not None]
+    known = [stream.retransmits for stream in streams if stream.retransmits is not None]
     client = found.pairs[0].client
     return {
         "mss": client.start.tcp_mss or client.start.tcp_mss_default,
         "congestion": client.end.sender_tcp_congestion,
-        "retransmits": _sum(stream.retransmits for stream in streams),
+        "retransmits": sum(known) if known else None,
         "rtt_mean_us": fmean(rtts) if rtts else None,
         "rtt_max_us": max(rtts, default=None),
         "cwnd_max": max((s.snd_cwnd for s in streams if s.snd_cwnd is not None), default=None),
@@ -177,23 +182,12 @@ def _of_udp(found: Iperf3Outcome) -> Details:
     }
 
 
-def _sending(found: Iperf3Outcome) -> Iterator[Stream]:
-    for pair, begin in zip(found.pairs, found.begins, strict=True):
-        yield from _streams(pair, begin, sender=True)
-
-
 def _streams(pair: Pair, begin: float, *, sender: bool) -> Iterator[Stream]:
     """Sending (or receiving) streams at both ends, in intervals after the warm-up."""
     for each in pair:
         for interval in each.intervals:
             if middle(interval) >= begin:
                 yield from (stream for stream in interval.streams if stream.sender is sender)
-
-
-def _sum(numbers: Iterable[float | None]) -> float | None:
-    """The sum; None if there are no numbers: not every system counts retransmits."""
-    known = [number for number in numbers if number is not None]
-    return sum(known) if known else None
 
 
 def measurement_of(plan: Iperf3Load, said: Sequence[PairRuns]) -> Measured:

@@ -32,7 +32,7 @@ from vnicaudit.bench.engines._dnsperf_batch import (
     must_answer,
     percentile,
 )
-from vnicaudit.bench.search import LoadTrial, Searched, SearchLimits, search
+from vnicaudit.bench.search import LoadTrial, SearchLimits, search
 from vnicaudit.errors import EndpointError, MeasureError, UsageError
 from vnicaudit.model.measurement import Workload
 
@@ -107,7 +107,15 @@ def _steady(job: DnsperfJob) -> Measured:
     job.completed = 0
     batch = job.run(options.Load(workload.seconds, rate, places), observed=True)
     must_answer(batch, job)
-    job.details |= _steady_details(batch)
+    attempts = [one.attempts for one in batch.statistics if one.attempts is not None]
+    job.details |= {
+        "outstanding": batch.places,
+        "outstanding_taken": round(100 * batch.share_taken, 1),
+        "paced_by_answers": batch.held_back,
+        "offered": round(batch.total("sent") / batch.seconds, 1),
+        "connections_made": sum(attempts) if attempts else None,
+        "unexpected_answers": batch.total("unexpected"),
+    }
     return Measured(
         values=_values(batch),
         details=job.details,
@@ -140,22 +148,6 @@ def _values(batch: DnsperfBatch) -> dict[str, float]:
     }
 
 
-def _steady_details(batch: DnsperfBatch) -> dict[str, str | float | int | bool | None]:
-    return {
-        "outstanding": batch.places,
-        "outstanding_taken": round(100 * batch.share_taken, 1),
-        "paced_by_answers": batch.held_back,
-        "offered": round(batch.total("sent") / batch.seconds, 1),
-        "connections_made": _attempts(batch),
-        "unexpected_answers": batch.total("unexpected"),
-    }
-
-
-def _attempts(batch: DnsperfBatch) -> int | None:
-    counts = [one.attempts for one in batch.statistics if one.attempts is not None]
-    return sum(counts) if counts else None
-
-
 def _capacity(job: DnsperfJob) -> Measured:
     """A run at full speed, and the search from the rate that was answered then."""
     first = _full_speed(job)
@@ -164,7 +156,13 @@ def _capacity(job: DnsperfJob) -> Measured:
     began = time.monotonic()
     limits = SearchLimits(timeout_s=float(job.options.search_seconds))
     found = search(lambda load, _: _trial(job, load, latency, limits), rate, limits=limits)
-    job.details |= _capacity_details(found, time.monotonic() - began)
+    job.details |= {
+        "lower": found.lower,
+        "upper": found.upper,
+        "trials": len(found.trials),
+        "search_seconds": round(time.monotonic() - began, 1),
+        "search": found.reason,
+    }
     if not found.complete or not found.lower:
         raise MeasureError(f"the search found no rate: {found.reason}")
     busy = (first.busiest or 0) >= _BUSY and found.rate >= _NEAR * rate
@@ -203,15 +201,3 @@ def _trial(job: DnsperfJob, load: float, latency: float, limits: SearchLimits) -
     if batch.held_back:
         offered = max(offered, load)
     return LoadTrial(load, offered, batch.total("useful") / batch.seconds, batch.seconds)
-
-
-def _capacity_details(
-    found: Searched, seconds: float
-) -> dict[str, str | float | int | bool | None]:
-    return {
-        "lower": found.lower,
-        "upper": found.upper,
-        "trials": len(found.trials),
-        "search_seconds": round(seconds, 1),
-        "search": found.reason,
-    }

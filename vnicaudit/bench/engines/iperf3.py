@@ -207,7 +207,15 @@ def measure_packet_rate(plan: Iperf3Load, ends: Ends, search: Search = search) -
         return failed_run(kind(f"iperf3: {searched.reason}"), trials.raw)
     return Measured(
         values={"packet_rate": searched.rate},
-        details={**trials.details, **_of_search(searched, flood)},
+        details={
+            **trials.details,
+            "rate_lower": searched.lower,
+            "rate_upper": searched.upper,
+            "trials": len(searched.trials),
+            "flood_sent": flood.offered,
+            "flood_received": flood.answered,
+            "search": searched.reason,
+        },
         generator_limited=searched.generator_limited,
         raw=tuple(trials.raw),
     )
@@ -232,14 +240,3 @@ class _Trials:
         self.details = result.of_setup(plan, found.pairs[0])
         sent = result.sent_packets(found, way)
         return LoadTrial(rate, sent, sent * (1 - part.loss / 100), part.seconds)
-
-
-def _of_search(searched: Searched, flood: LoadTrial) -> Details:
-    return {
-        "rate_lower": searched.lower,
-        "rate_upper": searched.upper,
-        "trials": len(searched.trials),
-        "flood_sent": flood.offered,
-        "flood_received": flood.answered,
-        "search": searched.reason,
-    }

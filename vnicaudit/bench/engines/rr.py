@@ -125,22 +125,38 @@ def measurement_of(
     workload: Workload, pattern: Pattern, report: RrReport, raw: tuple[Ran, ...]
 ) -> Measured:
     """The result of a report, in the metrics' units."""
-    answered = report.answered
     sides = (*report.client, *report.server)
+    # Shares of a connection's time in which a worker of either end was working or waited for a CPU:
+    # in total, and outside the kernel. While one end works on a request the other waits for it, so
+    # with one connection neither is ever busy all the time.
+    busy = sum(side.busy for side in sides) / workload.connections
+    own = sum(side.own for side in sides) / workload.connections
+    late = sum(side.late for side in report.client)
+    limited = (
+        max(side.busy for side in sides) >= _LIMIT
+        or (busy >= _LIMIT and own >= _OWN)
+        or late > _LATE * (workload.rate or 0.0) * workload.seconds
+    )
+    waits = [100 * max(side.wait for side in end) for end in (report.client, report.server)]
     return Measured(
         values=_values(workload, pattern, report),
-        details=_details(workload, report),
+        details={
+            "busy": 100 * busy,
+            "own": 100 * own,
+            "client_cpu": 100 * max(side.cpu for side in report.client),
+            "server_cpu": 100 * max(side.cpu for side in report.server),
+            "client_wait": waits[0],
+            "server_wait": waits[1],
+            "late": late,
+            "waiting": sum(side.waiting for side in report.client),
+            "waiting_longest_us": 1e6 * max(side.oldest for side in report.client),
+        },
         seconds=workload.seconds,
         bytes=carried_bytes(report),
-        transactions=answered,
+        transactions=report.answered,
         generator_cpu=100 * max(side.cpu for side in sides),
-        generator_limited=max(side.busy for side in sides) >= _LIMIT
-        or _limited_in_turns(workload, report)
-        or _too_late(workload, report),
-        cpu_waits={
-            "target": 100 * max(side.wait for side in report.server),
-            "peer": 100 * max(side.wait for side in report.client),
-        },
+        generator_limited=limited,
+        cpu_waits={"target": waits[1], "peer": waits[0]},
         raw=raw,
     )
 
@@ -179,39 +195,3 @@ def _latencies(report: RrReport) -> dict[str, float]:
         "latency_p999": report.percentile(99.9) / 1000,
         "latency_max": max(side.max for side in report.client) / 1000,
     }
-
-
-def _details(workload: Workload, report: RrReport) -> dict[str, str | float | int | bool | None]:
-    busy, own = _turns(workload, report)
-    return {
-        "busy": 100 * busy,
-        "own": 100 * own,
-        "client_cpu": 100 * max(side.cpu for side in report.client),
-        "server_cpu": 100 * max(side.cpu for side in report.server),
-        "client_wait": 100 * max(side.wait for side in report.client),
-        "server_wait": 100 * max(side.wait for side in report.server),
-        "late": sum(side.late for side in report.client),
-        "waiting": sum(side.waiting for side in report.client),
-        "waiting_longest_us": 1e6 * max(side.oldest for side in report.client),
-    }
-
-
-def _turns(workload: Workload, report: RrReport) -> tuple[float, float]:
-    """Shares of a connection's time in which a worker of either end was working or waited for a
-    CPU: in total, and outside the kernel."""
-    sides = (*report.client, *report.server)
-    busy, own = sum(side.busy for side in sides), sum(side.own for side in sides)
-    return busy / workload.connections, own / workload.connections
-
-
-def _limited_in_turns(workload: Workload, report: RrReport) -> bool:
-    """True if the ends left the network no idle time of their own. While one end works on a request
-    the other waits for it, so with one connection neither is ever busy all the time."""
-    busy, own = _turns(workload, report)
-    return busy >= _LIMIT and own >= _OWN
-
-
-def _too_late(workload: Workload, report: RrReport) -> bool:
-    """True if too many requests were sent late although their connections were free."""
-    late = sum(side.late for side in report.client)
-    return late > _LATE * (workload.rate or 0.0) * workload.seconds

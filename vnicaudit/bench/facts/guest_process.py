@@ -120,7 +120,17 @@ def find_guest(host: GuestHost, domain: str, mac: str | None = None) -> GuestPro
     if len(found) != 1:
         return None
     ((pid, qemu),) = found
-    return _guest(qemu, process(_section_text(sections, f"stat {pid}")).started, pid, mac)
+    stat = text_of(sections, f"stat {pid}")
+    if not stat:
+        raise MeasureError("a process ended while it was being read")
+    # a NIC that is not on the command line was plugged in later: it may be of the kind of any other
+    nics = _nics(qemu, mac) or qemu.nics
+    return GuestProcess(
+        pid,
+        process(stat).started,
+        vhost=any(nic.vhost for nic in nics),
+        busy_poll=any(nic.backend == "vhost-user" for nic in nics),
+    )
 
 
 def _running(
@@ -142,25 +152,6 @@ def _running(
 def _nics(qemu: RunningQemu, mac: str | None) -> tuple[RunningNic, ...]:
     """The NICs with that MAC; all NICs if it is unknown."""
     return tuple(nic for nic in qemu.nics if mac is None or (nic.mac or "").lower() == mac.lower())
-
-
-def _guest(qemu: RunningQemu, started: int, pid: int, mac: str | None) -> GuestProcess:
-    """The guest's process. A NIC that is not on the command line was plugged in later: it may be of
-    the kind of any of the others."""
-    nics = _nics(qemu, mac) or qemu.nics
-    return GuestProcess(
-        pid,
-        started,
-        vhost=any(nic.vhost for nic in nics),
-        busy_poll=any(nic.backend == "vhost-user" for nic in nics),
-    )
-
-
-def _section_text(sections: Sequence[Section], name: str) -> str:
-    for section in sections:
-        if section.name == name:
-            return section.text
-    raise MeasureError("a process ended while it was being read")
 
 
 _BY_TYPE = ("vdpa", "vhostuser", "hostdev")

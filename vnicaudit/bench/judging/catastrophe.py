@@ -248,7 +248,10 @@ def silence(samples: Sequence[Sample], question: Question) -> dict[str, str]:
         runs[sample.workload, sample.arm].append(sample)
     found = {}
     for workload in question.workloads:
-        if workload.primary and _was_measured(runs[workload.id, before_arm]):
+        before = runs[workload.id, before_arm]
+        was_silent = any(sample.failure == "silent" for sample in before)
+        was_measured = sum(sample.valid for sample in before) >= KNOWN and not was_silent
+        if workload.primary and was_measured:
             confirmed = [_confirmed(each, telling) for each in runs[workload.id, after_arm]]
             if twice := next(filter(all, pairwise(confirmed)), ()):
                 found[workload.id] = (
@@ -262,12 +265,6 @@ def telling_witnesses(samples: Sequence[Sample], arm: str) -> tuple[WitnessKind,
     """The witnesses that observed traffic in that arm: if they observe none later, that is new."""
     seen = [each.witness for each in samples if each.arm == arm and each.witness is not None]
     return tuple(kind for kind in WITNESSES if any(map(kind.ask, seen)))
-
-
-def _was_measured(before: Sequence[Sample]) -> bool:
-    """True if there are enough valid runs, and none was silent."""
-    silent = any(sample.failure == "silent" for sample in before)
-    return sum(sample.valid for sample in before) >= KNOWN and not silent
 
 
 def _confirmed(sample: Sample, telling: Sequence[WitnessKind]) -> str:

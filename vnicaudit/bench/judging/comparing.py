@@ -84,8 +84,17 @@ def compare(
             if metric.name in workload.decides or (before.values and after.values):
                 one = comparison_of(workload, metric, before, after, terms)
                 one = harm.noted_in(one)
-                unknown = is_cost(metric) and not _has_values(of_this, metric)
-                found.append(_set_aside(one) if unknown else one)
+                counted = [sample for sample in of_this if sample.valid]
+                if (
+                    is_cost(metric)
+                    and counted
+                    and not any(metric.name in s.values for s in counted)
+                ):
+                    # no CPU time in any arm: it cannot be read here (a hypervisor that cannot be
+                    # reached), and the change is not to blame
+                    note = "no run measured it here: the verdict does not depend on it"
+                    one = replace(one, primary=False, notes=(note,))
+                found.append(one)
     found.sort(key=lambda each: not each.primary)
     return tuple(
         each if harm.ends(each) else _that_stands(each, terms) for each in _adjusted(found)
@@ -123,18 +132,6 @@ def _harm(samples: Sequence[Sample], question: Question) -> _Harm:
     if question.design in ("single", "paths"):
         return _Harm()
     return _Harm(silence(samples, question), catastrophes(samples, question))
-
-
-def _has_values(samples: Sequence[Sample], metric: Metric) -> bool:
-    """True if some valid run has the metric, or no run is valid. If none has CPU time, in any arm,
-    it cannot be read here (a hypervisor that cannot be reached): the change is not to blame."""
-    counted = [sample for sample in samples if sample.valid]
-    return not counted or any(metric.name in sample.values for sample in counted)
-
-
-def _set_aside(comparison: Comparison) -> Comparison:
-    note = "no run measured it here: the verdict does not depend on it"
-    return replace(comparison, primary=False, notes=(note,))
 
 
 def _metrics(workload: Workload, samples: Sequence[Sample]) -> list[Metric]:

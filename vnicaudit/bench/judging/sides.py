@@ -60,9 +60,10 @@ def ceiling(workload: Workload, metric: str, path: Path | None) -> float | None:
     direction of a workload in both directions has a line of its own: None."""
     if path is None or path.line_rate is None or workload.direction == "both":
         return None
-    framing = _framing(path)
-    if framing is None:
+    if path.mtu is None or path.mtu < _LEAST_MTU or path.encapsulation not in ENCAPSULATIONS:
         return None
+    ip: IpVersion = 6 if ":" in path.address else 4
+    framing = Framing(mtu=path.mtu, encapsulation=path.encapsulation, ip=ip)
     if metric == "goodput":
         udp = "udp" in workload.pattern.lower()
         return path.line_rate * (
@@ -82,13 +83,6 @@ def fills(median: float, most: float | None) -> bool:
 def exceeds(median: float, most: float | None) -> bool:
     """True for more than the line could carry."""
     return most is not None and median > _BEYOND * most
-
-
-def _framing(path: Path) -> Framing | None:
-    if path.mtu is None or path.mtu < _LEAST_MTU or path.encapsulation not in ENCAPSULATIONS:
-        return None
-    ip: IpVersion = 6 if ":" in path.address else 4
-    return Framing(mtu=path.mtu, encapsulation=path.encapsulation, ip=ip)
 
 
 _POLLING = "host_cpu"

@@ -66,7 +66,8 @@ def next_step(state: State, terms: Terms) -> NextRun:
             return harm
     dead = dead_arms(state.samples, _visited(state, terms))
     if dead.hopeless and (terms.design != "single-flip" or dead.names == (state.arms[0],)):
-        return NextRun("give-up", _no_way(state))
+        said = f"{DEAD} runs in a row were invalid; the last: {state.samples[-1].reason}"
+        return NextRun("give-up", "; ".join([said, *state.troubles]))
     if state.samples:
         last = state.samples[-1]
         if not last.valid and _attempts(state, last) < ATTEMPTS:
@@ -84,7 +85,11 @@ def next_step(state: State, terms: Terms) -> NextRun:
         or terms.design in ("single", "single-flip")
     ):
         return NextRun("go-on")
-    return _interim_analysis(state, terms)
+    silent = _silent(state)
+    if silent:
+        return NextRun("stop", silent)
+    found = compare_all(state.samples, state.workloads, state.arms, terms, state.paths)
+    return stop_early(found, terms)
 
 
 def _visited(state: State, terms: Terms) -> Sequence[str]:
@@ -106,11 +111,6 @@ def _is_settled(state: State, terms: Terms, dead: Sequence[str]) -> bool:
     finished = _finished(state)
     others = (arm for arm in state.arms if arm not in dead)
     return any(finished[arm] for arm in dead) and all(finished[arm] >= KNOWN for arm in others)
-
-
-def _no_way(state: State) -> str:
-    said = f"{DEAD} runs in a row were invalid; the last: {state.samples[-1].reason}"
-    return "; ".join([said, *state.troubles])
 
 
 def _harm(state: State, terms: Terms) -> NextRun | None:
@@ -143,14 +143,6 @@ def _to_make_sure(check: Check, before: str, after: str) -> NextRun:
         return NextRun("again", f"{low}; measuring once more, to be sure")
     action: Literal["again", "away"] = "away" if check == "away" else "again"
     return NextRun(action, f"{low}; measuring {before} again, to be sure", arm=before)
-
-
-def _interim_analysis(state: State, terms: Terms) -> NextRun:
-    silent = _silent(state)
-    if silent:
-        return NextRun("stop", silent)
-    found = compare_all(state.samples, state.workloads, state.arms, terms, state.paths)
-    return stop_early(found, terms)
 
 
 def stop_early(comparisons: Sequence[Comparison], terms: Terms) -> NextRun:

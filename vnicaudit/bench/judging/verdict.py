@@ -197,16 +197,9 @@ def newly_failed_rails(rails: Sequence[GuardRail], before: set[str]) -> list[Gua
     """Return the guard rails that failed, by their latest result, except for those that were broken
     before the change already: it did not break them."""
     latest = {(rail.name, rail.arm): rail for rail in rails}
-    already = {rail.name for rail in latest.values() if rail.arm in before and _failed(rail)}
-    return [
-        rail
-        for rail in latest.values()
-        if _failed(rail) and rail.arm not in before and rail.name not in already
-    ]
-
-
-def _failed(rail: GuardRail) -> bool:
-    return rail.verdict == "failed"
+    failed = [rail for rail in latest.values() if rail.verdict == "failed"]
+    already = {rail.name for rail in failed if rail.arm in before}
+    return [rail for rail in failed if rail.arm not in before and rail.name not in already]
 
 
 def _overall(primaries: Sequence[Comparison], terms: Terms) -> Verdict:

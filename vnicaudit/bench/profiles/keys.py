@@ -306,14 +306,13 @@ def checked_table(table: dict[str, object], file: str) -> ProfileTable:
 
 def _unknown(table: dict[str, object], file: str) -> Iterator[UsageError]:
     """Unknown keys, with the one that was probably meant."""
-    yield from _strange(table, ProfileTable, TablePlace(file))
     entries = table.get("workload")
+    tables: list[tuple[object, Kind, TablePlace]] = [(table, ProfileTable, TablePlace(file))]
     for number, entry in enumerate(entries if isinstance(entries, list) else (), 1):
-        yield from _strange(entry, WorkloadTable, TablePlace(file, number))
-
-
-def _strange(table: object, kind: Kind, place: TablePlace) -> Iterator[UsageError]:
-    known = [field.encode_name for field in msgspec.structs.fields(kind)]
-    for key in table if isinstance(table, dict) else ():
-        if key not in known:
-            yield place.error(f"unknown key {shortened(key)!r}{close_to(shortened(key), known)}")
+        tables.append((entry, WorkloadTable, TablePlace(file, number)))
+    for one, kind, place in tables:
+        known = [field.encode_name for field in msgspec.structs.fields(kind)]
+        for key in one if isinstance(one, dict) else ():
+            if key not in known:
+                hint = close_to(shortened(key), known)
+                yield place.error(f"unknown key {shortened(key)!r}{hint}")

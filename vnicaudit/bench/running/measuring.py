@@ -169,11 +169,14 @@ class Measuring:
 
     def result(self) -> BenchResult:
         """Everything measured so far."""
-        compared = self._compared()
+        terms, paths = self._terms, tuple(self._paths.values())
+        compared = compare_all(
+            self.samples, terms.profile.workloads, terms.arms, terms.terms, paths
+        )
         return BenchResult(
             run=self._run,
             arms=self._terms.arms,
-            paths=tuple(self._paths.values()),
+            paths=paths,
             environment=tuple(self._setups.values()),
             workloads=self._terms.profile.workloads,
             samples=tuple(self.samples),
@@ -183,27 +186,21 @@ class Measuring:
             notes=self._notes,
         )
 
-    def _compared(self) -> tuple[Comparison, ...]:
-        terms, paths = self._terms, tuple(self._paths.values())
-        return compare_all(self.samples, terms.profile.workloads, terms.arms, terms.terms, paths)
-
     def _decision(self, compared: Sequence[Comparison]) -> Decision | None:
         if len(self._terms.arms) != 2 or self._run.finished is None:
             return None
         workloads, arms = self._terms.profile.workloads, self._terms.arms
         question = Question(workloads, arms[0], arms[1], self._terms.design)
+        # several paths may differ as much as they like
+        may_fall = self._terms.design not in ("single", "paths")
         decision = decide(
             compared, self._terms.terms,
             guard_rails=self._rails, catastrophe=self._step.catastrophe,
             failures=failure_words(self.samples, workloads, arms[0], arms[1]),
-            unproven=unproven_falls(self.samples, question) if self._may_fall() else (),
+            unproven=unproven_falls(self.samples, question) if may_fall else (),
             troubles=self._troubles,
         )  # fmt: skip
         return replace(decision, reasons=(*decision.reasons, *self._notes))
-
-    def _may_fall(self) -> bool:
-        """True if the arms are one path, changed: others may differ as much as they like."""
-        return self._terms.design not in ("single", "paths")
 
     def _judge(self) -> NextRun:
         """The next run, or the end of the measurement."""
