@@ -26,13 +26,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-import msgspec
 from playwright.sync_api import BrowserContext, Page, sync_playwright
 
 from tests.reports.page.chromium import CHROMIUM
-from tests.reports.page.fleet import fleet
+from tests.reports.page.fleet import fleet, render_page
+from vnicaudit.model.report import Placed
 from vnicaudit.reports.page.from_audit import PageSubject
-from vnicaudit.reports.page.summary import render_page
 
 FILTERS = ("kvm-0123", "52:54:00:a", "emulated", "web-12 kvm", "nothing-has-this")
 _TICK = os.sysconf("SC_CLK_TCK")
@@ -76,7 +75,7 @@ def main() -> None:
 
 def _write(hosts: int, page: Path, floor: Path) -> None:
     data = fleet(hosts)
-    data = msgspec.structs.replace(data, subjects=list(data.subjects))
+    data = data._replace(subjects=list(data.subjects))
     started = time.process_time()
     with page.open("w", encoding="utf-8") as file:
         file.writelines(render_page(data))
@@ -84,8 +83,8 @@ def _write(hosts: int, page: Path, floor: Path) -> None:
     started = time.process_time()
     floor.write_text(_floor(data.subjects), encoding="utf-8")
     least = time.process_time() - started
-    nics = sum(len(one.rows) for one in data.subjects)
-    findings = sum(len(one.findings) for one in data.subjects)
+    nics = sum(len(one.audited.rows) for one in data.subjects)
+    findings = sum(len(one.audited.findings) for one in data.subjects)
     print(f"{nics:,} NICs, {findings:,} findings")
     print(f"page  {page.stat().st_size / 1e6:.2f} MB, made in {made:.2f} s of CPU time")
     print(f"floor {floor.stat().st_size / 1e6:.2f} MB, made in {least:.2f} s of CPU time")
@@ -109,25 +108,24 @@ def _floor(subjects: Iterable[PageSubject]) -> str:
 
 
 def _floor_cells(subject: PageSubject) -> Iterator[tuple[str, str]]:
-    for name in _OF_SUBJECTS:
-        yield f"subject {name}", str(getattr(subject, name))
-    for row in subject.rows:
+    it, placed = subject.audited, subject.audited.placed or Placed()
+    told_of = (
+        it.subject, it.uuid, subject.host, it.target, subject.site, it.owner, it.server,
+        placed.image, placed.flavor, placed.project,
+    )  # fmt: skip
+    yield from ((f"subject {at}", str(cell)) for at, cell in enumerate(told_of))
+    for row in it.rows:
         facts = (row.model, row.vhost, row.queues, row.rx_queue_size, row.tx_queue_size)
         told = [f"{one.declared} {one.effective} {one.reason}" for one in facts]
-        words = (subject.name, row.index, row.mac, row.type, row.target_dev, row.starts, *told)
+        words = (it.subject, row.index, row.mac, row.type, row.target_dev, row.starts, *told)
         yield from ((f"nic {at}", str(word)) for at, word in enumerate(words))
-    for one in subject.findings:
+    for one in it.findings:
         change, past = one.change, subject.history[one.fingerprint]
         cells = (
-            subject.name, one.about.index, one.rule, one.severity, one.confidence, one.message,
+            it.subject, one.about.index, one.rule, one.severity, one.confidence, one.message,
             change and change.field, change and change.safe, past.state, past.first_seen,
         )  # fmt: skip
         yield from ((f"finding {at}", str(cell)) for at, cell in enumerate(cells))
-
-
-_OF_SUBJECTS = (
-    "name", "uuid", "host", "target", "site", "owner", "server", "image", "flavor", "project",
-)  # fmt: skip
 
 
 def _browse(page: Path, floor: Path, rounds: int) -> None:

@@ -7,8 +7,7 @@ import pytest
 from playwright.sync_api import Browser
 
 from tests.reports.page.chromium import Tab, chromium
-from tests.reports.page.fleet import fleet
-from vnicaudit.reports.page.summary import render_page
+from tests.reports.page.fleet import fleet, render_page
 
 
 @pytest.fixture(scope="module")

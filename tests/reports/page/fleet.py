@@ -1,23 +1,24 @@
 """A made-up fleet of any size: some NICs emulated, some without vhost, most in order."""
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from vnicaudit.model.finding import Change, Finding, Location, Owner, Ref, Severity
 from vnicaudit.model.fleet import Coverage
 from vnicaudit.model.names import RuleInfo
 from vnicaudit.model.nic import NONE, Resolved
-from vnicaudit.model.report import NicRow, Tool
+from vnicaudit.model.report import Audited, NicRow, Placed, Tool
 from vnicaudit.reports.page.from_audit import (
     FindingHistory,
     PageAbout,
     PageChanges,
-    PageData,
     PageEnd,
     PageHost,
     PageNote,
     PageSubject,
 )
+from vnicaudit.reports.page.summary import HtmlPage
 
 GUESTS = 50
 """On each host."""
@@ -40,6 +41,22 @@ WHY = ("as declared", "QEMU's command line has it")
 RULES = tuple(
     RuleInfo(kind[0], kind[1], kind[2], "nic", kind[1].replace("-", " "), "") for kind in KINDS
 )
+
+
+class PageData(NamedTuple):
+    """Everything shown on a page. ``subjects`` is iterated once and may be a generator."""
+
+    about: PageAbout
+    subjects: Iterable[PageSubject]
+    end: PageEnd
+
+
+def render_page(data: PageData) -> Iterator[str]:
+    """The page of this data."""
+    page = HtmlPage()
+    for one in data.subjects:
+        page.add(one)
+    yield from page.finish(data.about, data.end)
 
 
 def fleet(hosts: int, seed: int = 1) -> PageData:
@@ -92,13 +109,14 @@ def subject(number: int, at: int, draw: random.Random) -> PageSubject:
         one.fingerprint: FindingHistory(draw.choice(states), "2026-11-01T03:00:00Z")
         for one in findings
     }
-    return PageSubject(
-        name=name, scope="domain", target=target(number), host=host_name(number), uuid=uuid,
-        site=f"zone-{number % 4}", owner=rows[0].owner, server=f"web-{draw.randrange(10**6)}",
-        image=f"debian-{draw.randrange(40)}", flavor=f"m1.{draw.randrange(12)}",
-        project=f"team-{draw.randrange(500)}", nics=NICS, rows=rows, findings=findings,
-        history=history,
+    server, image = f"web-{draw.randrange(10**6)}", f"debian-{draw.randrange(40)}"
+    flavor, project = f"m1.{draw.randrange(12)}", f"team-{draw.randrange(500)}"
+    audited = Audited(
+        target(number), name, uuid, owner="nova" if number % 2 else "libvirt", nics=NICS,
+        findings=findings, server=server, rows=rows,
+        placed=Placed(image=image, flavor=flavor, project=project),
     )  # fmt: skip
+    return PageSubject(audited, host_name(number), f"zone-{number % 4}", history)
 
 
 def target(number: int) -> str:

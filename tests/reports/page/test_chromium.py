@@ -12,14 +12,13 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.reports.page.chromium import VIEWS, Tab
-from tests.reports.page.fleet import fleet, host_name
+from tests.reports.page.fleet import PageData, fleet, host_name, render_page
 from vnicaudit.model.finding import Ref
-from vnicaudit.reports.page.from_audit import PageData
-from vnicaudit.reports.page.summary import render_page
+from vnicaudit.model.report import Placed
 
 ROWS = "#grid .body [role=row]:not([hidden])"
 SMALL = list(fleet(4).subjects)
-FINDINGS = sum(len(one.findings) for one in SMALL)
+FINDINGS = sum(len(one.audited.findings) for one in SMALL)
 HOSTILE = (
     "<img src=x onerror=alert(1)>", "</script><script>alert(1)</script>", "<!--", "\u202egnp.exe",
     "a\x00b\x1b[31m\n", "=HYPERLINK(1)", "&lt;b&gt;", "${x}",
@@ -33,7 +32,7 @@ AXE = (files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8"
 
 
 def test_the_answer_comes_first(tab: Tab) -> None:
-    slow = sum(row.model.effective != "virtio" for one in SMALL for row in one.rows)
+    slow = sum(row.model.effective != "virtio" for one in SMALL for row in one.audited.rows)
     with tab.open() as page:
         expect(page.locator(".answer h1")).to_have_text(f"{slow} of 400 NICs are slow")
         expect(page.locator(".changes")).to_contain_text("12 new")
@@ -96,7 +95,7 @@ def test_a_dialog_that_closes_changes_nothing_later(tab: Tab) -> None:
 
 
 def test_lists_to_choose_from_name_each_value_once(tab: Tab) -> None:
-    models = Counter(str(row.model.effective) for one in SMALL for row in one.rows)
+    models = Counter(str(row.model.effective) for one in SMALL for row in one.audited.rows)
     with tab.open("#nics") as page:
         choice = page.get_by_label("Model")
         options = choice.locator("option").all_inner_texts()
@@ -122,7 +121,7 @@ def test_an_address_brings_back_what_was_seen(tab: Tab) -> None:
     host = host_name(1)
     wanted = sum(
         one.severity in ("high", "error")
-        for each in SMALL for one in each.findings if each.host == host
+        for each in SMALL for one in each.audited.findings if each.host == host
     )  # fmt: skip
     with tab.open(f"#findings?host={host}&severity=high&sort=name") as page:
         expect(page.locator("#status")).to_have_text(f"{wanted} of {FINDINGS} findings")
@@ -141,28 +140,28 @@ def test_hosts_are_counted(tab: Tab) -> None:
         for at, row in enumerate(page.locator(ROWS).all()):
             mine = [one for one in SMALL if one.host == host_name(at)]
             cells = row.locator("[role=gridcell]").all_inner_texts()
-            slow = sum(nic.model.effective != "virtio" for one in mine for nic in one.rows)
-            problems = sum(len(one.findings) for one in mine)
+            slow = sum(nic.model.effective != "virtio" for one in mine for nic in one.audited.rows)
+            problems = sum(len(one.audited.findings) for one in mine)
             assert cells[:1] + cells[2:4] + cells[5:6] == [
                 host_name(at), "100", str(slow), str(problems),
             ]  # fmt: skip
 
 
 def test_a_nic_in_full(tab: Tab) -> None:
-    at, one = next((at, one) for at, one in enumerate(SMALL) if one.findings)
-    row = sum(len(before.findings) for before in SMALL[:at])
+    at, one = next((at, one) for at, one in enumerate(SMALL) if one.audited.findings)
+    row = sum(len(before.audited.findings) for before in SMALL[:at])
     with tab.open(f"#findings?row={row}") as page:
-        dialog, which = page.locator("dialog"), one.findings[0].about.index or 0
-        expect(dialog).to_contain_text(one.findings[0].fix)
+        dialog, which = page.locator("dialog"), one.audited.findings[0].about.index or 0
+        expect(dialog).to_contain_text(one.audited.findings[0].fix)
         chain = dialog.locator(".chain tbody tr").first.locator("th, td").all_inner_texts()
-        model = one.rows[which].model
+        model = one.audited.rows[which].model
         assert chain == ["Model", model.declared, model.effective, model.reason]
         expect(dialog.locator("code").first).to_have_text(
-            f"vnicaudit explain {one.target} --domain={one.name} --nic={which}"
+            f"vnicaudit explain {one.audited.target} --domain={one.audited.subject} --nic={which}"
         )
         expect(dialog.locator("code").last).to_have_text(
-            f"vnicaudit plan {one.target} --domain={one.name} --nic={one.rows[which].mac} "
-            "-o plan.json"
+            f"vnicaudit plan {one.audited.target} --domain={one.audited.subject} "
+            f"--nic={one.audited.rows[which].mac} -o plan.json"
         )
         dialog.get_by_role("button", name="Copy this fix").first.click()
         expect(dialog.get_by_role("button", name="Copy this fix").first).to_have_text("Copied")
@@ -229,9 +228,9 @@ def test_the_csv_has_what_is_shown(tab: Tab) -> None:
             page.get_by_role("button", name="Save as CSV").click()
         assert download.value.suggested_filename == "vnicaudit-findings.csv"
         rows = list(csv.DictReader(io.StringIO(saved_text(download.value.path()))))
-    mine = [(one, each) for one in SMALL if one.host == host for each in one.findings]
+    mine = [(one, each) for one in SMALL if one.host == host for each in one.audited.findings]
     assert [(row["UUID"], row["Rule"], row["Fix"], row["MAC address"]) for row in rows] == [
-        (one.uuid, each.rule, each.fix, each.about.mac) for one, each in mine
+        (one.audited.uuid, each.rule, each.fix, each.about.mac) for one, each in mine
     ]
 
 
@@ -283,18 +282,17 @@ def hostile() -> PageData:
     """Guests whose names are as hostile as a definition can make them."""
     some = []
     for name, one in zip(HOSTILE, SMALL, strict=False):
-        row = msgspec.structs.replace(one.rows[0], domain=name, target_dev=name)
-        about = Ref("nic", name, one.uuid, row.mac, 0)
+        row = msgspec.structs.replace(one.audited.rows[0], domain=name, target_dev=name)
+        about = Ref("nic", name, one.audited.uuid, row.mac, 0)
         findings = tuple(
             msgspec.structs.replace(each, message=name, fix=name, about=about)
-            for each in one.findings[:1]
+            for each in one.audited.findings[:1]
         )
-        some.append(
-            msgspec.structs.replace(
-                one, name=name, host=name, image=name, rows=(row,), findings=findings
-            )
+        audited = msgspec.structs.replace(
+            one.audited, subject=name, placed=Placed(image=name), rows=(row,), findings=findings
         )
-    return msgspec.structs.replace(fleet(1), subjects=some)
+        some.append(one._replace(audited=audited, host=name))
+    return fleet(1)._replace(subjects=some)
 
 
 def luminance(page: Page, part: str, name: str) -> float:

@@ -6,8 +6,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.bench.clearest import clearest
 from tests.reports.page.chromium import Tab
-from tests.reports.page.fleet import fleet, host_name
-from vnicaudit.reports.page.summary import render_page
+from tests.reports.page.fleet import fleet, host_name, render_page
 
 MEGABYTES = 5
 SLOWEST = 1000

@@ -6,19 +6,14 @@ import msgspec
 import pytest
 
 from tests.reports.page.decoded import Elements, check_markup, decoded
-from tests.reports.page.fleet import WHY, fleet, host
+from tests.reports.page.fleet import WHY, PageData, fleet, host, render_page
 from tests.reports.samples import END, LEGACY, STREAM, written
 from vnicaudit.model.finding import Change, Finding
 from vnicaudit.model.fleet import (
     Coverage,
-    FleetAudit,
-    HostReading,
-    InventoryHost,
 )
 from vnicaudit.model.nic import NONE, UNKNOWN, Resolved
-from vnicaudit.model.report import TargetResult
-from vnicaudit.reports.page.from_audit import PageData, about_fleet, host_of, subjects_of
-from vnicaudit.reports.page.summary import HtmlPage, render_page
+from vnicaudit.reports.page.summary import HtmlPage
 from vnicaudit.reports.page.tables import (
     MAC,
     NAME,
@@ -32,7 +27,8 @@ from vnicaudit.reports.page.tables import (
 
 DATA = fleet(2)
 SUBJECTS = list(DATA.subjects)
-ROW = SUBJECTS[0].rows[0]
+GUESTS = [one.audited for one in SUBJECTS]
+ROW = GUESTS[0].rows[0]
 
 
 def page(data: PageData) -> str:
@@ -40,18 +36,18 @@ def page(data: PageData) -> str:
 
 
 def test_every_nic_and_finding_is_in_it() -> None:
-    tables = decoded(page(msgspec.structs.replace(DATA, subjects=SUBJECTS))).tables
-    assert tables["subject"]["name"] == [one.name for one in SUBJECTS]
-    assert tables["subject"]["uuid"] == [one.uuid or "" for one in SUBJECTS]
-    rows = [row for one in SUBJECTS for row in one.rows]
+    tables = decoded(page(DATA._replace(subjects=SUBJECTS))).tables
+    assert tables["subject"]["name"] == [one.subject for one in GUESTS]
+    assert tables["subject"]["uuid"] == [one.uuid or "" for one in GUESTS]
+    rows = [row for one in GUESTS for row in one.rows]
     assert tables["nic"]["mac"] == [row.mac or "" for row in rows]
     models = [str(cell).split("\t") for cell in tables["nic"]["model"]]
     assert [cell[2] for cell in models] == [row.model.effective for row in rows]
     assert [cell[3] for cell in models] == [WHY[row.index] for row in rows]
-    findings = [(one, each) for one in SUBJECTS for each in one.findings]
+    findings = [(one, each) for one in SUBJECTS for each in one.audited.findings]
     assert tables["finding"]["rule"] == [each.rule for _, each in findings]
     assert tables["finding"]["fix"] == [
-        SubjectMarks(one).sentence(each.fix, each.about.mac) for one, each in findings
+        SubjectMarks(one.audited).sentence(each.fix, each.about.mac) for one, each in findings
     ]
     assert tables["finding"]["state"] == [
         one.history[each.fingerprint].state for one, each in findings
@@ -61,11 +57,11 @@ def test_every_nic_and_finding_is_in_it() -> None:
 
 
 def test_names_leave_sentences_so_that_equal_ones_are_one() -> None:
-    one = SUBJECTS[0]
-    text = f"virsh edit {one.name}; openstack server stop {one.uuid}, {ROW.mac}"
+    one = GUESTS[0]
+    text = f"virsh edit {one.subject}; openstack server stop {one.uuid}, {ROW.mac}"
     marked = SubjectMarks(one).sentence(text, ROW.mac)
     assert marked == f"virsh edit {NAME}; openstack server stop {UUID}, {MAC}"
-    hostile = SubjectMarks(msgspec.structs.replace(one, name="a\x01b"))
+    hostile = SubjectMarks(msgspec.structs.replace(one, subject="a\x01b"))
     assert hostile.sentence("virsh edit a\x01b", ROW.mac) == f"virsh edit {NAME}"
     assert hostile.sentence("\x01", ROW.mac) == "\\x01"
 
@@ -125,7 +121,7 @@ def test_one_change_cures_findings_of_several_rules() -> None:
     several = [finding(number, f"R{number % 2}", "virtio", safe=True) for number in range(5)]
     several += [finding(9, "R9", "virtio", safe=False)]
     several += [finding(n, "R3", "hint", safe=True, confidence="low") for n in range(20, 30)]
-    answer.add(msgspec.structs.replace(SUBJECTS[0], findings=tuple(several)))
+    answer.add(msgspec.structs.replace(GUESTS[0], findings=tuple(several)))
     cures = answer.cures(5)
     assert [(cure.key.change, cure.key.safe, cure.number) for cure in cures] == [
         ("model → virtio", "safe", 5), ("model → virtio", "unsafe", 1),
@@ -134,8 +130,7 @@ def test_one_change_cures_findings_of_several_rules() -> None:
 
 
 def test_what_was_not_checked_is_said() -> None:
-    some = msgspec.structs.replace(
-        DATA,
+    some = DATA._replace(
         subjects=SUBJECTS,
         about=msgspec.structs.replace(
             DATA.about, coverage=Coverage(("VNIC001",), host_share=0.05, seed=7)
@@ -152,7 +147,7 @@ def test_what_was_not_checked_is_said() -> None:
 
 def test_without_a_history_nothing_is_said_of_one() -> None:
     alone = msgspec.structs.replace(DATA.end, changes=None)
-    assert "Since" not in page(msgspec.structs.replace(DATA, subjects=SUBJECTS, end=alone))
+    assert "Since" not in page(DATA._replace(subjects=SUBJECTS, end=alone))
 
 
 def test_an_audit_becomes_a_page() -> None:
@@ -170,30 +165,15 @@ def test_an_empty_audit_is_a_page_too() -> None:
     assert "No NIC was audited" in text
 
 
-def test_a_reading_of_a_fleet_is_grouped_by_the_name_of_its_host() -> None:
-    where = InventoryHost("kvm1", "qemu+ssh://10.0.0.1/system", site="a")
-    reading = HostReading(
-        host=where, status="ok", started="", finished="2026-11-26T10:00:00Z",
-        result=TargetResult(where.uri, "ok", None, 1, 1), audited=STREAM[:1],
-    )  # fmt: skip
-    audit = FleetAudit(
-        id="x", started="2026-11-26T10:00:00Z", version="1", coverage=Coverage(()), hosts=(where,)
-    )
-    (subject,) = subjects_of(reading)
-    assert (subject.host, subject.site) == ("kvm1", "a")
-    assert subject.target == STREAM[0].target
-    assert host_of(reading).nics == 1
-    assert about_fleet(audit).title == "Fleet of 1 host"
-
-
 def test_the_same_input_gives_the_same_bytes() -> None:
-    data = msgspec.structs.replace(DATA, subjects=SUBJECTS)
+    data = DATA._replace(subjects=SUBJECTS)
     assert page(data) == page(data)
     assert re.search(r"^.{100000,}$", page(data), re.MULTILINE) is None
 
 
 def test_nics_that_came_without_rows_are_counted_as_unknown() -> None:
     one = HtmlPage()
-    one.add(msgspec.structs.replace(SUBJECTS[0], rows=(), nics=3))
+    bare = msgspec.structs.replace(GUESTS[0], rows=(), nics=3)
+    one.add(SUBJECTS[0]._replace(audited=bare))
     text = Elements("".join(one.finish(DATA.about, DATA.end))).text
     assert "3 unknown" in text

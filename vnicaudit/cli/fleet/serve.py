@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 import click
 import msgspec
-from msgspec.structs import replace
 
 from vnicaudit.audit.judging.catalogue import catalogue_with
 from vnicaudit.base.wording import count
@@ -39,14 +38,12 @@ from vnicaudit.reports.metrics import check_exposition, exposed, fleet_families
 from vnicaudit.reports.page.from_audit import (
     FindingHistory,
     PageAbout,
-    PageData,
     PageEnd,
     PageHost,
     PageNote,
-    about_fleet,
+    PageSubject,
+    host_notes,
     host_of,
-    notes_of,
-    subjects_of,
 )
 from vnicaudit.reports.page.from_history import (
     changes_of,
@@ -56,7 +53,7 @@ from vnicaudit.reports.page.from_history import (
     merged_reading,
     page_host,
 )
-from vnicaudit.reports.page.summary import HtmlPage, render_page
+from vnicaudit.reports.page.summary import HtmlPage
 from vnicaudit.reports.safe import message
 
 if TYPE_CHECKING:
@@ -133,15 +130,11 @@ class _LivePage:
             reading = merged_reading(host, findings, stored, self._state.nics_on)
             self._note(host, reading)
             past = {one.fingerprint: FindingHistory(one.state, one.first_seen) for one in findings}
-            for subject, audited in zip(subjects_of(reading), reading.audited, strict=True):
-                self._page.add(
-                    replace(
-                        subject,
-                        history=past,
-                        measured=measured_on(audited, self._measured),
-                        read_at="" if host.is_fresh else host.read_at or "",
-                    )
-                )
+            read_at = "" if host.is_fresh else host.read_at or ""
+            for audited in reading.audited:
+                found = measured_on(audited, self._measured)
+                subject = PageSubject(audited, host.name, host.site, past, found, read_at)
+                self._page.add(subject)
             yield reading
 
     def _note(self, host: FleetHost, reading: HostReading) -> None:
@@ -151,7 +144,7 @@ class _LivePage:
             error = host.error or "not part of any audit yet"
             self._notes.append(PageNote("not read", host.name, error))
         elif host.is_fresh and len(self._notes) < _MOST_NOTES:
-            self._notes += notes_of(reading)
+            self._notes += host_notes(reading.result)
 
 
 class _KeptReadings:
@@ -284,14 +277,21 @@ def _page_of_audit(state: Path) -> bytes:
 def _rendered(spool: AuditSpool) -> Iterator[str]:
     audit = spool.audit()
     readings = tuple(_readings(spool, len(audit.chosen_hosts)))
+    page = HtmlPage()
+    for reading in readings:
+        for audited in reading.audited:
+            page.add(PageSubject(audited, reading.host.name, reading.host.site))
     end = PageEnd(
         finished=audit.finished or "",
         hosts=tuple(map(host_of, readings)),
-        notes=tuple(note for each in readings for note in notes_of(each)),
+        notes=tuple(note for each in readings for note in host_notes(each.result)),
     )
-    about = replace(about_fleet(audit), live=True)
-    subjects = (subject for each in readings for subject in subjects_of(each))
-    return render_page(PageData(about=about, subjects=subjects, end=end))
+    about = PageAbout(
+        title=f"Fleet of {count(len(audit.hosts), 'host')}",
+        tool=Tool("vnicaudit", audit.version), started=audit.started, coverage=audit.coverage,
+        live=True,
+    )  # fmt: skip
+    return page.finish(about, end)
 
 
 def _readings(spool: AuditSpool, hosts: int) -> Iterator[HostReading]:

@@ -17,7 +17,6 @@ from vnicaudit.reports.page.from_audit import (
     PageMemory,
     accepted_of,
     end_with_memory,
-    subject_of,
     with_memory,
 )
 from vnicaudit.reports.page.summary import HtmlPage
@@ -48,7 +47,7 @@ class HtmlWriter(ReportWriter):
         self._notes.add(audited)
         for one in accepted_of(audited):
             self._page.add_settled(one)
-        self._page.add(with_memory(subject_of(audited), self._memory))
+        self._page.add(with_memory(audited, self._memory))
         return ""
 
     def finish(self, end: RunEnd) -> Iterator[str]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timezone
 from itertools import islice
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
 
 from vnicaudit.model.finding import Crashed, Finding, name_of
-from vnicaudit.model.fleet import Coverage, FleetAudit, HostReading
+from vnicaudit.model.fleet import Coverage, HostReading
 from vnicaudit.model.history import AuditSummary, FindingRecord
 from vnicaudit.model.names import RuleInfo
 from vnicaudit.model.ranking import NO_MEMORY as NO_MEMORY
@@ -19,12 +19,11 @@ from vnicaudit.model.ranking import FindingHistory as FindingHistory
 from vnicaudit.model.ranking import PageChanges as PageChanges
 from vnicaudit.model.ranking import PageMemory as PageMemory
 from vnicaudit.model.ranking import Ranking
-from vnicaudit.model.report import Audited, NicRow, Placed, RunEnd, TargetResult, Tool
+from vnicaudit.model.report import Audited, Placed, RunEnd, TargetResult, Tool
 from vnicaudit.reports.as_html import text
 from vnicaudit.reports.wording import (
     Tally,
     accepted_sentence,
-    name_and_id,
     not_judged_of,
     percent,
     skip_sentences,
@@ -50,27 +49,14 @@ class PageAbout(msgspec.Struct, frozen=True, kw_only=True):
     live: bool = False
 
 
-class PageSubject(msgspec.Struct, frozen=True, kw_only=True):
-    """An audited subject (a domain, a host, an image, a file…), with its NICs and open findings.
-    Empty strings: not known, or not applicable."""
+class PageSubject(NamedTuple):
+    """The results for a subject (a domain, a host, an image, a file…), and what is known about it
+    beside them. Empty strings: not known, or not applicable."""
 
-    name: str
-    scope: str
-    target: str
-    """As the user named it."""
+    audited: Audited
     host: str
     """Group in the view of hosts: a host, or the target."""
-    uuid: str | None = None
     site: str = ""
-    owner: str = ""
-    server: str = ""
-    image: str = ""
-    flavor: str = ""
-    project: str = ""
-    nics: int = 0
-    """Number of NICs, including those missing in ``rows``."""
-    rows: tuple[NicRow, ...] = ()
-    findings: tuple[Finding, ...] = ()
     history: Mapping[str, FindingHistory] = {}
     """Fingerprint of a finding -> its history."""
     measured: Mapping[int, str] = {}
@@ -124,15 +110,6 @@ class PageEnd(msgspec.Struct, frozen=True, kw_only=True):
     """A sentence on findings that are suppressed or known from a baseline."""
 
 
-class PageData(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything shown on a page. ``subjects`` is iterated once and may be a generator."""
-
-    about: PageAbout
-    subjects: Iterable[PageSubject]
-    end: PageEnd
-    settled: tuple[FindingRecord, ...] = ()
-
-
 _NOWHERE = Placed()
 _CRASHES = 200
 """Maximum crashed rules listed; the others are counted."""
@@ -176,24 +153,9 @@ class AuditNotes:
             yield PageNote("not judged", "", sentence)
 
 
-def subject_of(audited: Audited) -> PageSubject:
-    """The results for a subject as input of the page."""
-    placed = audited.placed or _NOWHERE
-    return PageSubject(
-        name=audited.title,
-        scope=audited.scope,
-        target=audited.target,
-        host=placed.host or audited.target,
-        uuid=audited.uuid,
-        owner=name_of(audited.owner),
-        server=audited.server if audited.server != audited.subject else "",
-        image=name_and_id(placed.image, placed.image_id),
-        flavor=placed.flavor,
-        project=name_and_id(placed.project, placed.project_id),
-        nics=audited.nics,
-        rows=audited.rows,
-        findings=audited.findings,
-    )
+def host_of_subject(audited: Audited) -> str:
+    """The group of a subject in the view of hosts, as far as its results tell."""
+    return (audited.placed or _NOWHERE).host or audited.target
 
 
 def accepted_of(audited: Audited) -> Iterator[FindingRecord]:
@@ -204,16 +166,16 @@ def accepted_of(audited: Audited) -> Iterator[FindingRecord]:
         yield _accepted(audited, finding, "in the baseline", "")
 
 
-def with_memory(subject: PageSubject, memory: PageMemory) -> PageSubject:
-    """The subject with its host's name and site, and the history of its findings."""
-    name, site = memory.hosts.get(subject.target, (subject.host, subject.site))
+def with_memory(audited: Audited, memory: PageMemory) -> PageSubject:
+    """The results for a subject with its host's name and site, and the history of its findings."""
+    name, site = memory.hosts.get(audited.target, (host_of_subject(audited), ""))
     if memory is NO_MEMORY:
-        return subject
+        return PageSubject(audited, name, site)
     past = {
         one.fingerprint: memory.findings.get(one.fingerprint, memory.unknown)
-        for one in subject.findings
+        for one in audited.findings
     }
-    return replace(subject, host=name, site=site, history=past)
+    return PageSubject(audited, name, site, past)
 
 
 def end_with_memory(end: PageEnd, memory: PageMemory) -> PageEnd:
@@ -233,9 +195,9 @@ def end_with_memory(end: PageEnd, memory: PageMemory) -> PageEnd:
 
 
 def _accepted(audited: Audited, one: Finding, state: str, reason: str) -> FindingRecord:
-    placed, change = audited.placed or _NOWHERE, one.change
+    change = one.change
     return FindingRecord(
-        state=state, host=placed.host or audited.target, site="", rule=one.rule, name=one.name,
+        state=state, host=host_of_subject(audited), site="", rule=one.rule, name=one.name,
         severity=one.severity, confidence=one.confidence, owner=name_of(one.owner),
         message=one.message, scope=audited.scope, subject=audited.title, uuid=audited.uuid,
         mac=one.about.mac, nic_index=one.about.index, file=audited.file,
@@ -274,22 +236,6 @@ def _host(target: TargetResult) -> PageHost:
 # Converts readings of hosts into input of the page: for an audit of a fleet, and for a history.
 
 
-def about_fleet(audit: FleetAudit) -> PageAbout:
-    """The head of the page for an audit of a fleet, known before any host is read."""
-    hosts = f"{len(audit.hosts):,} host{'' if len(audit.hosts) == 1 else 's'}"
-    tool = Tool("vnicaudit", audit.version)
-    return PageAbout(
-        title=f"Fleet of {hosts}", tool=tool, started=audit.started, coverage=audit.coverage
-    )
-
-
-def subjects_of(reading: HostReading) -> Iterator[PageSubject]:
-    """All results of one host, grouped by the host's name in the inventory."""
-    host = reading.host
-    for audited in reading.audited:
-        yield msgspec.structs.replace(subject_of(audited), host=host.name, site=host.site)
-
-
 def host_of(reading: HostReading, stale_since: str = "") -> PageHost:
     """Result of reading one host. ``stale_since``: when it was last read, if nothing of it was read
     this time and its last state is shown."""
@@ -302,11 +248,6 @@ def host_of(reading: HostReading, stale_since: str = "") -> PageHost:
         nics=reading.result.nics,
         stale_since=stale_since,
     )
-
-
-def notes_of(reading: HostReading) -> Iterator[PageNote]:
-    """Notes on the parts of a host that were not read or not judged, then its other notes."""
-    return host_notes(reading.result)
 
 
 # The part of the page on what was not checked, and why.

@@ -17,7 +17,6 @@ from vnicaudit.reports.as_html import head, stylesheet, template, text
 from vnicaudit.reports.page.from_audit import (
     PageAbout,
     PageChanges,
-    PageData,
     PageEnd,
     PageSubject,
     coverage_parts,
@@ -389,7 +388,7 @@ class HtmlPage:
     def add(self, subject: PageSubject) -> None:
         """Add an audited subject."""
         self._tables.add(subject)
-        self._answer.add(subject)
+        self._answer.add(subject.audited)
 
     def add_settled(self, one: FindingRecord) -> None:
         """Add a finding that is not open: fixed, gone, or accepted."""
@@ -405,16 +404,6 @@ class HtmlPage:
         yield '<script type="application/octet-stream" id="data">\n'
         yield from self._tables.data(_facts(about, end))
         yield f"</script>\n<script>{script}</script>\n</body>\n</html>\n"
-
-
-def render_page(data: PageData) -> Iterator[str]:
-    """The page of this data, from an audit or from a fleet's history."""
-    page = HtmlPage()
-    for subject in data.subjects:
-        page.add(subject)
-    for one in data.settled:
-        page.add_settled(one)
-    yield from page.finish(data.about, data.end)
 
 
 @cache

@@ -26,10 +26,11 @@ from vnicaudit.model.finding import (
 )
 from vnicaudit.model.history import FindingRecord
 from vnicaudit.model.nic import NONE, UNKNOWN, Resolved
-from vnicaudit.model.report import NicRow
+from vnicaudit.model.report import Audited, NicRow, Placed
 from vnicaudit.reports.nics import ARROW, type_of
 from vnicaudit.reports.page.from_audit import FindingHistory, PageSubject
 from vnicaudit.reports.safe import safe
+from vnicaudit.reports.wording import name_and_id
 
 # Columns of the page's tables as compressed JSON: a list of numbers, or texts, each once, with the
 # number of its text for each row. ``templates/page/columns.js`` reads them.
@@ -144,19 +145,21 @@ class PageTables:
 
     def add(self, one: PageSubject) -> None:
         """Add a subject with its NICs and findings."""
-        number = self.subjects.count
-        guest = _guest(one.rows[0]) if one.rows else ""
+        number, it = self.subjects.count, one.audited
+        guest, placed = _guest(it.rows[0]) if it.rows else "", it.placed or Placed()
+        server = it.server if it.server != it.subject else ""
         texts = (
-            one.name, one.uuid or "", guest, one.read_at, one.scope, one.target, one.host, one.site,
-            one.owner, one.server, one.image, one.flavor, one.project,
+            it.title, it.uuid or "", guest, one.read_at, it.scope, it.target, one.host, one.site,
+            name_of(it.owner), server, name_and_id(placed.image, placed.image_id), placed.flavor,
+            name_and_id(placed.project, placed.project_id),
         )  # fmt: skip
         self.subjects.add((), texts)
-        for nic in one.rows:
+        for nic in it.rows:
             self._add_nic(nic, number, one.measured.get(nic.index, ""))
-        if one.findings:
-            places = {nic.index: at for at, nic in enumerate(one.rows, 1)}
-            marks = SubjectMarks(one)
-            for finding in one.findings:
+        if it.findings:
+            places = {nic.index: at for at, nic in enumerate(it.rows, 1)}
+            marks = SubjectMarks(it)
+            for finding in it.findings:
                 past = one.history.get(finding.fingerprint, _NO_HISTORY)
                 index = finding.about.index
                 place = 0 if index is None else places.get(index, 0)
@@ -196,9 +199,9 @@ class PageTables:
 class SubjectMarks:
     """Replaces names and addresses of one subject in sentences by marks."""
 
-    def __init__(self, subject: PageSubject) -> None:
+    def __init__(self, subject: Audited) -> None:
         self._uuid = _visible_name(subject.uuid)
-        self._name = _visible_name(subject.name)
+        self._name = _visible_name(subject.title)
         self._mac: tuple[str | None, str] = (None, "")
 
     def sentence(self, text: str, mac: str | None) -> str:
@@ -350,7 +353,7 @@ class AnswerCounts:
             counts[kind.severity] += number
         return counts
 
-    def add(self, subject: PageSubject) -> None:
+    def add(self, subject: Audited) -> None:
         """Count a subject."""
         self.guests += subject.scope == "domain"
         self.nics += max(subject.nics, len(subject.rows))
@@ -390,7 +393,7 @@ class AnswerCounts:
         serious = [row for row in certain if SEVERITIES.index(row.severity) >= _SERIOUS]
         return sorted(serious or certain or rows, key=lambda row: (-row.number, row.key))[:most]
 
-    def _change(self, finding: Finding, subject: PageSubject) -> ChangeKey | None:
+    def _change(self, finding: Finding, subject: Audited) -> ChangeKey | None:
         """The change that fixes a finding; None if there are too many changes to count."""
         change = finding.change
         safety = "" if change is None else "safe" if change.safe else "unsafe"
