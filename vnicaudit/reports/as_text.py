@@ -128,7 +128,8 @@ def table_text(table: Table, options: Options) -> Iterator[str]:
     pen = Pen(options)
     if table.caption:
         yield pen.say(table.caption, 2)
-    grid = Grid(pen, indent=2, left=int(_ends_in_words(table)))
+    last = [part for row in table.rows for part in parts_of(row.cells[-1])[:1]]
+    grid = Grid(pen, indent=2, left=1 if any(part.strong for part in last) else 0)
     grid.add([Part(head, style="quiet" if at else "") for at, head in enumerate(table.heads)])
     for row in table.rows:
         grid.text(_group(row, pen))
@@ -141,10 +142,6 @@ def table_text(table: Table, options: Options) -> Iterator[str]:
         yield _group(row, pen)
         yield pen.words(*_sentence(row, table, pen.width), indent=2)
         yield _notes(row, pen, options)
-
-
-def _ends_in_words(table: Table) -> bool:
-    return any(part.strong for row in table.rows for part in parts_of(row.cells[-1])[:1])
 
 
 def _sentence(row: Row, table: Table, width: int) -> Iterator[Part | str]:

@@ -64,7 +64,12 @@ def to_text(rows: Iterable[InventoryRow], options: Options) -> Iterator[str]:
         if row.check is not None:
             failed += bool(row.check.error)
             style = "bad" if row.check.error else "good"
-            text = f"failed: {_error(row)}" if row.check.error else f"answers: {row.check.answer}"
+            failure = f" ({row.check.failure})" if row.check.failure else ""
+            text = (
+                f"failed: {row.check.error}{failure}"
+                if row.check.error
+                else (f"answers: {row.check.answer}")
+            )
             first, *rest = pen.say(text, 2).splitlines()
             yield "\n".join((pen.paint(style, first), *rest)) + "\n"
     if not options.quiet:
@@ -84,13 +89,6 @@ def _about(row: InventoryRow) -> Iterator[str]:
     if parts:
         yield "; ".join(parts)
     yield f"{row.source}; URI: {row.uri_source}" if row.uri_source else row.source
-
-
-def _error(row: InventoryRow) -> str:
-    check = row.check
-    if check is None:
-        return ""
-    return f"{check.error} ({check.failure})" if check.failure else check.error
 
 
 def _totals(hosts: int, failed: int, sites: Iterable[str]) -> str:

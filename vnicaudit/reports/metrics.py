@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec.structs import replace
 
 from vnicaudit.base.deadlines import moment
 from vnicaudit.errors import MissingExtraError
@@ -60,11 +61,10 @@ def written(families: Iterable[Family]) -> Iterator[str]:
 def _labels(labels: Labels) -> str:
     if not labels:
         return ""
-    return "{" + ",".join(f'{name}="{_quoted(value)}"' for name, value in labels) + "}"
-
-
-def _quoted(value: str) -> str:
-    return safe(value).replace("\\", "\\\\").replace('"', '\\"')
+    shown = (
+        (name, safe(value).replace("\\", "\\\\").replace('"', '\\"')) for name, value in labels
+    )
+    return "{" + ",".join(f'{name}="{value}"' for name, value in shown) + "}"
 
 
 # Metric families in the format requested by a scraper, written by prometheus-client.
@@ -264,17 +264,11 @@ def bounded(counts: FleetCounts) -> FleetCounts:
         open_of["owner"][one.owner] += one.open + 1
         open_of["rule"][one.rule] += one.open + 1
     owners, rules = _most(open_of["owner"], MAX_OWNERS), _most(open_of["rule"], MAX_RULES)
-    return FleetCounts(
-        finished=counts.finished,
+    return replace(
+        counts,
         rules=tuple(each for each in counts.rules if each[0] in rules or len(rules) < MAX_RULES),
-        host_share=counts.host_share,
-        nic_share=counts.nic_share,
         findings=_added_up(counts.findings, rules, sites, owners),
         sites=_sites(counts.sites, sites),
-        new=counts.new,
-        reopened=counts.reopened,
-        fixed=counts.fixed,
-        gone=counts.gone,
     )
 
 

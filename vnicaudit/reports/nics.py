@@ -116,10 +116,10 @@ def facts_text(nic: NicRow, pen: Pen, first: str) -> str:
 def value(resolved: Resolved[T]) -> str:
     """``virtio``; ``1024→256`` if the effective value differs from the declared one; ``unknown``;
     ``-``: the NIC has no such value."""
-    effective = {UNKNOWN: "unknown", NONE: "-"}.get(resolved.state) or _word(resolved.effective)
+    effective = {UNKNOWN: "unknown", NONE: "-"}.get(resolved.state) or word_of(resolved.effective)
     if resolved.declared is None or resolved.declared == resolved.effective:
         return effective
-    return f"{_word(resolved.declared)}{ARROW}{effective}"
+    return f"{word_of(resolved.declared)}{ARROW}{effective}"
 
 
 def type_of(nic: NicRow) -> str:
@@ -143,7 +143,8 @@ def connection_of(nic: NicRow, *, server: bool = False) -> str:
     return f"{type_of(nic)} {source}"
 
 
-def _word(thing: object) -> str:
+def word_of(thing: object) -> str:
+    """A value as a word, safe to show: ``yes``, ``no``, ``-`` for none."""
     if isinstance(thing, bool):
         return "yes" if thing else "no"
     return "-" if thing is None else safe(str(thing))
@@ -294,7 +295,7 @@ def as_csv(domains: Iterable[Domain]) -> Iterator[str]:
 
 def _csv_row(nic: NicRow) -> tuple[str | int | None, ...]:
     facts = (nic.model, nic.vhost, nic.queues, nic.rx_queue_size, nic.tx_queue_size)
-    sides = (side for fact in facts for side in _sides(fact))
+    sides = (_csv_word(side) for fact in facts for side in (fact.declared, fact.effective))
     place = nic.location
     return (
         nic.domain, nic.uuid, nic.index, nic.mac, nic.target_dev, nic.type, nic.actual_type,
@@ -302,12 +303,6 @@ def _csv_row(nic: NicRow) -> tuple[str | int | None, ...]:
         verdict_of(nic), *sides, place.target, place.file, place.line,
         nic.source,
     )  # fmt: skip
-
-
-def _sides(
-    fact: Resolved[str] | Resolved[bool] | Resolved[int],
-) -> tuple[str | int | None, str | int | None]:
-    return _csv_word(fact.declared), _csv_word(fact.effective)
 
 
 def _csv_word(value: str | int | bool | None) -> str | int | None:

@@ -259,9 +259,6 @@ _NUMBER = re.compile(
     r"[-+~≥≤±]?[0-9](?:[.,:%]{0,3}[0-9]){0,5}[.,:%]{0,3}[A-Za-z%]?|0x[0-9a-f]{1,6}|\W+"
 )
 """A number of at most six digits: a longer one may be a MAC address without colons."""
-_MAC_TEXTS = re.compile(
-    r"[0-9a-fA-F]{1,2}([:-])(?:[0-9a-fA-F]{1,2}\1){4}[0-9a-fA-F]{1,2}", re.ASCII
-)
 _MACHINE = re.compile(
     r"(?:pc|q35|virt|pseries|s390-ccw-virtio|pc-i440fx|pc-q35)(?:-(?:rhel)?\d+(?:\.\d+){1,2})?"
 )
@@ -337,7 +334,7 @@ class TextRedactor:
             return word
         if ANY_UUID.fullmatch(word):
             return made.identity(word)
-        if _MAC_TEXTS.fullmatch(word):
+        if _MAC.fullmatch(word):
             return made.mac(word)
         address, slash, length = word.partition("/")
         if (replaced := made.address(address)) is not None and (not slash or length.isdigit()):

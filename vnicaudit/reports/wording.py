@@ -152,17 +152,14 @@ def not_judged_sentence(targets: Iterable[TargetResult]) -> str:
 
 def accepted_sentence(end: RunEnd) -> str:
     """How many findings are not shown and why, and how the baseline changed; else empty."""
-    parts = []
-    if end.summary.suppressed:
-        parts.append(f"{count(end.summary.suppressed, 'finding')} suppressed")
-    if end.summary.baselined:
-        parts.append(f"{count(end.summary.baselined, 'finding')} known from the baseline")
-    if end.summary.filtered:
-        which = "--level, --owner, --domain, --nic or confidence"
-        parts.append(f"{count(end.summary.filtered, 'finding')} left out by {which}")
-    if end.summary.baseline_gone:
-        parts.append(f"{count(end.summary.baseline_gone, 'finding')} of the baseline gone")
-    return ", ".join(parts)
+    summary = end.summary
+    parts = (
+        (summary.suppressed, "suppressed"),
+        (summary.baselined, "known from the baseline"),
+        (summary.filtered, "left out by --level, --owner, --domain, --nic or confidence"),
+        (summary.baseline_gone, "of the baseline gone"),
+    )
+    return ", ".join(f"{count(number, 'finding')} {word}" for number, word in parts if number)
 
 
 def fixed_sentence(end: RunEnd) -> str:

@@ -71,6 +71,6 @@ def check_markup(page: str) -> None:
 KNOWN = {
     "html", "head", "meta", "title", "style", "body", "header", "p", "button", "span", "nav", "a",
     "b", "main", "div", "section", "h1", "h2", "svg", "rect", "ul", "ol", "li", "small", "table",
-    "thead", "tbody", "tr", "th", "td", "noscript", "code", "input", "footer",
+    "caption", "thead", "tbody", "tr", "th", "td", "noscript", "code", "input", "footer",
     "dialog", "script", "details", "summary", "g",
 }  # fmt: skip

@@ -8,11 +8,10 @@ from vnicaudit.model.finding import Change, Finding, Location, Owner, Ref, Sever
 from vnicaudit.model.fleet import Coverage
 from vnicaudit.model.names import RuleInfo
 from vnicaudit.model.nic import NONE, Resolved
+from vnicaudit.model.ranking import FindingHistory, PageChanges
 from vnicaudit.model.report import Audited, NicRow, Placed, Tool
 from vnicaudit.reports.page.from_audit import (
-    FindingHistory,
     PageAbout,
-    PageChanges,
     PageEnd,
     PageHost,
     PageNote,

@@ -12,7 +12,7 @@ from vnicaudit.errors import HistoryError, MissingExtraError, UsageError
 from vnicaudit.fleet.fleet_run import FleetRun
 from vnicaudit.fleet.ranking import rank
 from vnicaudit.history import history_to_read
-from vnicaudit.reports.page.from_audit import FindingHistory, PageMemory
+from vnicaudit.model.ranking import FindingHistory, PageMemory
 from vnicaudit.reports.page.from_history import changes_of
 from vnicaudit.reports.safe import safe
 

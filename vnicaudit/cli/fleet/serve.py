@@ -33,25 +33,25 @@ from vnicaudit.history.place import check_extras
 from vnicaudit.model.finding import Severity
 from vnicaudit.model.fleet import Coverage, FleetAudit, HostReading
 from vnicaudit.model.history import FleetHost
+from vnicaudit.model.ranking import FindingHistory
 from vnicaudit.model.report import Tool
 from vnicaudit.reports.metrics import check_exposition, exposed, fleet_families
 from vnicaudit.reports.page.from_audit import (
-    FindingHistory,
     PageAbout,
     PageEnd,
     PageHost,
     PageNote,
     PageSubject,
     host_notes,
-    host_of,
+    page_host,
 )
 from vnicaudit.reports.page.from_history import (
     changes_of,
     coverage_notes,
+    known_host,
     measured_of,
     measured_on,
     merged_reading,
-    page_host,
 )
 from vnicaudit.reports.page.summary import HtmlPage
 from vnicaudit.reports.safe import message
@@ -138,7 +138,7 @@ class _LivePage:
             yield reading
 
     def _note(self, host: FleetHost, reading: HostReading) -> None:
-        self._hosts.append(page_host(host, reading))
+        self._hosts.append(known_host(host, reading))
         self._untried += not host.is_tried
         if host.audit is None:
             error = host.error or "not part of any audit yet"
@@ -283,7 +283,7 @@ def _rendered(spool: AuditSpool) -> Iterator[str]:
             page.add(PageSubject(audited, reading.host.name, reading.host.site))
     end = PageEnd(
         finished=audit.finished or "",
-        hosts=tuple(map(host_of, readings)),
+        hosts=tuple(page_host(one.result, one.host.name, one.host.site) for one in readings),
         notes=tuple(note for each in readings for note in host_notes(each.result)),
     )
     about = PageAbout(

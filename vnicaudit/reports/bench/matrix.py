@@ -8,7 +8,7 @@ option, and in each cell one number for each number of generators.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from vnicaudit.base.wording import count
@@ -25,7 +25,7 @@ from vnicaudit.reports.bench.labels import (
     scale_of,
     size,
 )
-from vnicaudit.reports.bench.rows import values_that_count
+from vnicaudit.reports.bench.rows import Values, values_that_count
 from vnicaudit.reports.model import Row, Table
 
 VCPUS = "vcpus"
@@ -89,32 +89,44 @@ def _every(results: Sequence[BenchResult]) -> Iterator[Matrix]:
     values = {id(result): values_that_count(result) for result in results} if kinds else {}
     names = row_names(results)
     for (kind, metric), found in kinds.items():
-        cells = [
-            _Cell(
-                workload,
-                (names[id(result), arm], result.run.labels.get(VCPUS, "")),
-                values[id(result)].get((workload.id, metric, arm), ()),
-            )
-            for result, workload in found
-            for arm in result.arms
-        ]
-        matrix = _matrix(_kind_words(kind), metric, cells, list(dict.fromkeys(names.values())))
-        if matrix.rows:
-            yield matrix
+        if cells := _medians(metric, found, names, values):
+            workloads = [workload for _result, workload in found]
+            states = tuple(dict.fromkeys(one.state for one in workloads))
+            generators = tuple(sorted({one.generators for one in workloads}))
+            yield Matrix(_kind_words(kind), metric, states, generators, cells)
+
+
+def _medians(
+    metric: str,
+    found: Sequence[tuple[BenchResult, Workload]],
+    names: Mapping[tuple[int, str], str],
+    values: Mapping[int, Values],
+) -> dict[tuple[str, str], dict[tuple[str, int], float]]:
+    """The rows of a matrix: arms in their order, then vCPUs by number. Values of several
+    measurements of one NIC are treated as one sample."""
+    cells: dict[tuple[str, str], dict[tuple[str, int], list[float]]] = {}
+    for result, workload in found:
+        for arm in result.arms:
+            if counted := values[id(result)].get((workload.id, metric, arm)):
+                row = names[id(result), arm], result.run.labels.get(VCPUS, "")
+                place = workload.state, workload.generators
+                cells.setdefault(row, {}).setdefault(place, []).extend(counted)
+    arms = list(dict.fromkeys(names.values()))
+    return {
+        row: {place: median(all_) for place, all_ in cells[row].items()}
+        for row in sorted(cells, key=lambda row: (arms.index(row[0]), _number(row[1]), row[1]))
+    }
 
 
 def matrix_table(matrix: Matrix) -> Table:
     """The table: one row per arm and number of vCPUs, one column per server state."""
     plain = PLAIN if len(matrix.states) > 1 or matrix.metric == _PER_VCPU else "median"
     heads = ("", *(state or plain for state in matrix.states))
-    rows = (Row((_row_head(row), *_cells(matrix, row))) for row in matrix.rows)
+    rows = (
+        Row((f"{row[0]}, {row[1]} vCPU" if row[1] else row[0], *_cells(matrix, row)))
+        for row in matrix.rows
+    )
     return Table(_title(matrix), heads, tuple(rows))
-
-
-class _Cell(NamedTuple):
-    workload: Workload
-    row: tuple[str, str]
-    values: Sequence[float]
 
 
 def _kinds(result: BenchResult) -> Iterator[tuple[_Kind, Workload]]:
@@ -130,24 +142,6 @@ def _kinds(result: BenchResult) -> Iterator[tuple[_Kind, Workload]]:
 
 def _bare(workload: Workload) -> tuple[str, str, str, int | None, float | None]:
     return workload.engine, workload.pattern, workload.direction, workload.size, workload.rate
-
-
-def _matrix(title: str, metric: str, cells: Sequence[_Cell], arms: Sequence[str]) -> Matrix:
-    """The matrix of these cells. Values of several measurements of one NIC are treated as one
-    sample."""
-    values: dict[tuple[str, str], dict[tuple[str, int], list[float]]] = {}
-    for cell in cells:
-        if cell.values:
-            place = cell.workload.state, cell.workload.generators
-            values.setdefault(cell.row, {}).setdefault(place, []).extend(cell.values)
-    found = {
-        row: {place: median(all_) for place, all_ in of_row.items()}
-        for row, of_row in values.items()
-    }
-    states = tuple(dict.fromkeys(cell.workload.state for cell in cells))
-    generators = tuple(sorted({cell.workload.generators for cell in cells}))
-    ordered = dict(sorted(found.items(), key=lambda item: _place(item[0], arms)))
-    return Matrix(title, metric, states, generators, ordered)
 
 
 def row_names(results: Sequence[BenchResult]) -> dict[tuple[int, str], str]:
@@ -180,11 +174,6 @@ def _kind_words(kind: _Kind) -> str:
     return ", ".join(parts)
 
 
-def _place(row: tuple[str, str], arms: Sequence[str]) -> tuple[int, int, str]:
-    """Sort key: arms in their order, then vCPUs by number."""
-    return arms.index(row[0]), _number(row[1]), row[1]
-
-
 def _number(text: str) -> int:
     return int(text) if text.isdecimal() and len(text) < 9 else -1
 
@@ -198,12 +187,6 @@ def _title(matrix: Matrix) -> str:
         return words
     numbers = " / ".join(map(str, matrix.generators))
     return f"{words}, {numbers} {'generator' if matrix.generators == (1,) else 'generators'}"
-
-
-def _row_head(row: tuple[str, str]) -> str:
-    """``virtio, 2 vCPU``."""
-    arm, vcpus = row
-    return f"{arm}, {vcpus} vCPU" if vcpus else arm
 
 
 def _cells(matrix: Matrix, row: tuple[str, str]) -> Iterator[str]:

@@ -170,10 +170,12 @@ class ProfilesReport(msgspec.Struct, frozen=True, kw_only=True):
 
 def to_json(profiles: Sequence[Profile]) -> str:
     """The document, in the given order."""
-    items = encode_items([_entry(profile) for profile in profiles])
+    entries = [
+        ProfileEntry(
+            **msgspec.structs.asdict(profile),
+            seconds=tuple(round(estimate(profile, 2, look), 1) for look in profile.looks),
+        )
+        for profile in profiles
+    ]
+    items = encode_items(entries)
     return f'{{"schema":"{PROFILES_SCHEMA}",\n"profiles":[\n{items}]}}\n'
-
-
-def _entry(profile: Profile) -> ProfileEntry:
-    seconds = tuple(round(estimate(profile, 2, look), 1) for look in profile.looks)
-    return ProfileEntry(**msgspec.structs.asdict(profile), seconds=seconds)

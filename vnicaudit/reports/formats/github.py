@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vnicaudit.model.finding import Confidence, Crashed, Finding
+from vnicaudit.model.finding import Confidence, Finding
 from vnicaudit.model.report import Audited, RunEnd
 from vnicaudit.reports.safe import annotation, annotation_property
 from vnicaudit.reports.wording import (
@@ -38,7 +38,9 @@ class GithubWriter(ReportWriter):
         self._tally.add(audited)
         fails = self._options.fail_confidence
         lines = [_finding(finding, audited.subject, fails) for finding in audited.findings]
-        lines.extend(_crash(crashed, audited.subject) for crashed in audited.crashed)
+        for crashed in audited.crashed:
+            text = f"{subject_label(audited.subject, crashed.about)}: {crashed.error}"
+            lines.append(_command("error", {"title": f"{crashed.rule} crashed"}, text))
         return "".join(lines)
 
     def finish(self, end: RunEnd) -> Iterator[str]:
@@ -58,11 +60,6 @@ def _finding(finding: Finding, subject: str, fails: Confidence) -> str:
     if finding.fix:
         lines.append(f"{fix_label(finding)}: {finding.fix}")
     return _command(_LEVELS[level_of(finding, fails)], where, *lines)
-
-
-def _crash(crashed: Crashed, subject: str) -> str:
-    text = f"{subject_label(subject, crashed.about)}: {crashed.error}"
-    return _command("error", {"title": f"{crashed.rule} crashed"}, text)
 
 
 def _annotation_place(

@@ -9,14 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vnicaudit.base.wording import count
+from vnicaudit.model.ranking import NO_MEMORY, PageMemory
 from vnicaudit.model.report import Audited, RunEnd, RunInfo, Tool
 from vnicaudit.reports.page.from_audit import (
-    NO_MEMORY,
     AuditNotes,
     PageAbout,
-    PageMemory,
     accepted_of,
-    end_with_memory,
     with_memory,
 )
 from vnicaudit.reports.page.summary import HtmlPage
@@ -61,8 +59,7 @@ class HtmlWriter(ReportWriter):
         memory = self._ask()
         for one in memory.settled:
             self._page.add_settled(one)
-        known = end_with_memory(self._notes.end_of(end, run.rules()), memory)
-        yield from self._page.finish(about, known)
+        yield from self._page.finish(about, self._notes.end_of(end, run.rules(), memory))
 
 
 WRITER = HtmlWriter

@@ -11,7 +11,7 @@ import os
 from collections.abc import Iterator
 from urllib.parse import quote
 
-from vnicaudit.model.finding import Crashed, Finding, Location, Ref, name_of
+from vnicaudit.model.finding import Crashed, Finding, Ref, name_of
 from vnicaudit.model.names import RuleInfo
 from vnicaudit.model.report import Audited, RunEnd, RunInfo, Suppressed
 from vnicaudit.reports.json_parts import Separator, SpooledArray
@@ -45,14 +45,10 @@ def location_of(finding: Finding) -> dict[str, object]:
     if place.file is not None:
         location["physicalLocation"] = artifact(place.file, place.line, place.column)
     if names or not location:
-        location["logicalLocations"] = names or [_target(place)]
+        location["logicalLocations"] = names or [
+            {"fullyQualifiedName": safe(place.target), "kind": "target"}
+        ]
     return location
-
-
-def locations_in(ref: Ref) -> list[dict[str, object]]:
-    """A location by name only; empty if there is no name."""
-    names = _logical(ref)
-    return [{"logicalLocations": names}] if names else []
 
 
 def artifact(file: str, line: int | None, column: int | None = None) -> dict[str, object]:
@@ -86,10 +82,6 @@ def _logical(ref: Ref) -> list[dict[str, object]]:
         return [{"name": name, "fullyQualifiedName": name, "kind": ref.kind}]
     nic = f"NIC {index}"
     return [{"name": nic, "fullyQualifiedName": f"{name}/{nic}", "kind": "nic"}]
-
-
-def _target(place: Location) -> dict[str, object]:
-    return {"fullyQualifiedName": safe(place.target), "kind": "target"}
 
 
 def _encodable(file: str) -> str:
@@ -213,12 +205,13 @@ class SarifWriter(ReportWriter):
         return {**self._result(entry.finding), "suppressions": [note]}
 
     def _crash(self, crashed: Crashed) -> dict[str, object]:
+        names = _logical(crashed.about)
         who = ", ".join(filter(None, (crashed.about.name, nic_label(crashed.about))))
         return {
             "level": "error",
             "message": _message(f"{crashed.rule} crashed on {who or 'a host'}: {crashed.error}"),
             "associatedRule": self._reference(crashed.rule),
-            "locations": locations_in(crashed.about),
+            "locations": [{"logicalLocations": names}] if names else [],
         }
 
 

@@ -8,24 +8,19 @@ from itertools import islice
 from typing import Literal, NamedTuple
 
 import msgspec
-from msgspec.structs import replace
 
 from vnicaudit.model.finding import Crashed, Finding, name_of
-from vnicaudit.model.fleet import Coverage, HostReading
+from vnicaudit.model.fleet import Coverage
 from vnicaudit.model.history import AuditSummary, FindingRecord
 from vnicaudit.model.names import RuleInfo
-from vnicaudit.model.ranking import NO_MEMORY as NO_MEMORY
-from vnicaudit.model.ranking import FindingHistory as FindingHistory
-from vnicaudit.model.ranking import PageChanges as PageChanges
-from vnicaudit.model.ranking import PageMemory as PageMemory
-from vnicaudit.model.ranking import Ranking
+from vnicaudit.model.ranking import NO_MEMORY, FindingHistory, PageChanges, PageMemory, Ranking
 from vnicaudit.model.report import Audited, Placed, RunEnd, TargetResult, Tool
 from vnicaudit.reports.as_html import text
 from vnicaudit.reports.wording import (
     Tally,
     accepted_sentence,
+    coverage_sentence,
     not_judged_of,
-    percent,
     skip_sentences,
     subject_label,
     unread_of,
@@ -131,15 +126,19 @@ class AuditNotes:
             if len(self._crashed) < _CRASHES:
                 self._crashed.append(_crash(audited, crashed))
 
-    def end_of(self, end: RunEnd, rules: Iterable[RuleInfo]) -> PageEnd:
-        """The end of an audit as input of the page."""
+    def end_of(self, end: RunEnd, rules: Iterable[RuleInfo], memory: PageMemory) -> PageEnd:
+        """The end of an audit as input of the page, with the known state of its fleet."""
         met = {rule for _severity, rule, _name in self._tally.findings}
         return PageEnd(
             finished=end.finished,
-            hosts=tuple(map(_host, end.targets)),
+            hosts=tuple(page_host(one, *memory.hosts.get(one.target, ())) for one in end.targets),
             notes=tuple(self._notes(end)),
             rules=tuple(one for one in rules if one.id in met),
+            changes=memory.changes,
+            trend=memory.trend,
+            ranking=memory.ranking,
             rules_asked=() if end.coverage is None else end.coverage.rules,
+            rules_left_out=memory.rules_left_out,
             accepted=accepted_sentence(end),
         )
 
@@ -178,22 +177,6 @@ def with_memory(audited: Audited, memory: PageMemory) -> PageSubject:
     return PageSubject(audited, name, site, past)
 
 
-def end_with_memory(end: PageEnd, memory: PageMemory) -> PageEnd:
-    """The end of an audit, with the known state of its fleet."""
-    hosts = []
-    for one in end.hosts:
-        name, site = memory.hosts.get(one.name, (one.name, one.site))
-        hosts.append(replace(one, name=name, site=site))
-    return replace(
-        end,
-        hosts=tuple(hosts),
-        changes=memory.changes,
-        trend=memory.trend,
-        ranking=memory.ranking,
-        rules_left_out=memory.rules_left_out,
-    )
-
-
 def _accepted(audited: Audited, one: Finding, state: str, reason: str) -> FindingRecord:
     change = one.change
     return FindingRecord(
@@ -223,30 +206,15 @@ def _crash(audited: Audited, crashed: Crashed) -> PageNote:
     )
 
 
-def _host(target: TargetResult) -> PageHost:
+def page_host(target: TargetResult, name: str = "", site: str = "") -> PageHost:
+    """Result of reading one host or target, by its name in the inventory."""
     return PageHost(
-        name=target.target,
+        name=name or target.target,
         status=target.status,
+        site=site,
         error=target.error or "",
         domains=target.domains,
         nics=target.nics,
-    )
-
-
-# Converts readings of hosts into input of the page: for an audit of a fleet, and for a history.
-
-
-def host_of(reading: HostReading, stale_since: str = "") -> PageHost:
-    """Result of reading one host. ``stale_since``: when it was last read, if nothing of it was read
-    this time and its last state is shown."""
-    return PageHost(
-        name=reading.host.name,
-        status=reading.status,
-        site=reading.host.site,
-        error=reading.result.error or "",
-        domains=reading.result.domains,
-        nics=reading.result.nics,
-        stale_since=stale_since,
     )
 
 
@@ -257,16 +225,10 @@ _NOTES = 400
 
 
 def sample_of(about: PageAbout) -> str:
-    """``Only a part was audited: 5% of hosts``; empty if everything was to be audited."""
-    coverage = about.coverage
-    if coverage is None or coverage.is_whole:
-        return ""
-    shares = ((coverage.host_share, "hosts"), (coverage.nic_share, "NICs"))
-    parts = [f"{percent(share)} of {name}" for share, name in shares if share != 1.0]
-    if coverage.limit:
-        parts.append(f"hosts that match {coverage.limit}")
-    seed = "" if coverage.seed is None else f" (seed {coverage.seed})"
-    return f"Only a part was audited: {', '.join(parts)}{seed}. All numbers are for that part."
+    """``Only a part was audited: a sample of 5% of the hosts…``; empty if everything was to be
+    audited."""
+    part = coverage_sentence(about.coverage)
+    return f"Only a part was audited: {part}. All numbers are for that part." if part else ""
 
 
 def coverage_parts(about: PageAbout, end: PageEnd) -> Iterator[str]:

@@ -21,7 +21,6 @@ from vnicaudit.model.finding import (
     Finding,
     FindingOwner,
     Location,
-    Owner,
     Ref,
     SubjectKind,
     owner_named,
@@ -33,19 +32,16 @@ from vnicaudit.model.history import (
     FleetSummary,
     NicMeasurement,
 )
+from vnicaudit.model.ranking import PageChanges
 from vnicaudit.model.report import Audited, NicRow, TargetResult
-from vnicaudit.reports.page.from_audit import (
-    PageChanges,
-    PageHost,
-    PageNote,
-    moment,
-)
+from vnicaudit.reports.page.from_audit import PageHost, PageNote, moment
 from vnicaudit.reports.wording import percent
 
 Subject = tuple[str, str, str]
 """Scope, UUID or name, file."""
 _SCOPES: dict[str, AuditedScope] = {each: each for each in get_args(AuditedScope)}
 _KINDS: dict[str, SubjectKind] = {each: each for each in get_args(SubjectKind)}
+_OTHER_OWNERS: dict[str, FindingOwner] = {"host": "host", "vnicaudit": "vnicaudit"}
 _WORDINGS = Wordings()
 
 
@@ -91,7 +87,7 @@ def changes_of(summary: FleetSummary) -> PageChanges | None:
     )
 
 
-def page_host(host: FleetHost, reading: HostReading) -> PageHost:
+def known_host(host: FleetHost, reading: HostReading) -> PageHost:
     """Result of reading a host, with the time of its last reading if the newest audit did not read
     it."""
     stale = "" if host.is_fresh or host.read_at is None else host.read_at
@@ -169,11 +165,7 @@ def _key(scope: str, subject: str, uuid: str | None, file: str | None) -> Subjec
     return (scope, uuid or subject, "" if uuid else file or "")
 
 
-def _audited_key(one: Audited) -> Subject:
-    return _key(one.scope, one.subject, one.uuid, one.file)
-
-
-def _finding_key(one: FindingRecord) -> Subject:
+def _key_of(one: Audited | FindingRecord) -> Subject:
     return _key(one.scope, one.subject, one.uuid, one.file)
 
 
@@ -183,9 +175,9 @@ def _completed(
     """The results, completed with findings that only the history has."""
     more: dict[Subject, list[FindingRecord]] = {}
     for one in missing:
-        more.setdefault(_finding_key(one), []).append(one)
+        more.setdefault(_key_of(one), []).append(one)
     for audited in read:
-        added = more.pop(_audited_key(audited), ())
+        added = more.pop(_key_of(audited), ())
         made = tuple(_finding(one, audited.rows, host) for one in added)
         yield replace(audited, findings=(*audited.findings, *made)) if made else audited
 
@@ -197,7 +189,7 @@ def _subjects(
     findings: Iterable[FindingRecord],
 ) -> Iterator[Audited]:
     """Guests, files and the host itself, if no reading contains them."""
-    done = set(map(_audited_key, read))
+    done = set(map(_key_of, read))
     rows: dict[Subject, list[NicRow]] = {}
     about: dict[Subject, list[FindingRecord]] = {}
     names: dict[Subject, tuple[str, str | None]] = {}
@@ -206,7 +198,7 @@ def _subjects(
         rows.setdefault(key, []).append(nic)
         names.setdefault(key, (nic.domain, nic.uuid))
     for finding in findings:
-        key = _finding_key(finding)
+        key = _key_of(finding)
         about.setdefault(key, []).append(finding)
         names.setdefault(key, (finding.subject, finding.uuid))
     for key, (name, uuid) in names.items():
@@ -264,9 +256,4 @@ def _about(one: FindingRecord, rows: Iterable[NicRow]) -> Ref:
 
 
 def _keeper(name: str) -> FindingOwner:
-    if name == "host":
-        return "host"
-    if name == "vnicaudit":
-        return "vnicaudit"
-    owner: Owner = owner_named(name)
-    return owner
+    return _OTHER_OWNERS.get(name) or owner_named(name)

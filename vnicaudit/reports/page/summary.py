@@ -12,11 +12,11 @@ import msgspec
 
 from vnicaudit.base.wording import count
 from vnicaudit.model.history import AuditSummary, FindingRecord
-from vnicaudit.model.ranking import RankedChange, Ranking
-from vnicaudit.reports.as_html import head, stylesheet, template, text
+from vnicaudit.model.ranking import PageChanges, RankedChange, Ranking
+from vnicaudit.reports.as_html import head, stylesheet, table_text, template, text
+from vnicaudit.reports.model import Row, Table
 from vnicaudit.reports.page.from_audit import (
     PageAbout,
-    PageChanges,
     PageEnd,
     PageSubject,
     coverage_parts,
@@ -101,16 +101,16 @@ _HEADS = ("Audit", "Hosts read", "NICs", "Open", "Not checked", "New", "Reopened
 
 
 def _table(audits: Sequence[AuditSummary]) -> Iterator[str]:
+    rows = tuple(
+        Row((
+            moment(one.started), f"{one.ok + one.partial:,} of {one.hosts:,}", one.nics, one.open,
+            one.stale, one.new, one.reopened, one.fixed,
+        ))
+        for one in reversed(audits)
+    )  # fmt: skip
     yield "<details><summary>As a table</summary>\n"
-    yield '<div class="scroll" role="region" tabindex="0" aria-label="The last audits"><table>\n'
-    yield "<thead><tr>" + "".join(f'<th scope="col">{head}</th>' for head in _HEADS)
-    yield "</tr></thead><tbody>\n"
-    for one in reversed(audits):
-        hosts = f"{one.ok + one.partial:,} of {one.hosts:,}"
-        numbers = (one.nics, one.open, one.stale, one.new, one.reopened, one.fixed)
-        cells = "".join(f"<td>{number:,}</td>" for number in numbers)
-        yield f'<tr><th scope="row">{text(moment(one.started))}</th><td>{hosts}</td>{cells}</tr>\n'
-    yield "</tbody></table></div></details>\n"
+    yield from table_text(Table("The last audits", _HEADS, rows))
+    yield "</details>\n"
 
 
 CURES = 5

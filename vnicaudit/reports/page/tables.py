@@ -26,9 +26,10 @@ from vnicaudit.model.finding import (
 )
 from vnicaudit.model.history import FindingRecord
 from vnicaudit.model.nic import NONE, UNKNOWN, Resolved
+from vnicaudit.model.ranking import FindingHistory
 from vnicaudit.model.report import Audited, NicRow, Placed
-from vnicaudit.reports.nics import ARROW, type_of
-from vnicaudit.reports.page.from_audit import FindingHistory, PageSubject
+from vnicaudit.reports.nics import ARROW, type_of, word_of
+from vnicaudit.reports.page.from_audit import PageSubject
 from vnicaudit.reports.safe import safe
 from vnicaudit.reports.wording import name_and_id
 
@@ -252,20 +253,14 @@ def path_of(nic: NicRow) -> Path:
 def _fact(fact: Resolved[str] | Resolved[bool] | Resolved[int], *, always: bool = False) -> str:
     """Shown, declared and effective value and the reason, separated by tabs. ``always``: mark a
     default value too, because it is often unexpected."""
-    declared = "" if fact.declared is None else _word(fact.declared)
-    effective = {UNKNOWN: "unknown", NONE: "-"}.get(fact.state) or _word(fact.effective)
+    declared = "" if fact.declared is None else word_of(fact.declared)
+    effective = {UNKNOWN: "unknown", NONE: "-"}.get(fact.state) or word_of(fact.effective)
     shown = effective
     if fact.declared is None and always and fact.state != NONE:
         shown = f"-{ARROW}{effective}"
     elif fact.declared is not None and fact.declared != fact.effective:
         shown = f"{declared}{ARROW}{effective}"
     return "\t".join((shown, declared, effective, safe(fact.reason)))
-
-
-def _word(value: str | bool | int | None) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return "-" if value is None else safe(str(value))
 
 
 def _guest(nic: NicRow) -> str:

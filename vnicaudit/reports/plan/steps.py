@@ -12,8 +12,6 @@ from vnicaudit.model.plan import (
     CloudUnit,
     FileUnit,
     FlavorUnit,
-    Loss,
-    ModeOption,
     Naming,
     ServerUnit,
     Snippet,
@@ -74,7 +72,10 @@ class StepText:
         yield from self._modes(step)
         yield from self._guest(step)
         for loss in step.losses:
-            yield self._labelled("loses", _loss_words(loss), "quiet" if loss.accepted else "bad")
+            detail = f"{loss.function}: {loss.detail}" if loss.detail else loss.function
+            end = "accepted" if loss.accepted else "blocks the step unless it is accepted"
+            style = "quiet" if loss.accepted else "bad"
+            yield self._labelled("loses", f"{detail} ({end})", style)
         for reason in step.blocked:
             yield self._labelled("blocked", reason.text, "bad")
         yield from self._procedure(step)
@@ -111,7 +112,9 @@ class StepText:
         possible = [option for option in step.modes if option.possible]
         if step.modes and not step.procedure:
             names = ", ".join(option.mode for option in possible if not option.reason)
-            yield self._labelled("mode", names or _at_next_start(possible))
+            # all modes are the same for a guest that is off
+            off = f"{possible[0].mode} ({possible[0].reason})" if possible else "none"
+            yield self._labelled("mode", names or off)
         for option in step.modes:
             if not (option.possible or step.procedure or isinstance(step.unit, FileUnit)):
                 yield self._labelled(f"not {option.mode}", option.reason)
@@ -162,11 +165,6 @@ class StepText:
                 yield f"{_HANG}{_tabbed(line)}".rstrip() + "\n"
 
 
-def _at_next_start(options: list[ModeOption]) -> str:
-    """Mode and reason for a guest that is off, for which all modes are the same."""
-    return f"{options[0].mode} ({options[0].reason})" if options else "none"
-
-
 def _reasons_differ(changes: tuple[Change, ...]) -> bool:
     """True if the changes of a step have different reasons, so that one reason is not enough."""
     return len({(change.safe, change.reason) for change in changes}) > 1
@@ -191,11 +189,6 @@ def _further_reason(step: Step) -> str:
 
 def _safety(safe_: bool) -> str:
     return "safe" if safe_ else "unsafe"
-
-
-def _loss_words(loss: Loss) -> str:
-    text = f"{loss.function}: {loss.detail}" if loss.detail else loss.function
-    return f"{text} ({'accepted' if loss.accepted else 'blocks the step unless it is accepted'})"
 
 
 def _before_after(what: str, before: str | None, after: str | None) -> Iterator[str]:
@@ -329,7 +322,9 @@ def unread_lines(history: PlanHistory, options: Options) -> Iterator[str]:
         return
     pen = Pen(options)
     yield pen.say(_unread_title(history.unread))
-    ordered = sorted(history.unread, key=_most_findings_first)
+    ordered = sorted(
+        history.unread, key=lambda one: (-one.last.findings if one.last else 0, one.name)
+    )
     shown = ordered if options.verbose else ordered[:_SHOWN_HOSTS]
     yield from (pen.say(f"{one.name}: {_last_words(one)}", 2) for one in shown)
     if len(shown) < len(ordered):
@@ -344,10 +339,6 @@ def _unread_title(unread: Sequence[UnreadHost]) -> str:
     findings = count(sum(last.findings for last in read), "finding")
     whose = "its" if len(unread) == 1 else "their"
     return f"{hosts} not read; {findings} open there at {whose} last audit"
-
-
-def _most_findings_first(one: UnreadHost) -> tuple[int, str]:
-    return (0 if one.last is None else -one.last.findings), one.name
 
 
 def _last_words(one: UnreadHost) -> str:

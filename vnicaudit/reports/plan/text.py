@@ -65,18 +65,11 @@ def _steps(plan: Plan) -> str:
         "for the owner to do" if step.procedure else state_of(step) for step in plan.steps
     )
     counts = ", ".join(f"{states[state]:,} {state}" for state in _STATES if states[state])
-    return f"{count(len(plan.steps), 'step')} on {_objects(plan.steps)}: {counts}"
-
-
-def _objects(steps: Iterable[Step]) -> str:
-    """``9 domains``, ``1 image and 12 servers``."""
-    found = {guest_key(step): _kind(step) for step in steps}
-    return _listed(Counter(found.values()))
-
-
-def _kind(step: Step) -> str:
-    """``domain``, ``image``…"""
-    return step.unit.kind if isinstance(step.unit, CloudUnit) else "domain"
+    kinds = {
+        guest_key(step): step.unit.kind if isinstance(step.unit, CloudUnit) else "domain"
+        for step in plan.steps
+    }
+    return f"{count(len(plan.steps), 'step')} on {_listed(Counter(kinds.values()))}: {counts}"
 
 
 def _objects_left(left: Iterable[NotPlanned]) -> str:
