@@ -5,6 +5,7 @@ import re
 import msgspec
 import pytest
 
+from tests.reports.golden import golden
 from tests.reports.nic_samples import LEGACY, REFUSED, WEB
 from tests.reports.samples import VHOST_NEEDS, finding
 from vnicaudit.audit.judging.domains import nic_row
@@ -34,37 +35,7 @@ IT = Explanation(
     skipped=(Skipped("VNIC020", finding().about, VHOST_NEEDS),),
 )  # fmt: skip
 
-AT_80 = """\
-web-01  NIC 0  52:54:00:6b:3c:58  network→unknown  libvirt  d/web.xml:18
-
-Who says what
-  domain XML (persistent)  /etc/libvirt/qemu/web-01.xml:18
-    model          not set
-    rx_queue_size  1024     dropped: only virtio has rings
-  network  qemu:///system
-    not known: needs a live libvirt connection
-  live definition  qemu:///system
-    does not mention it
-  QEMU command line  /proc/4711/cmdline
-    model  rtl8139  ← wins: it is what runs
-
-What the guest gets
-  model   -→rtl8139  no model declared: libvirt's default on x86_64 q35
-  vhost   no         rtl8139 is emulated by QEMU; only virtio has vhost
-  queues  1          rtl8139 has one queue
-  rx      1024→-     rtl8139 has no virtio ring; libvirt drops rx_queue_size= on
-                     it
-  tx      -          rtl8139 has no virtio ring
-
-What is wrong
-  high    VNIC001  NIC 0 52:54:00:6b:3c:58  domains/web-01.xml:18
-    rtl8139 is emulated packet by packet: no offload, no vhost
-    fix: Set <model type='virtio'/> (virsh edit), then power the guest off and
-      on.
-  skip    VNIC020  NIC 0 52:54:00:6b:3c:58  not judged
-    needs the running QEMU: its command line, its log, or /proc on the
-    hypervisor
-"""
+AT_80 = golden("explain.at-80.txt")
 
 
 def test_the_whole_page_at_80_columns() -> None:

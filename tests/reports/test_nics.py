@@ -8,6 +8,7 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
+from tests.reports.golden import golden
 from tests.reports.nic_samples import EMPTY, LEGACY, ODD, REFUSED, TUNED, WEB
 from vnicaudit.audit.judging.domains import nic_row
 from vnicaudit.model.nic import NONE, UNKNOWN, NicConfig, Resolved
@@ -25,63 +26,11 @@ from vnicaudit.reports.nics import (
 from vnicaudit.reports.safe import width_of
 from vnicaudit.reports.writers import Options
 
-TABLE = """\
-  NIC  MAC                connected to     model     vhost    queues  rx    tx
-web-01  libvirt, kvm x86_64 pc-q35-9.2, 4 vCPUs, running
-x 0    52:54:00:6b:3c:58  network→unknown  -→rtl8139  no      1       1024→-  -
-! 1    vnet7              bridge           virtio    yes→unknown  4   256   1024→256
-odd\\x1b[2J  nova, kvm
-x 0    52:54:00:00:00:02  direct           notanic   no       1       -     -
-    does not start
+TABLE = golden("nics.table.txt")
 
-3 NICs in 2 domains: 2 emulated, 1 virtio
-x emulated, or does not start; ! without vhost, or less than declared
-"""
+NARROW = golden("nics.narrow.txt")
 
-NARROW = """\
-web-01
-  libvirt, kvm x86_64 pc-q35-9.2, 4
-    vCPUs, running
-x NIC 0  52:54:00:6b:3c:58
-    network→unknown
-    model -→rtl8139  vhost no  queues 1
-    rx 1024→-  tx -
-! NIC 1  vnet7  bridge
-    model virtio  vhost yes→unknown
-    queues 4  rx 256  tx 1024→256
-odd\\x1b[2J  nova, kvm
-x NIC 0  52:54:00:00:00:02  direct
-    model notanic  vhost no  queues 1
-    rx -  tx -
-    does not start
-
-3 NICs in 2 domains: 2 emulated, 1
-  virtio
-x emulated, or does not start; ! without
-  vhost, or less than declared
-"""
-
-VERBOSE = """\
-web-01  libvirt, kvm x86_64 pc-q35-9.2, 4 vCPUs, running
-x NIC 0  52:54:00:6b:3c:58  network→unknown  d/web.xml:18
-    model   -→rtl8139  no model declared: libvirt's default on x86_64 q35
-    vhost   no         rtl8139 is emulated by QEMU; only virtio has vhost
-    queues  1          rtl8139 has one queue
-    rx      1024→-     rtl8139 has no virtio ring; libvirt drops rx_queue_size=
-                       on it
-    tx      -          rtl8139 has no virtio ring
-! NIC 1  vnet7  bridge  d/web.xml:18
-    model   virtio       as declared
-    vhost   yes→unknown  the definition never proves it
-    queues  4            as declared
-    rx      256          none declared: QEMU's default
-    tx      1024→256     QEMU 7.2.22 silently reduces it
-router  libvirt, kvm
-  no NICs
-
-2 NICs in 2 domains: 1 emulated, 1 virtio
-x emulated, or does not start; ! without vhost, or less than declared
-"""
+VERBOSE = golden("nics.verbose.txt")
 
 
 def text_of(options: Options) -> str:

@@ -6,10 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from vnicaudit.base.wording import count
-from vnicaudit.model.finding import ALL_BUT_THE_MODEL, EVERY_RULE
 from vnicaudit.model.report import RunEnd, TargetResult
 from vnicaudit.reports.as_text import Pen
-from vnicaudit.reports.findings import SEVERITY
+from vnicaudit.reports.findings import RULE_WORDS, SEVERITY
 from vnicaudit.reports.model import Part
 from vnicaudit.reports.safe import fold, hidden, wrap
 from vnicaudit.reports.wording import (
@@ -28,7 +27,6 @@ from vnicaudit.reports.wording import (
 from vnicaudit.reports.writers import Options
 
 _SHOWN = 20
-_RULES = {EVERY_RULE: "every rule", ALL_BUT_THE_MODEL: "every rule except on the model"}
 _SHOWN_BRIEFLY = 5
 _LINES = 2
 """Lines about what was not judged, in a short report."""
@@ -144,10 +142,10 @@ class Ending:
 
     def _not_judged_briefly(self) -> str:
         """Two lines: as many rules as fit, each with its counts; the others are only counted."""
-        words = [
-            f"{_RULES.get(rule, rule)} ({', '.join(count(number, kind) for kind, number in kinds)})"
-            for rule, kinds in _skipped_by_rule(self._tally)
-        ]
+        words = []
+        for rule, kinds in _skipped_by_rule(self._tally):
+            numbers = ", ".join(count(number, kind) for kind, number in kinds)
+            words.append(f"{RULE_WORDS.get(rule, rule)} ({numbers})")
         for shown in range(len(words), 0, -1):
             more = len(words) - shown
             rest = f" and {more:,} more" if more else ""

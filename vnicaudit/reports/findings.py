@@ -29,7 +29,7 @@ SEVERITY = 6
 """Width of the longest severity."""
 HEAD = "  "
 BODY = "    "
-_RULES = {EVERY_RULE: "every rule", ALL_BUT_THE_MODEL: "every rule except on the model"}
+RULE_WORDS = {EVERY_RULE: "every rule", ALL_BUT_THE_MODEL: "every rule except on the model"}
 
 
 class FindingText:
@@ -64,7 +64,7 @@ class FindingText:
 
     def skipped(self, skipped: Skipped) -> str:
         """A rule that could not be judged, and what it needs."""
-        rule = _RULES.get(skipped.rule, skipped.rule)
+        rule = RULE_WORDS.get(skipped.rule, skipped.rule)
         head = self._line("skip", rule, nic_label(skipped.about), "not judged")
         return head + self._body(f"needs {skipped.needs}")
 

@@ -64,15 +64,19 @@ class FixOfOwners(NamedTuple):
     number: int
 
 
-class NamedSubjects:
-    """Subjects: the first ones by name, the others only counted."""
+class EqualFindings:
+    """Findings of one rule in one group, and their subjects: the first ones by name, the others
+    only counted. ``wordings``: counts of messages, labels of fixes and fixes; ``others``: number of
+    findings with any further wording; ``targets``: where they were found, in that order; ``place``:
+    NIC and location of the first finding."""
 
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self.subjects = 0
+    def __init__(self, names: int) -> None:
+        self._most = names
         self._named: list[tuple[str, str, tuple[str, ...]]] = []
         self.place = ""
-        """NIC and location of the first finding."""
+        self.count = self.others = self.subjects = 0
+        self.wordings: Counter[FindingWords] = Counter()
+        self.targets: dict[str, None] = {}
 
     def add(self, name: str, place: str, *more: str) -> None:
         """Count a subject, and keep its name while there is room. ``place`` and ``more``: details
@@ -87,18 +91,6 @@ class NamedSubjects:
         the folder that all of them share."""
         shared = shared_folder(place for _name, place, _more in self._named)
         return disambiguated((name, place[shared:], *more) for name, place, more in self._named)
-
-
-class EqualFindings(NamedSubjects):
-    """Findings of one rule in one group. ``wordings``: counts of messages, labels of fixes and
-    fixes; ``others``: number of findings with any further wording; ``names``: the first
-    subjects; ``targets``: where they were found, in that order."""
-
-    def __init__(self, names: int) -> None:
-        super().__init__(names)
-        self.count = self.others = 0
-        self.wordings: Counter[FindingWords] = Counter()
-        self.targets: dict[str, None] = {}
 
     def take(self, words: FindingWords, finding: Finding) -> None:
         """Count a finding with these words."""
@@ -168,7 +160,7 @@ def _counted(words: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:
     return counts.most_common()
 
 
-def names_of(same: NamedSubjects, *, most: int = NAMES) -> str:
+def names_of(same: EqualFindings, *, most: int = NAMES) -> str:
     """``web-1, web-2, web-3 and 97 more``."""
     return and_more(same.names, most, same.subjects)
 
@@ -180,7 +172,7 @@ def and_more(names: Sequence[str], most: int, number: int) -> str:
     return f"{shown} and {more:,} more" if more > 0 else shown
 
 
-def names_within(same: NamedSubjects, width: int) -> str:
+def names_within(same: EqualFindings, width: int) -> str:
     """As many names as fit into that many columns, but at least NAMES."""
     most = len(same.names)
     while most > NAMES and len(names_of(same, most=most)) > width:

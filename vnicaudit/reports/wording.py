@@ -377,7 +377,7 @@ def _without_any_rule(tally: Tally) -> Iterator[str]:
 
 MASKED = f"# Text that may be secret is shown as {STARS}: patch cannot apply this diff; use --fix"
 """Written before the diff of a file; ``patch`` ignores it."""
-_STYLES = {"-": "removed", "+": "added", "@": "hunk"}
+DIFF_STYLES = {"-": "removed", "+": "added", "@": "hunk"}
 
 
 def diff_lines(before: str, after: str, path: str, paint: Paint) -> Iterator[str]:
@@ -404,7 +404,12 @@ def diff_lines(before: str, after: str, path: str, paint: Paint) -> Iterator[str
 def _line_text(mark: Mark, line: str, paint: Paint) -> Iterator[str]:
     text = line.removesuffix("\n")
     stop = "\r" if text.endswith("\r") and line != text else ""
-    shown = "\t".join(map(safe, text.removesuffix(stop).split("\t")))
-    yield paint(_STYLES.get(mark, ""), f"{'' if mark == '@' else mark}{shown}") + stop + "\n"
+    shown = tabbed(text.removesuffix(stop))
+    yield paint(DIFF_STYLES.get(mark, ""), f"{'' if mark == '@' else mark}{shown}") + stop + "\n"
     if line == text:
         yield NO_NEWLINE
+
+
+def tabbed(line: str) -> str:
+    """A line made safe, except for its tabs."""
+    return "\t".join(map(safe, line.split("\t")))

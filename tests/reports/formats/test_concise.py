@@ -2,19 +2,11 @@
 
 from msgspec.structs import replace
 
+from tests.reports.golden import golden
 from tests.reports.samples import CLEAN, OK_END, WEB_01, written
 from vnicaudit.reports.writers import Options
 
-WHOLE = """\
-domains/web-01.xml:18: high VNIC001 web-01/0 rtl8139 is emulated packet by packet: no offload, no vhost [unsafe fix]
-domains/web-01.xml:31: medium VNIC030 web-01/1 one queue pair for 8 vCPUs (confidence: medium) [safe fix]
-domains/web-01.xml:1: low VNIC009 web-01 rtl8139 and virtio in one guest [by hand]
-qemu:///system: high VNIC020 instance-0000002a/0 virtio without vhost: QEMU copies every packet [by hand]
-qemu:///system: crash VNIC048 instance-0000002a/0 KeyError: 'mtu'
-domains/broken.xml:3: unread Opening and ending tag mismatch: mac and interface
-qemu+ssh://kvm7/system: unread no answer within 30 s
-Found 4 problems (2 high, 1 medium, 1 low) in 2 of 4 domains, 5 NICs; 1 rule crashed (1 time); 2 of 3 targets could not be read in full; 1 finding suppressed, 2 findings known from the baseline
-"""  # noqa: E501
+WHOLE = golden("audit.concise.whole.txt")
 
 
 def test_a_line_each_whatever_the_width() -> None:

@@ -3,47 +3,14 @@
 import msgspec
 from markdown_it import MarkdownIt
 
+from tests.reports.golden import golden
 from tests.reports.samples import CLEAN, OK_END, WEB_01, finding, written
 from vnicaudit.model.finding import Ref
 from vnicaudit.model.report import TargetResult
 
-TOP = """\
-## vnicaudit
-
-**Found 4 problems (2 high, 1 medium, 1 low) in 2 of 4 domains, 5 NICs; 1 rule crashed (1 time); \
-2 of 3 targets could not be read in full**
-
-1 finding suppressed, 2 findings known from the baseline
-
-### `web-01` (libvirt, 2 NICs)
-
-| Severity |"""
-NOVA = """\
-### `instance-0000002a` (nova, 1 NIC)
-
-| Severity | Rule | NIC | Problem | Place |
-|---|---|---|---|---|
-| **high** | VNIC020 vhost-inactive | 0 `fa:16:3e:10:20:30` | virtio without vhost: QEMU copies \
-every packet<br>fix: Load vhost\\_net on the hypervisor, then hard-reboot the server. \
-| `qemu:///system` |
-| **crash** | VNIC048 | 0 `fa:16:3e:10:20:30` | crashed, not judged: KeyError: 'mtu' | |
-
-"""
-END = """\
-### Could not be read
-
-* `domains/broken.xml:3`: Opening and ending tag mismatch: mac and interface
-* `qemu+ssh://kvm7/system`: no answer within 30 s
-
-<details><summary>Not judged</summary>
-
-* VNIC020 was not judged for 2 NICs: needs the running QEMU: its command line, its log, or /proc \
-on the hypervisor
-* VNIC027 was not judged for 1 NIC: needs the running QEMU: its command line, its log, or /proc \
-on the hypervisor
-
-</details>
-"""
+TOP = golden("audit.markdown.top.txt")
+NOVA = golden("audit.markdown.nova.txt")
+END = golden("audit.markdown.end.txt")
 
 
 def test_a_table_per_domain_and_the_end() -> None:

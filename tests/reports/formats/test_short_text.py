@@ -5,6 +5,7 @@ import re
 import pytest
 from msgspec.structs import replace
 
+from tests.reports.golden import golden
 from tests.reports.samples import END, NOVA, OK_END, STREAM, WEB_01, WEB_UUID, finding, written
 from vnicaudit.knowledge.fixes.owners import Wordings
 from vnicaudit.model.finding import EVERY_RULE, AuditedScope, Change, Ref, Severity, Skipped
@@ -16,44 +17,7 @@ from vnicaudit.reports.writers import Options, SortBy, View
 MESSAGE = finding().message
 SHORT = Options(width=80, view="short", wordings=Wordings())
 
-AT_80 = """\
-Found 4 problems (2 high, 1 medium, 1 low) in 2 of 4 domains, 5 NICs; 1 rule
-  crashed (1 time); 2 of 3 targets could not be read in full; 1 with a safe fix
-1 finding suppressed, 2 findings known from the baseline
-
-high    VNIC001  legacy-emulated-nic  1 problem in 1 domain
-    rtl8139 is emulated packet by packet: no offload, no vhost
-    fix (unsafe): Set <model type='virtio'/> (virsh edit), then power the guest
-      off and on. Unsafe: no sign of a virtio driver.
-    on: web-01  NIC 0 52:54:00:6b:3c:58  domains/web-01.xml:18
-
-high    VNIC020  vhost-inactive  1 problem in 1 domain
-    virtio without vhost: QEMU copies every packet
-    fix: Load vhost_net on the hypervisor, then hard-reboot the server.
-    on: instance-0000002a  NIC 0 fa:16:3e:10:20:30  qemu:///system
-
-medium  VNIC030  no-multiqueue  1 problem in 1 domain
-    one queue pair for 8 vCPUs (confidence: medium)
-    fix: Set queues='8' in <driver> (virsh edit), then power the guest off and
-      on.
-    on: web-01  NIC 1 vnet7  domains/web-01.xml:31
-
-low     VNIC009  mixed-models  1 problem in 1 domain
-    rtl8139 and virtio in one guest
-    on: web-01  domains/web-01.xml:1
-
-instance-0000002a  nova, 1 NIC
-  crash   VNIC048  NIC 0 fa:16:3e:10:20:30  not judged
-    KeyError: 'mtu'
-
-Could not be read
-  domains/broken.xml:3: Opening and ending tag mismatch: mac and interface
-  qemu+ssh://kvm7/system: no answer within 30 s
-
-Not judged: VNIC020 (2 NICs), VNIC027 (1 NIC); why: --verbose
-Each finding: --view full, or --format concise for a line each. Why: vnicaudit
-  rules VNIC001
-"""
+AT_80 = golden("audit.short_text.at-80.txt")
 
 
 def guest(

@@ -5,96 +5,18 @@ import re
 import msgspec
 import pytest
 
+from tests.reports.golden import golden
 from tests.reports.samples import CLEAN, END, OK_END, STREAM, WEB_01, finding, written
 from vnicaudit.model.finding import Ref, Skipped
 from vnicaudit.model.report import Audited, ReadError, RunEnd, Summary, TargetResult
 from vnicaudit.reports.safe import width_of
 from vnicaudit.reports.writers import Options
 
-AT_80 = """\
-web-01  libvirt, 2 NICs
-  high    VNIC001  NIC 0 52:54:00:6b:3c:58  domains/web-01.xml:18
-    rtl8139 is emulated packet by packet: no offload, no vhost
-    fix (unsafe): Set <model type='virtio'/> (virsh edit), then power the guest
-      off and on. Unsafe: no sign of a virtio driver.
-  medium  VNIC030  NIC 1 vnet7  domains/web-01.xml:31
-    one queue pair for 8 vCPUs (confidence: medium)
-    fix: Set queues='8' in <driver> (virsh edit), then power the guest off and
-      on.
-  low     VNIC009  domains/web-01.xml:1
-    rtl8139 and virtio in one guest
+AT_80 = golden("audit.text.at-80.txt")
 
-instance-0000002a  nova, 1 NIC
-  high    VNIC020  NIC 0 fa:16:3e:10:20:30  qemu:///system
-    virtio without vhost: QEMU copies every packet
-    fix: Load vhost_net on the hypervisor, then hard-reboot the server.
-  crash   VNIC048  NIC 0 fa:16:3e:10:20:30  not judged
-    KeyError: 'mtu'
+WEB_AT_40 = golden("audit.text.web-at-40.txt")
 
-Could not be read
-  domains/broken.xml:3: Opening and ending tag mismatch: mac and interface
-  qemu+ssh://kvm7/system: no answer within 30 s
-
-Summary
-  1  high    VNIC001  legacy-emulated-nic
-  1  high    VNIC020  vhost-inactive
-  1  medium  VNIC030  no-multiqueue
-  1  low     VNIC009  mixed-models
-
-Not judged
-  VNIC020 was not judged for 2 NICs: needs the running QEMU: its command line,
-    its log, or /proc on the hypervisor
-  VNIC027 was not judged for 1 NIC: needs the running QEMU: its command line,
-    its log, or /proc on the hypervisor
-
-1 finding suppressed, 2 findings known from the baseline
-Found 4 problems (2 high, 1 medium, 1 low) in 2 of 4 domains, 5 NICs; 1 rule
-  crashed (1 time); 2 of 3 targets could not be read in full
-"""
-
-WEB_AT_40 = """\
-web-01  libvirt, 2 NICs
-  high    VNIC001
-    NIC 0 52:54:00:6b:3c:58
-    domains/web-01.xml:18
-    rtl8139 is emulated packet by
-    packet: no offload, no vhost
-    fix (unsafe): Set <model
-      type='virtio'/> (virsh edit), then
-      power the guest off and on.
-      Unsafe: no sign of a virtio
-      driver.
-  medium  VNIC030  NIC 1 vnet7
-    domains/web-01.xml:31
-    one queue pair for 8 vCPUs
-    (confidence: medium)
-    fix: Set queues='8' in <driver>
-      (virsh edit), then power the guest
-      off and on.
-  low     VNIC009  domains/web-01.xml:1
-    rtl8139 and virtio in one guest
-"""
-
-VERBOSE = """\
-mail-01  libvirt, 1 NIC
-  no findings
-
-instance-0000002a  nova, 1 NIC
-  high    VNIC020  vhost-inactive  NIC 0 fa:16:3e:10:20:30  qemu:///system
-    virtio without vhost: QEMU copies every packet
-    fix: Load vhost_net on the hypervisor, then hard-reboot the server.
-  crash   VNIC048  NIC 0 fa:16:3e:10:20:30  not judged
-    KeyError: 'mtu'
-
-legacy  libvirt, 1 NIC
-  high    VNIC001  legacy-emulated-nic  NIC 0 52:54:00:00:00:09
-    domains/web-01.xml:18  suppressed
-    rtl8139 is emulated packet by packet: no offload, no vhost
-    reason: the guest is OS/2 (vnicaudit.toml)
-  skip    VNIC020  NIC 0  not judged
-    needs the running QEMU: its command line, its log, or /proc on the
-    hypervisor
-"""
+VERBOSE = golden("audit.text.verbose.txt")
 
 
 def test_the_whole_report_at_80_columns() -> None:

@@ -138,8 +138,8 @@ def test_what_was_not_checked_is_said() -> None:
         end=msgspec.structs.replace(DATA.end, hosts=(host(0), host(99))),
     )
     text = Elements(page(some)).text
-    assert "5% of hosts (seed 7)" in str(decoded(page(some)).facts["sample"])
-    assert "5% of hosts (seed 7)" in text
+    assert "5% of the hosts (seed 7)" in str(decoded(page(some)).facts["sample"])
+    assert "5% of the hosts (seed 7)" in text
     assert "1 of 2 hosts could not be read in full; 1 host shown as last read" in text
     assert "no route; shown as read on 20 Nov 2026 03:00 UTC" in text
     assert "VNIC020 was not judged for 24 NICs" in text

@@ -3,6 +3,7 @@
 from msgspec.structs import replace
 
 from tests.remedy.planning.units import server_of
+from tests.reports.golden import golden
 from tests.reports.plan.cloud_samples import ASKED, CLOUD, IMAGE, NOT_PLANNED, PLAN, WEB
 from vnicaudit.model.finding import Ref
 from vnicaudit.model.plan import Plan
@@ -10,86 +11,7 @@ from vnicaudit.reports.plan.json import from_json, to_json
 from vnicaudit.reports.plan.text import render, summary
 from vnicaudit.reports.writers import Options
 
-WHOLE = """\
-openstack:prod
-  legacy  nova  image  project 1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f
-    5b1f3a0c-2f4d-4b6a-8d0e-3c9e7f1a2b44  readiness: ready
-    safe  1  image  to virtio  VNIC062
-      change: hw_vif_model rtl8139 → virtio
-      safe: libosinfo lists virtio
-      mode: next-boot
-      --- legacy
-      +++ legacy
-      @@ properties @@
-      -hw_vif_model=rtl8139
-      +hw_vif_model=virtio
-
-  m1.small  nova  flavor  2
-    safe  2  new flavor m1.small-vnic  to virtio  VNIC062
-      change: hw_vif_model rtl8139 → virtio
-      safe: libosinfo lists virtio
-      mode: next-boot
-
-  web-01  nova  server  running  project 1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f  on cmp1
-    0c2f6d2e-7a1c-4f0e-9d56-1f9a6c3b5e77  readiness: ready
-    safe  3  NICs fa:16:3e:00:00:01 fa:16:3e:00:00:02  to virtio  VNIC001
-      change: model rtl8139 → virtio
-      safe: the guest supports virtio
-      mode: restart
-      not next-boot: this one runs
-      not hotswap: never
-      name: unknown: Nova keeps no address
-      needs in the guest: virtio_net
-      --- web-01
-      +++ web-01
-      @@ properties @@
-      -hw_vif_model=rtl8139
-      +hw_vif_model=virtio
-
-  db-01  nova  server  off  project 2e2e2e2e2e2e2e2e2e2e2e2e2e2e2e2e
-    1c2f6d2e-7a1c-4f0e-9d56-1f9a6c3b5e77  readiness: ready
-    unsafe  4  NIC fa:16:3e:00:00:03  to virtio  VNIC001
-      change: model rtl8139 → virtio
-      unsafe: it may not start
-      mode: restart
-      not next-boot: this one runs
-      not hotswap: never
-      name: unknown: Nova keeps no address
-      needs in the guest: virtio_net
-      --- web-01
-      +++ web-01
-      @@ properties @@
-      -hw_vif_model=rtl8139
-      +hw_vif_model=virtio
-
-  db-02  nova  server  off  project 2e2e2e2e2e2e2e2e2e2e2e2e2e2e2e2e
-    2c2f6d2e-7a1c-4f0e-9d56-1f9a6c3b5e77  readiness: ready
-    blocked  5  NIC fa:16:3e:00:00:03  to virtio  VNIC001
-      change: model rtl8139 → virtio
-      safe: it may not start
-      name: unknown: Nova keeps no address
-      needs in the guest: virtio_net
-      blocked: it is paused
-      procedure: this is done by hand, in this order
-        1. openstack server unpause db-02
-        2. ask the operator
-      --- web-01
-      +++ web-01
-      @@ properties @@
-      -hw_vif_model=rtl8139
-      +hw_vif_model=virtio
-
-Left out (--verbose names each)
-  1 server and 1 image: no driver
-    win-01, win
-  1 server: no driver (--include-unsafe plans it)
-    win-02
-
-note: openstack:prod: this user sees the servers of all projects
-
-5 steps on 1 image, 1 flavor and 3 servers: 3 safe, 1 unsafe, 1 for the owner to do; 2 servers and 1
-  image left out
-"""
+WHOLE = golden("plan.cloud_text.whole.txt")
 
 
 def shown(plan: Plan, *, verbose: bool = False) -> str:

@@ -7,6 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from tests.reports.golden import golden
 from tests.reports.plan.plans import PLANS
 from tests.reports.plan.samples import EMPTY, FILE, LINK, MAIL, MAIL_1, NOT_PLANNED, NOVA, PLAN
 from tests.shares import examples
@@ -26,105 +27,9 @@ from vnicaudit.reports.plan.text import render, summary
 from vnicaudit.reports.safe import width_of
 from vnicaudit.reports.writers import Options
 
-WHOLE = """\
-qemu:///system
-  mail-01  libvirt  running  readiness: ready
-    safe  s1  NIC 0 52:54:00:12:34:56  to virtio  VNIC001, VNIC040
-      change: model rtl8139 → virtio (safe: the guest supports virtio)
-      change: queues not set → 4 (unsafe: measure before and after)
-      safe: the guest has a virtio disk and runs Debian 12
-      mode: next-boot, restart
-      not hotswap: no guest agent answers
-      guest sees: id 10ec:8139 → 1af4:1000, slot 0000:00:03.0 as before
-      name: ens3 → eth0 (net.ifnames is 0)
-      needs in the guest: virtio_net
-      guest: the link is down while the guest restarts
-      note: the host was not asked for its vhost-net
-      --- mail-01
-      +++ mail-01
-      @@ -13,5 +13,5 @@
-           <interface type='bridge'>
-             <source bridge='br0'/>
-      -      <model type='rtl8139'/>
-      +      <model type='virtio'/>
-           </interface>
-      a snippet that pins the name (systemd-link): --verbose
-    blocked  s2  NIC 1 52:54:00:12:34:57  to vhostuser  VNIC001
-      change: filterref clean-traffic → removed (unsafe: vhost-user has none)
-      unsafe: a function is lost
-      mode: next-boot
-      guest sees: id 8086:100e → none or unknown, slot 0000:00:04.0 → 0.0.0001
-      name: ens4 stays
-      loses: filterref: nothing keeps the guest from using other addresses
-        (blocks the step unless it is accepted)
-      loses: bandwidth (accepted)
-      blocked: a managed save would bring the old NIC back
+WHOLE = golden("plan.text.whole.txt")
 
-definitions
-  web-01  libvirt  definitions/web-01.xml  readiness: likely-ready
-    unsafe  s3  NIC 0 52:54:00:00:00:01  to virtio  VNIC001
-      change: model e1000 → virtio
-      unsafe: nothing tells that the guest is not Windows
-      mode: next-boot
-      name: unknown: no operating system is known
-
-qemu+ssh://kvm2/system
-  instance-0000002a  nova  running  readiness: ready
-    safe  s4  NIC 0 tap1f2e3d4c-5b  to virtio  VNIC001
-      change: model e1000 → virtio
-      safe: the guest runs Ubuntu 24.04
-      procedure: nova owns the definition: do this there, in this order
-        1. openstack server stop 1d0c7a52-4a0e-4bb4-9f0e-7c1f2a3b4c5d
-        2. nova-manage image_property set 1d0c7a52-4a0e-4bb4-9f0e-7c1f2a3b4c5d \
---property hw_vif_model=virtio
-        3. openstack server start 1d0c7a52-4a0e-4bb4-9f0e-7c1f2a3b4c5d
-
-Left out (--verbose names each)
-  2 NICs: it is not known whether the guest supports virtio
-    db-01, db-02
-  1 NIC: Windows without NetKVM
-    win-02
-
-Could not be read
-  qemu+ssh://kvm9/system: cannot connect
-
-4 steps on 3 domains: 1 safe, 1 unsafe, 1 blocked, 1 for the owner to do; 3 NICs
-  left out; 1 error while reading
-"""
-
-VERBOSE = """\
-qemu:///system
-  mail-01  libvirt  running  readiness: ready
-    6f4d3c1e-0e5a-4c52-8f6c-0d2f8f4f3a11
-    safe  s1  NIC 0 52:54:00:12:34:56  to virtio  VNIC001, VNIC040
-      change: model rtl8139 → virtio (safe: the guest supports virtio)
-      change: queues not set → 4 (unsafe: measure before and after)
-      safe: the guest has a virtio disk and runs Debian 12
-      mode: next-boot, restart
-      not hotswap: no guest agent answers
-      guest sees: id 10ec:8139 → 1af4:1000, slot 0000:00:03.0 as before
-      name: ens3 → eth0 (net.ifnames is 0)
-      needs in the guest: virtio_net
-      guest: the link is down while the guest restarts
-      note: the host was not asked for its vhost-net
-      pins the name: systemd-link, /etc/systemd/network/10-ens3.link
-        [Match]
-        MACAddress=52:54:00:12:34:56
-
-        [Link]
-        Name=ens3
-      digest:
-        sha256:5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f
-
-Left out
-  2 NICs: it is not known whether the guest supports virtio
-    db-01  NIC 0 52:54:00:00:00:07  VNIC001  qemu:///system
-    db-02  NIC 0 52:54:00:00:00:08  VNIC001, VNIC003  definitions
-  1 NIC: Windows without NetKVM
-    win-02  NIC 0 52:54:00:00:00:09  VNIC001  qemu:///system
-
-1 step on 1 domain: 1 safe; 3 NICs left out
-"""
+VERBOSE = golden("plan.text.verbose.txt")
 
 
 def text_of(plan: Plan, options: Options) -> str:

@@ -22,7 +22,7 @@ from vnicaudit.reports.as_text import Pen
 from vnicaudit.reports.grouped import files_of_a_host
 from vnicaudit.reports.model import Part
 from vnicaudit.reports.safe import hidden, safe
-from vnicaudit.reports.wording import name_and_id, nic_label
+from vnicaudit.reports.wording import DIFF_STYLES, name_and_id, nic_label, tabbed
 from vnicaudit.reports.writers import Options
 from vnicaudit.text.secrets import STARS
 
@@ -32,7 +32,6 @@ from vnicaudit.text.secrets import STARS
 _BODY = "      "
 _HANG = "        "
 STYLES = {"safe": "good", "unsafe": "medium", "blocked": "bad"}
-_DIFF_STYLES = {"-": "removed", "+": "added", "@": "hunk"}
 
 
 def state_of(step: Step) -> str:
@@ -148,8 +147,8 @@ class StepText:
         inside = False
         for line in _split(diff):
             inside = inside or line.startswith("@@")
-            style = _DIFF_STYLES.get(line[:1], "") if inside else "name"
-            yield f"{_BODY}{self._pen.paint(style, _tabbed(line))}\n"
+            style = DIFF_STYLES.get(line[:1], "") if inside else "name"
+            yield f"{_BODY}{self._pen.paint(style, tabbed(line))}\n"
         if STARS in diff:
             yield f"{_BODY}(secrets are shown as {STARS}: apply makes the change, patch cannot)\n"
 
@@ -162,7 +161,7 @@ class StepText:
         for snippet in snippets:
             yield self._labelled("pins the name", f"{snippet.kind}, {snippet.path}", "fix")
             for line in _split(snippet.text):
-                yield f"{_HANG}{_tabbed(line)}".rstrip() + "\n"
+                yield f"{_HANG}{tabbed(line)}".rstrip() + "\n"
 
 
 def _reasons_differ(changes: tuple[Change, ...]) -> bool:
@@ -211,10 +210,6 @@ def _naming_words(naming: Naming) -> str:
 def _split(text: str) -> list[str]:
     """Lines without their line breaks; only LF ends a line."""
     return text.removesuffix("\n").split("\n") if text else []
-
-
-def _tabbed(line: str) -> str:
-    return "\t".join(map(safe, line.split("\t")))
 
 
 # The guest of a step.
