@@ -25,7 +25,7 @@ from tests.rows import rows_of_tuples
 
 HOSTS = 20
 SAMPLE_IN = {
-    "html": "Only a part was audited: 10% of hosts (seed 7)",
+    "html": "Only a part was audited: a sample of 10% of the hosts (seed 7)",
     "text": "sample of 10%",
     "markdown": "sample of 10%",
     "prometheus": "vnicaudit_sample_share 0.1",

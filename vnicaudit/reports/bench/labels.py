@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
-from typing import NamedTuple
+from collections.abc import Iterable
+from typing import NamedTuple, cast
 
-from msgspec.structs import replace
+import msgspec
+from msgspec.structs import asdict, replace
 
 from vnicaudit.base.wording import count
 from vnicaudit.bench.metrics import METRICS
@@ -251,8 +252,6 @@ def describe(workload: Workload) -> str:
 _HERE = "?connect=qemu:///system"
 """Query that changes nothing about the meaning of an endpoint's URL."""
 
-_Rename = Callable[[str], str]
-
 
 def with_guest_names(result: BenchResult) -> BenchResult:
     """The measurement with the name of each guest instead of its UUID in all texts for people."""
@@ -264,37 +263,21 @@ def with_guest_names(result: BenchResult) -> BenchResult:
     if not names:
         return result
 
-    def with_names(text: str) -> str:
-        for domain, guest in names.items():
-            text = text.replace(f"{domain}{_HERE}", guest).replace(domain, guest)
-        return text
+    def named(value: object) -> object:
+        """The same value with names in each of its texts."""
+        if isinstance(value, str):
+            for domain, guest in names.items():
+                value = value.replace(f"{domain}{_HERE}", guest).replace(domain, guest)
+            return value
+        if isinstance(value, tuple):
+            return tuple(map(named, value))
+        if isinstance(value, dict):
+            return {key: named(each) for key, each in value.items()}
+        if isinstance(value, msgspec.Struct):
+            return replace(value, **{key: named(each) for key, each in asdict(value).items()})
+        return value
 
-    return _renamed(result, with_names)
-
-
-def _renamed(result: BenchResult, with_names: _Rename) -> BenchResult:
-    decision = result.decision
-    return replace(
-        result,
-        paths=tuple(
-            replace(each, target=with_names(each.target), peer=with_names(each.peer))
-            for each in result.paths
-        ),
-        environment=tuple(
-            replace(each, endpoint=with_names(each.endpoint)) for each in result.environment
-        ),
-        samples=tuple(
-            replace(each, reason=with_names(each.reason)) if each.reason else each
-            for each in result.samples
-        ),
-        guard_rails=tuple(
-            replace(each, detail=with_names(each.detail)) for each in result.guard_rails
-        ),
-        results=tuple(
-            replace(each, notes=tuple(map(with_names, each.notes))) for each in result.results
-        ),
-        decision=decision and replace(decision, reasons=tuple(map(with_names, decision.reasons))),
-    )
+    return cast("BenchResult", named(result))
 
 
 _CHANGES = ("flips", "boots", "single-flip")

@@ -8,8 +8,6 @@ from itertools import islice
 from string import Template
 from urllib.parse import urlencode
 
-import msgspec
-
 from vnicaudit.base.wording import count
 from vnicaudit.model.history import AuditSummary, FindingRecord
 from vnicaudit.model.ranking import PageChanges, RankedChange, Ranking
@@ -350,34 +348,6 @@ _SCRIPTS = (
 _STYLES = ("page/page.css", "page/table.css")
 
 
-class HostFact(msgspec.Struct, frozen=True):
-    """Facts about a host for the script."""
-
-    name: str
-    site: str
-    status: str
-    stale: str
-    error: str
-
-
-class RuleFact(msgspec.Struct, frozen=True):
-    """Facts about a rule for the script."""
-
-    name: str
-    summary: str
-
-
-class PageFacts(msgspec.Struct, frozen=True):
-    """Facts for the script in addition to the tables. All text is safe to show."""
-
-    started: str
-    host_word: str
-    sample: str
-    """Empty: everything was to be audited."""
-    hosts: tuple[HostFact, ...]
-    rules: dict[str, RuleFact]
-
-
 class HtmlPage:
     """A page that grows: subjects first, then :meth:`finish`."""
 
@@ -413,12 +383,22 @@ def page_script() -> str:
     return f'(() => {{\n"use strict";\n{parts}}})();'
 
 
-def _facts(about: PageAbout, end: PageEnd) -> PageFacts:
-    hosts = (
-        HostFact(safe(one.name), safe(one.site), one.status, one.stale_since, safe(one.error))
-        for one in end.hosts
-    )
-    rules = {safe(one.id): RuleFact(safe(one.name), safe(one.summary)) for one in end.rules}
-    return PageFacts(
-        about.started, about.host_word.capitalize(), safe(sample_of(about)), tuple(hosts), rules
-    )
+def _facts(about: PageAbout, end: PageEnd) -> dict[str, object]:
+    """Facts for the script in addition to the tables. All text is safe to show; without a
+    ``sample``, everything was to be audited."""
+    return {
+        "started": about.started,
+        "host_word": about.host_word.capitalize(),
+        "sample": safe(sample_of(about)),
+        "hosts": [
+            {
+                "name": safe(one.name), "site": safe(one.site), "status": one.status,
+                "stale": one.stale_since, "error": safe(one.error),
+            }
+            for one in end.hosts
+        ],
+        "rules": {
+            safe(one.id): {"name": safe(one.name), "summary": safe(one.summary)}
+            for one in end.rules
+        },
+    }  # fmt: skip
