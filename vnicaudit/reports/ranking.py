@@ -36,7 +36,12 @@ def change_title(one: RankedChange) -> str:
     """``model → virtio``; the name of the rule if no change can be proposed."""
     if one.field is None:
         return one.names[0]
-    return f"{one.field} {ARROW} {'not set' if one.value is None else one.value}"
+    return new_value(one.field, one.value)
+
+
+def new_value(field: str, value: str | None) -> str:
+    """``model → virtio``."""
+    return f"{field} {ARROW} {'not set' if value is None else value}"
 
 
 def change_place(one: RankedChange) -> str:

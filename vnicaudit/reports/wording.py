@@ -246,29 +246,29 @@ def domains_read(summary: Summary) -> str:
 
 
 def _affected(tally: Tally, end: RunEnd) -> str:
+    """Subjects with a finding, of how many: ``2 of 12 domains, 24 NICs``."""
     parts = []
     if end.summary.domains:
         several = tally.affected["mac"] and not tally.affected["domain"]  # only across domains
         some = "" if several else f"{tally.affected['domain']:,} of "
-        parts.append(some + domains_read(end.summary))
-        parts.append(count(end.summary.nics, "NIC"))
+        parts += [some + domains_read(end.summary), count(end.summary.nics, "NIC")]
     if tally.affected["mac"]:
         parts.append(f"{tally.affected['mac']:,} of them with the MAC address of another")
-    for scope, word in _BESIDE_DOMAINS:
-        if tally.affected[scope]:
-            parts.append(f"{tally.affected[scope]:,} of {count(tally.judged[scope], word)}")
+    parts += [
+        f"{tally.affected[scope]:,} of {count(tally.judged[scope], word)}"
+        for scope, word in _BESIDE_DOMAINS
+        if tally.affected[scope]
+    ]
     return ", ".join(parts)
 
 
 def _looked_at(tally: Tally, end: RunEnd) -> str:
-    parts = []
-    if end.summary.domains:
-        parts.append(domains_read(end.summary))
-        parts.append(count(end.summary.nics, "NIC"))
-    for scope, word in _BESIDE_DOMAINS:
-        if tally.judged[scope]:
-            parts.append(count(tally.judged[scope], word))
-    return ", ".join(parts)
+    parts = [domains_read(end.summary), count(end.summary.nics, "NIC")]
+    return ", ".join((
+        *(parts if end.summary.domains else ()),
+        *(count(tally.judged[scope], word)
+          for scope, word in _BESIDE_DOMAINS if tally.judged[scope]),
+    ))  # fmt: skip
 
 
 def _broken(tally: Tally, end: RunEnd) -> Iterator[str]:

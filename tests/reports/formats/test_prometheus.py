@@ -80,25 +80,6 @@ def test_the_collector_of_another_user_can_read_the_file_and_never_half_of_it(
     checked_metrics((tmp_path / "vnic.prom").read_text())
 
 
-def test_totals_skips_crashes_and_unread_targets() -> None:
-    found = samples(written("prometheus"))
-    assert found["vnicaudit_skipped"] == [({"rule": "VNIC020"}, 2), ({"rule": "VNIC027"}, 1)]
-    assert found["vnicaudit_crashed"] == [({"rule": "VNIC048"}, 1)]
-    single = {name: values[0][1] for name, values in found.items() if values[0][0] == {}}
-    assert single == {
-        "vnicaudit_domains": 4,
-        "vnicaudit_nics": 5,
-        "vnicaudit_crashes": 1,
-        "vnicaudit_suppressed": 1,
-        "vnicaudit_baselined": 2,
-        "vnicaudit_targets": 3,
-        "vnicaudit_unread_targets": 2,
-        "vnicaudit_unread": 2,
-        "vnicaudit_not_judged": 0,
-        "vnicaudit_run_timestamp_seconds": 1795168802.0,
-    }
-
-
 def test_a_clean_run_has_totals() -> None:
     text = written("prometheus", stream=[CLEAN], end=OK_END)
     assert samples(text)["vnicaudit_domains"] == [({}, 1)]

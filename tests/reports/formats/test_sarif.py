@@ -8,7 +8,7 @@ import jsonschema
 import msgspec
 import pytest
 
-from tests.reports.samples import CLEAN, END, NOVA, OK_END, WEB_01, finding, written
+from tests.reports.samples import CLEAN, END, OK_END, WEB_01, finding, written
 from vnicaudit.model.finding import Location, Ref
 from vnicaudit.model.report import Audited, Suppressed
 from vnicaudit.reports.writers import Options
@@ -49,66 +49,6 @@ def test_the_schema_at_hand_is_the_standard_and_bites(validator: Any) -> None:
         validator.validate(log)
 
 
-def test_rules_carry_their_manual_and_level() -> None:
-    rules = run_of()["tool"]["driver"]["rules"]
-    assert rules[0] == {
-        "id": "VNIC001",
-        "name": "legacy-emulated-nic",
-        "shortDescription": {"text": "Legacy emulated NIC"},
-        "fullDescription": {"text": "Legacy emulated NIC"},
-        "help": {
-            "text": "Legacy emulated NIC.\n\n## What is wrong\n\nThe NIC is *emulated*.",
-            "markdown": "Legacy emulated NIC.\n\n## What is wrong\n\nThe NIC is *emulated*.",
-        },
-        "defaultConfiguration": {"level": "error"},
-        "properties": {
-            "severity": "high",
-            "judges": ["nic"],
-            "tags": [],
-            "problem.severity": "error",
-        },
-    }
-    levels = [rule["defaultConfiguration"]["level"] for rule in rules]
-    assert levels == ["error", "note", "error", "warning"]
-
-
-def test_a_finding_in_a_file_has_its_line_nic_and_element() -> None:
-    result = run_of()["results"][1]
-    assert (result["ruleId"], result["ruleIndex"], result["level"]) == ("VNIC030", 3, "warning")
-    assert result["message"]["text"] == (
-        "one queue pair for 8 vCPUs (confidence: medium)\n"
-        "fix: Set queues='8' in <driver> (virsh edit), then power the guest off and on."
-    )
-    assert result["locations"] == [
-        {
-            "physicalLocation": {
-                "artifactLocation": {"uri": "domains/web-01.xml"},
-                "region": {"startLine": 31},
-            },
-            "logicalLocations": [
-                {"name": "NIC 1", "fullyQualifiedName": "web-01/NIC 1", "kind": "nic"},
-                {"fullyQualifiedName": "/domain/devices/interface[2]", "kind": "element"},
-            ],
-        }
-    ]
-    assert result["partialFingerprints"] == {"vnicaudit/v1": "vnic030-web-01-1"}
-
-
-def test_a_live_finding_has_names_and_no_file() -> None:
-    result = run_of([NOVA])["results"][0]
-    assert result["locations"] == [
-        {
-            "logicalLocations": [
-                {
-                    "name": "NIC 0",
-                    "fullyQualifiedName": "instance-0000002a/NIC 0",
-                    "kind": "nic",
-                }
-            ]
-        }
-    ]
-
-
 def test_a_host_finding_is_located_at_its_target() -> None:
     problem = finding(about=Ref("host"), location=Location("qemu:///system"))
     host = Audited("qemu:///system", "kvm7", scope="host", findings=(problem,))
@@ -137,18 +77,6 @@ def test_a_file_without_a_line_has_no_region() -> None:
     assert place_of(Location("d", "web.xml")) == {"artifactLocation": {"uri": "web.xml"}}
 
 
-def test_an_accepted_finding_is_a_suppressed_result() -> None:
-    results = run_of()["results"]
-    assert [("suppressions" in result) for result in results] == [False] * 4 + [True]
-    assert results[4]["suppressions"] == [
-        {
-            "kind": "external",
-            "status": "accepted",
-            "justification": "the guest is OS/2 (vnicaudit.toml)",
-        }
-    ]
-
-
 @pytest.mark.parametrize(
     ("in_source", "file", "kind"),
     [(True, "a.xml", "inSource"), (False, "a.xml", "external"), (True, None, "external")],
@@ -161,23 +89,6 @@ def test_a_suppression_in_the_file_itself_is_in_its_source(
     )
     [result] = run_of([msgspec.structs.replace(CLEAN, suppressed=(accepted,))])["results"]
     assert [one["kind"] for one in result["suppressions"]] == [kind]
-
-
-def test_crashes_and_unread_files_are_notifications_of_a_failed_run() -> None:
-    [invocation] = run_of()["invocations"]
-    assert invocation["executionSuccessful"] is False
-    assert invocation["startTimeUtc"] == "2026-11-20T10:00:00Z"
-    crash, broken, failed = invocation["toolExecutionNotifications"]
-    assert crash["message"]["text"] == (
-        "VNIC048 crashed on instance-0000002a, NIC 0 fa:16:3e:10:20:30: KeyError: 'mtu'"
-    )
-    assert crash["associatedRule"] == {"id": "VNIC048"}
-    assert broken["message"]["text"].startswith("domains/broken.xml:3: Opening and ending tag")
-    assert broken["locations"][0]["physicalLocation"]["region"] == {"startLine": 3}
-    assert failed == {
-        "level": "error",
-        "message": {"text": "qemu+ssh://kvm7/system: no answer within 30 s"},
-    }
 
 
 def test_a_clean_run_succeeded_without_notifications() -> None:

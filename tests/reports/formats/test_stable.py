@@ -1,16 +1,19 @@
-"""Formats that pipelines read stay as they are, byte for byte."""
-
-from pathlib import Path
+"""Formats that programs read stay as they are, byte for byte, for findings, skips, crashes,
+suppressions and targets that could not be read."""
 
 import pytest
 
+from tests.reports.golden import golden
 from tests.reports.samples import written
-
-DATA = Path(__file__).parents[1] / "data"
 
 
 @pytest.mark.parametrize(
-    ("name", "file"), [("junit", "junit.xml"), ("github", "github.txt"), ("gitlab", "gitlab.json")]
-)
-def test_it_stays(name: str, file: str) -> None:
-    assert written(name).encode() == (DATA / file).read_bytes()
+    ("name", "file"),
+    [
+        ("csv", "audit.csv"), ("json", "audit.json"), ("sarif", "audit.sarif"),
+        ("prometheus", "audit.prom"), ("junit", "junit.xml"), ("github", "github.txt"),
+        ("gitlab", "gitlab.json"),
+    ],
+)  # fmt: skip
+def test_a_format_for_programs_keeps_its_bytes(name: str, file: str) -> None:
+    assert written(name) == golden(file)

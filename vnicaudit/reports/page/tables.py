@@ -30,6 +30,7 @@ from vnicaudit.model.ranking import FindingHistory
 from vnicaudit.model.report import Audited, NicRow, Placed
 from vnicaudit.reports.nics import ARROW, type_of, word_of
 from vnicaudit.reports.page.from_audit import PageSubject
+from vnicaudit.reports.ranking import new_value
 from vnicaudit.reports.safe import safe
 from vnicaudit.reports.wording import name_and_id
 
@@ -228,9 +229,7 @@ def _visible_name(name: str | None) -> str:
 
 def change_words(change: Change | None) -> str:
     """``model → virtio``; empty if no change is proposed."""
-    if change is None:
-        return ""
-    return f"{change.field} {ARROW} {'not set' if change.new is None else change.new}"
+    return "" if change is None else new_value(change.field, change.new)
 
 
 def path_of(nic: NicRow) -> Path:

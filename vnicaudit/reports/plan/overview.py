@@ -7,12 +7,14 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from vnicaudit.base.wording import count
-from vnicaudit.model.finding import Change, name_of
+from vnicaudit.model.finding import name_of
 from vnicaudit.model.plan import FileUnit, Naming, Plan, ServerUnit, Step
 from vnicaudit.reports.as_text import Grid, Pen
+from vnicaudit.reports.grouped import and_more
 from vnicaudit.reports.model import Part
 from vnicaudit.reports.plan.steps import (
     STYLES,
+    change_text,
     guest_key,
     guest_kind,
     guest_names,
@@ -67,12 +69,10 @@ def overview(plan: Plan, options: Options) -> Iterator[str]:
 def names_of(names: Sequence[str], width: int) -> str:
     """As many names as fit into that many columns, but at least one, and the number of others."""
     unique = list(dict.fromkeys(names))
-    for shown in range(min(len(unique), width // 3 + 1), 0, -1):
-        more = len(unique) - shown
-        text = ", ".join(unique[:shown]) + (f" and {more:,} more" if more else "")
-        if len(text) <= width:
-            return text
-    return f"{unique[0]} and {len(unique) - 1:,} more" if len(unique) > 1 else unique[0]
+    shown = min(len(unique), width // 3 + 1)
+    while shown > 1 and len(and_more(unique, shown, len(unique))) > width:
+        shown -= 1
+    return and_more(unique, shown, len(unique))
 
 
 def _by_change(steps: Sequence[Step], pen: Pen) -> Iterator[str]:
@@ -121,9 +121,13 @@ def _parts(row: _Row) -> list[Part]:
 
 
 def _row(step: Step, name: str) -> _Row:
-    changes = ", ".join(map(_change, step.changes)) or f"to {step.to}"
+    changes = [
+        change_text(one) if one.field == "model" else f"{one.field} {change_text(one)}"
+        for one in step.changes
+    ]
+    what = ", ".join(changes) or f"to {step.to}"
     naming = _naming(step.guest.name)
-    return _Row(name, _nic(step), changes, _risk(step), naming, _effect(step))
+    return _Row(name, _nic(step), what, _risk(step), naming, _effect(step))
 
 
 def _nic(step: Step) -> str:
@@ -133,13 +137,6 @@ def _nic(step: Step) -> str:
     if isinstance(step.unit, ServerUnit) and step.unit.macs:
         return step.unit.macs[0] if len(step.unit.macs) == 1 else f"{len(step.unit.macs)} NICs"
     return step.about.mac or "-"
-
-
-def _change(change: Change) -> str:
-    old = "not set" if change.old is None else change.old
-    new = "removed" if change.new is None else change.new
-    field = "" if change.field == "model" else f"{change.field} "
-    return f"{field}{old} → {new}"
 
 
 def _risk(step: Step) -> str:

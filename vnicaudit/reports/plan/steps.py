@@ -169,11 +169,15 @@ def _reasons_differ(changes: tuple[Change, ...]) -> bool:
     return len({(change.safe, change.reason) for change in changes}) > 1
 
 
+def change_text(change: Change) -> str:
+    """``1 → 4``, ``not set → virtio``."""
+    old = "not set" if change.old is None else change.old
+    return f"{old} → {'removed' if change.new is None else change.new}"
+
+
 def _change_words(change: Change, *, explained: bool) -> str:
     """``queues 1 → 4``. An unsafe change is always marked; ``explained``: a safe one too."""
-    old = "not set" if change.old is None else change.old
-    new = "removed" if change.new is None else change.new
-    text = f"{change.field} {old} → {new}"
+    text = f"{change.field} {change_text(change)}"
     if change.safe and not explained:
         return text
     why = f"{_safety(change.safe)}: {change.reason}" if change.reason else ""
