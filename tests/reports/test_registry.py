@@ -1,4 +1,4 @@
-"""A file in the formats folder is a format."""
+"""Formats by their names."""
 
 import subprocess
 import sys
@@ -23,7 +23,7 @@ def test_an_unknown_format_is_a_usage_error_that_lists_the_known_ones() -> None:
         writer("xml", Options())
 
 
-def test_choosing_one_format_imports_no_other() -> None:
+def test_choosing_a_format_of_lines_loads_no_other_module() -> None:
     program = (
         "import sys\n"
         "from vnicaudit.reports.formats import writer\n"
@@ -35,4 +35,4 @@ def test_choosing_one_format_imports_no_other() -> None:
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
-    assert done.stdout == "['vnicaudit.reports.formats.json'] False\n"
+    assert done.stdout == "['vnicaudit.reports.formats.lines'] False\n"

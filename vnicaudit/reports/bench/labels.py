@@ -263,21 +263,21 @@ def with_guest_names(result: BenchResult) -> BenchResult:
     if not names:
         return result
 
-    def named(value: object) -> object:
-        """The same value with names in each of its texts."""
+    def renamed(value: object) -> object:
+        """A value with names in each of its texts."""
         if isinstance(value, str):
             for domain, guest in names.items():
                 value = value.replace(f"{domain}{_HERE}", guest).replace(domain, guest)
             return value
         if isinstance(value, tuple):
-            return tuple(map(named, value))
+            return tuple(map(renamed, value))
         if isinstance(value, dict):
-            return {key: named(each) for key, each in value.items()}
+            return {key: renamed(each) for key, each in value.items()}
         if isinstance(value, msgspec.Struct):
-            return replace(value, **{key: named(each) for key, each in asdict(value).items()})
+            return replace(value, **{key: renamed(each) for key, each in asdict(value).items()})
         return value
 
-    return cast("BenchResult", named(result))
+    return cast("BenchResult", renamed(result))
 
 
 _CHANGES = ("flips", "boots", "single-flip")

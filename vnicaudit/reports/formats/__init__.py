@@ -1,40 +1,13 @@
-"""The output formats of an audit, each a module of this folder."""
+"""The output formats of an audit. A format's writer is loaded only when the format is chosen."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import NamedTuple
 
-from vnicaudit.base.registry import Registry
+from vnicaudit.base.wording import close_to
+from vnicaudit.errors import UsageError
 from vnicaudit.reports.writers import Options, ReportWriter
-
-if TYPE_CHECKING:
-    from vnicaudit.reports.formats import (
-        concise,
-        csv,
-        github,
-        gitlab,
-        html,
-        json,
-        junit,
-        markdown,
-        prometheus,
-        sarif,
-        text,
-    )
-
-    _CHECKED: tuple[FormatModule, ...] = (
-        concise, csv, github, gitlab, html, json, junit, markdown, prometheus, sarif, text,
-    )  # fmt: skip
-
-
-class FormatModule(Protocol):
-    """A module of this folder, with the writer of one report."""
-
-    @property
-    def WRITER(self) -> type[ReportWriter]:
-        """The class of the writer."""
 
 
 class Format(NamedTuple):
@@ -61,10 +34,46 @@ FORMATS: Mapping[str, Format] = {
     "text": Format(names_not_judged=True, tells_filtered=True),
 }
 
-_MODULES: Registry[FormatModule] = Registry("format", sys.modules[__name__], FormatModule)
-formats = _MODULES.names
+
+def formats() -> tuple[str, ...]:
+    """The names of all formats, ordered."""
+    return tuple(FORMATS)
 
 
 def writer(name: str, options: Options) -> ReportWriter:
     """A new writer for that format. Raises UsageError if the format does not exist."""
-    return _MODULES.load(name).WRITER(options)
+    if name not in FORMATS:
+        hint = close_to(name, formats()) or f": {', '.join(formats())}"
+        raise UsageError(f"no format {name!r}{hint}")
+    return _writer_class(name)(options)
+
+
+def _writer_class(name: str) -> type[ReportWriter]:
+    """The class of that format."""
+    if name == "text":
+        from vnicaudit.reports.formats.text import TextWriter
+
+        return TextWriter
+    if name == "html":
+        from vnicaudit.reports.formats.html import HtmlWriter
+
+        return HtmlWriter
+    if name == "junit":
+        from vnicaudit.reports.formats.junit import JunitWriter
+
+        return JunitWriter
+    if name == "markdown":
+        from vnicaudit.reports.formats.markdown import MarkdownWriter
+
+        return MarkdownWriter
+    if name == "sarif":
+        from vnicaudit.reports.formats.sarif import SarifWriter
+
+        return SarifWriter
+    if name in ("github", "gitlab"):
+        from vnicaudit.reports.formats import ci
+
+        return ci.WRITERS[name]
+    from vnicaudit.reports.formats import lines
+
+    return lines.WRITERS[name]

@@ -60,6 +60,3 @@ class HtmlWriter(ReportWriter):
         for one in memory.settled:
             self._page.add_settled(one)
         yield from self._page.finish(about, self._notes.end_of(end, run.rules(), memory))
-
-
-WRITER = HtmlWriter

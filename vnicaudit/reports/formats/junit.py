@@ -112,6 +112,3 @@ def _name(*parts: str) -> str:
 def _details(finding: Finding) -> str:
     fix = f"\n{fix_label(finding)}: {safe(finding.fix)}" if finding.fix else ""
     return f"{safe(str(finding.location))}: {safe(finding.message)}{fix}"
-
-
-WRITER = JunitWriter

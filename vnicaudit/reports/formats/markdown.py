@@ -151,6 +151,3 @@ def _nic(ref: Ref) -> Cell:
         return ""
     index = "" if ref.index is None else str(ref.index)
     return (Part(index), Part(ref.mac or ref.target_dev or "", "aside", code=True))
-
-
-WRITER = MarkdownWriter

@@ -260,6 +260,3 @@ def _message(text: str) -> dict[str, str]:
     target is escaped."""
     lines = (safe(line) for line in text.split("\n"))
     return {"text": "\n".join(lines).replace("](", "\\](")}
-
-
-WRITER = SarifWriter

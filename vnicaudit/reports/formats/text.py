@@ -126,6 +126,3 @@ def _about(audited: Audited, *, verbose: bool) -> Iterator[str]:
         yield "host" if audited.scope == "host" else f"{owner}, {KINDS[audited.scope].title}"
         if audited.uuid:
             yield audited.uuid
-
-
-WRITER = TextWriter
