@@ -280,12 +280,10 @@ class CommandOutput(msgspec.Struct, frozen=True):
     """Standard error, where nova-manage logs."""
 
 
-class NovaManage(Protocol):
-    """``nova-manage`` on a controller. Any thread may call it."""
-
-    def __call__(self, arguments: Sequence[str]) -> CommandOutput:
-        """Run it to its end with these arguments. Raises ActionError if it could not be run, or if
-        its result is unknown: then it may still be running."""
+NovaManage = Callable[[Sequence[str]], CommandOutput]
+"""Runs ``nova-manage`` on a controller to its end with these arguments; any thread may call it.
+Raises ActionError if it could not be run, or if its result is unknown: then it may still be
+running."""
 
 
 class CloudAccess(msgspec.Struct, frozen=True):

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 def adapters() -> Adapters:
     """The platform functions called by the remedy and the lab."""
-    return Adapters(connect, _ThisMachine(), connect_cloud, time, command_line, LinuxSettings)
+    return Adapters(connect, _ThisMachine(), connect_cloud, time, read_text, LinuxSettings)
 
 
 def connect(uri: str, *, deadline: float) -> Hypervisor:
@@ -51,11 +51,6 @@ def connect_cloud(name: str, *, deadline: float) -> Cloud:
     from vnicaudit.platforms.openstack.control import connect as reach
 
     return reach(name, deadline=deadline)
-
-
-def command_line(data: bytes, *, target: str, file: str | None) -> Iterable[RunningQemu]:
-    """Parse the QEMU command line of a process. Raises TargetError."""
-    return read_text(data, target=target, file=file)
 
 
 class _ThisMachine:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
-from typing import NamedTuple
 
 from vnicaudit.platforms.domain_xml.source import text_of
 from vnicaudit.text.edits import NO_NEWLINE, hunks, lines_of
@@ -21,21 +20,10 @@ def unified_diff(before: bytes, after: bytes, name: str) -> str:
     hold a thousand definitions, and each of their steps changes a line.
     """
     old, new = _text(before), _text(after)
-    part = _differing(old, new)
-    lines, changed = (
-        lines_of(old[part.start : part.old_end]),
-        lines_of(new[part.start : part.new_end]),
-    )
-    shown = "".join(_unified(lines, changed, old.count("\n", 0, part.start)))
+    start, old_end, new_end = _differing(old, new)
+    lines, changed = lines_of(old[start:old_end]), lines_of(new[start:new_end])
+    shown = "".join(_unified(lines, changed, old.count("\n", 0, start)))
     return f"--- {name}\n+++ {name}\n{shown}" if shown else ""
-
-
-class _Part(NamedTuple):
-    """The compared part of two texts: both begin at ``start``, at the beginning of a line."""
-
-    start: int
-    old_end: int
-    new_end: int
 
 
 @lru_cache(maxsize=2)  # all steps of one definition or file start with the same text
@@ -43,8 +31,9 @@ def _text(data: bytes) -> str:
     return text_of(data).encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
-def _differing(old: str, new: str) -> _Part:
-    """The part in which the texts differ, with whole lines around it."""
+def _differing(old: str, new: str) -> tuple[int, int, int]:
+    """The part in which the texts differ, with whole lines around it: where it starts in both, at
+    the beginning of a line, and where it ends in each."""
     most = min(len(old), len(new))
     same = _longest(most, lambda low, high: old[low:high] == new[low:high])
     old_last, new_last = len(old), len(new)
@@ -59,7 +48,7 @@ def _differing(old: str, new: str) -> _Part:
         start = max(0, old.rfind("\n", 0, start))
         end = old.find("\n", end) + 1 or old_last
     start = old.rfind("\n", 0, start) + 1
-    return _Part(start, end, end + new_last - old_last)
+    return start, end, end + new_last - old_last
 
 
 def _longest(most: int, alike: Callable[[int, int], bool]) -> int:
