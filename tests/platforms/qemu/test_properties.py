@@ -1,11 +1,14 @@
 """Any text and any bytes: an answer or a TargetError, in bounded size."""
 
+import json
+
 from hypothesis import given
 from hypothesis import strategies as st
 
 from vnicaudit.errors import TargetError
 from vnicaudit.model.nic import RunningQemu
 from vnicaudit.platforms.qemu.arguments import parse, parse_unquoted
+from vnicaudit.platforms.qemu.build import NicsInArguments, read_added
 from vnicaudit.platforms.qemu.nics import nics
 from vnicaudit.platforms.qemu.options import BrokenOption, options
 from vnicaudit.platforms.qemu.read import looks_like, read_text
@@ -78,3 +81,41 @@ VALUES = st.text(st.characters(exclude_categories=["Cs"]))
 def test_what_qemu_would_write_is_read_back(given_options: dict[str, str]) -> None:
     text = ",".join(f"{key}={value.replace(',', ',,')}" for key, value in given_options.items())
     assert options(text) == given_options
+
+
+# Arguments of ``<qemu:commandline>``.
+
+BROKEN = "-device: JSON that is cut off or malformed"
+DEVICE = json.dumps({"driver": "virtio-net-pci", "netdev": "u", "mac": "52:54:00:00:00:09"})
+WORDS = st.sampled_from(
+    ["-netdev", "-device", "-nic", "-net", "-S", "-m", "user,id=u", "e1000,netdev=u", "nic", "",
+     "-device e1000", "none", DEVICE, DEVICE[:-1], "vfio-pci,host=01:00.0"]
+) | st.text(max_size=8)  # fmt: skip
+
+
+def test_an_argument_that_is_cut_off_anywhere_is_named() -> None:
+    for end in range(1, len(DEVICE)):
+        added = read_added(["-device", DEVICE[:end]], arch=None, machine=None)
+        assert added == NicsInArguments((), ((1, BROKEN),))
+
+
+def test_what_refers_to_libvirts_own_arguments_is_not_missing() -> None:
+    words = ["-device", "e1000,netdev=hostnet0", "-set", "device.net0.rx_queue_size=512"]
+    added = read_added([*words, "-readconfig", "more.cfg"], arch=None, machine=None)
+    assert [nic.driver for _place, nic in added.nics] == ["e1000"]
+    assert added.problems == ((5, "-readconfig 'more.cfg' may hold NICs, which are not judged"),)
+
+
+@given(st.lists(WORDS, max_size=12))
+def test_any_words(words: list[str]) -> None:
+    added = read_added(words, arch="x86_64", machine="pc")
+    places = [place for place, _ in added.nics]
+    assert places == sorted(set(places))
+    assert all(0 <= place < len(words) for place, _ in (*added.nics, *added.problems))
+
+
+@given(st.lists(WORDS, max_size=8))
+def test_no_device_is_lost_without_a_word(words: list[str]) -> None:
+    """Whatever stands before it, JSON that is cut off behind ``-device`` is a problem there."""
+    added = read_added([*words, "-S", "-S", "-device", DEVICE[:-1]], arch=None, machine=None)
+    assert (len(words) + 3, BROKEN) in added.problems
