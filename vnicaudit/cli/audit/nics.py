@@ -16,7 +16,6 @@ from vnicaudit.audit.work import NicsWork
 from vnicaudit.base.wording import close_to
 from vnicaudit.cli.options.candidates import targets as target_words
 from vnicaudit.cli.options.filters import domain_option, owner_option, owners_of
-from vnicaudit.cli.options.inventory import InventoryOptions, inventory_options
 from vnicaudit.cli.options.output import (
     OutputOptions,
     RedactionOptions,
@@ -25,7 +24,13 @@ from vnicaudit.cli.options.output import (
     redactor_of,
     screen_options,
 )
-from vnicaudit.cli.options.reading import ReadingOptions, reading_of, reading_options
+from vnicaudit.cli.options.reading import (
+    InventoryOptions,
+    ReadingOptions,
+    inventory_options,
+    reading_of,
+    reading_options,
+)
 from vnicaudit.cli.options.records import SectionedCommand, as_record
 from vnicaudit.cli.output.files import emit, flush
 from vnicaudit.cli.output.progress import tell

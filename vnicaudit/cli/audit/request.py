@@ -22,7 +22,6 @@ from vnicaudit.cli.options.filters import (
     wanted_of,
 )
 from vnicaudit.cli.options.fixing import FixOptions, beside_diff, check_fixing, fix_options
-from vnicaudit.cli.options.inventory import InventoryOptions, inventory_options
 from vnicaudit.cli.options.output import (
     Color,
     OutputOptions,
@@ -36,10 +35,12 @@ from vnicaudit.cli.options.output import (
 )
 from vnicaudit.cli.options.reading import (
     FileOptions,
+    InventoryOptions,
     NovaOptions,
     ReadingOptions,
     ReadingRequest,
     file_options,
+    inventory_options,
     nova_options,
     reading_of,
     reading_options,

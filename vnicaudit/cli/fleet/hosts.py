@@ -14,7 +14,7 @@ import msgspec
 from vnicaudit.audit.reading.targets import expanded_targets, unique_targets
 from vnicaudit.base.deadlines import standard_input
 from vnicaudit.cli.options.environment import Environment, environment
-from vnicaudit.cli.options.inventory import InventoryOptions
+from vnicaudit.cli.options.reading import InventoryOptions
 from vnicaudit.cli.output.progress import tell
 from vnicaudit.cli.output.reading_progress import awaited_input
 from vnicaudit.cli.wiring import Wiring

@@ -13,7 +13,6 @@ from vnicaudit.cli.fleet.hosts import (
     inventory_notes,
     tell_inventory,
 )
-from vnicaudit.cli.options.inventory import InventoryOptions, inventory_options
 from vnicaudit.cli.options.output import (
     Format,
     OutputOptions,
@@ -22,8 +21,10 @@ from vnicaudit.cli.options.output import (
     screen_options,
 )
 from vnicaudit.cli.options.reading import (
+    InventoryOptions,
     ReadingOptions,
     ReadingRequest,
+    inventory_options,
     reading_of,
     reading_options,
 )

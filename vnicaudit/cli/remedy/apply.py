@@ -12,7 +12,6 @@ from msgspec.structs import replace
 from vnicaudit.base.opening import as_usage_error, read_regular
 from vnicaudit.base.wording import close_to
 from vnicaudit.cli.options.filters import domain_option, nic_option
-from vnicaudit.cli.options.inventory import limit_option
 from vnicaudit.cli.options.output import (
     Format,
     OutputOptions,
@@ -20,6 +19,7 @@ from vnicaudit.cli.options.output import (
     output_options,
     screen_options,
 )
+from vnicaudit.cli.options.reading import limit_option
 from vnicaudit.cli.options.records import (
     SectionedCommand,
     as_record,

@@ -19,10 +19,10 @@ from vnicaudit.cli.options.filters import (
     domain_option,
     wanted_of,
 )
-from vnicaudit.cli.options.inventory import inventory_options
 from vnicaudit.cli.options.output import output_options
 from vnicaudit.cli.options.reading import (
     ReadingRequest,
+    inventory_options,
     reading_of,
     reading_options,
 )

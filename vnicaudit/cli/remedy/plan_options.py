@@ -12,9 +12,8 @@ from vnicaudit.audit.reading.targets import TargetKind, is_cloud, target_of
 from vnicaudit.base.wording import MAC
 from vnicaudit.cli.options.candidates import rules
 from vnicaudit.cli.options.filters import ServerOptions
-from vnicaudit.cli.options.inventory import InventoryOptions
 from vnicaudit.cli.options.output import OutputOptions
-from vnicaudit.cli.options.reading import ReadingOptions
+from vnicaudit.cli.options.reading import InventoryOptions, ReadingOptions
 from vnicaudit.cli.options.records import together
 from vnicaudit.cli.output.files import check_not_compressed, is_of_another_format
 from vnicaudit.errors import UsageError
