@@ -42,7 +42,6 @@ from vnicaudit.model.fleet import (
     InventoryHost,
     KeptReading,
     LiveDomain,
-    NicTraffic,
 )
 from vnicaudit.model.host import NO_HOST, Host, HostConfig
 from vnicaudit.model.report import Audited, LostRead, ReadError, Summary, TargetResult
@@ -79,9 +78,11 @@ class ReadingJudge:
             failure=_failure(read.items),
             result=result,
             audited=audited,
-            digest=_digest(audited),
+            digest=blake2b(_ENCODER.encode(audited), digest_size=16).hexdigest(),
             nics_seen=tuple(judged.nics_seen),
-            traffic=_traffic(read.items),
+            traffic=tuple(
+                nic for item in read.items if isinstance(item, HostTraffic) for nic in item.nics
+            ),
         )
 
 
@@ -129,14 +130,6 @@ def _failure(items: Iterable[HostItem]) -> FailureKind | None:
         if isinstance(item, LostRead):
             return item.failure
     return "broken" if any(isinstance(item, ReadError) for item in items) else None
-
-
-def _traffic(items: Iterable[HostItem]) -> tuple[NicTraffic, ...]:
-    return tuple(nic for item in items if isinstance(item, HostTraffic) for nic in item.nics)
-
-
-def _digest(audited: tuple[Audited, ...]) -> str:
-    return blake2b(_ENCODER.encode(audited), digest_size=16).hexdigest()
 
 
 OnHost = Callable[[HostSummary], None]
@@ -232,7 +225,9 @@ class FleetRun:
             self._shared.setdefault(audited.target, []).append(audited)
             yield self._counted(audited)
         if self._results:
-            self._results[-1] = _with_notes(self._results[-1], self._macs.notes())
+            last = self._results[-1]
+            notes = (*last.notes, *self._macs.notes())
+            self._results[-1] = msgspec.structs.replace(last, notes=notes)
 
     @property
     def are_compared(self) -> bool:
@@ -287,10 +282,6 @@ class FleetRun:
         return dict(self._totals.graded)
 
 
-def _with_notes(result: TargetResult, notes: list[str]) -> TargetResult:
-    return msgspec.structs.replace(result, notes=(*result.notes, *notes))
-
-
 # One audit of a fleet at a time: two at once would read every host twice, and each would store one
 # half.
 
@@ -314,12 +305,9 @@ def fleet_lock(state: Path) -> Iterator[None]:
         raise UsageError(
             f"{folder}: {error.strerror}; choose another state folder with --state"
         ) from None
-    with own_lock(descriptor, _holder(), _held):
+    holder = f"process {os.getpid()} on {socket.gethostname()}, since {timestamp('seconds')}"
+    with own_lock(descriptor, holder, _held):
         yield
-
-
-def _holder() -> str:
-    return f"process {os.getpid()} on {socket.gethostname()}, since {timestamp('seconds')}"
 
 
 def _held(holder: str) -> FleetHeldError:

@@ -282,7 +282,8 @@ class LimitedHosts:
         pattern."""
         # the exact name of a host takes precedence over colons and commas in it, as in a URI
         patterns = [limit] if limit in self._hosts else list(_patterns(limit))
-        chosen = self._union([one for one in patterns if one[0] not in "&!"] or [_ALL])
+        joined = [one for one in patterns if one[0] not in "&!"] or [_ALL]
+        chosen = {name for pattern in joined for name in self._matches(pattern)}
         for pattern in patterns:
             if pattern[0] == "&":
                 chosen &= set(self._matches(pattern[1:]))
@@ -290,15 +291,10 @@ class LimitedHosts:
             if pattern[0] == "!":
                 chosen -= set(self._matches(pattern[1:]))
         if not chosen:
-            raise UsageError(f"--limit {shortened(limit)!r} leaves no host{self._hint()}")
+            known = [*self._groups, *self._names]
+            hint = next((hint for one in self.unmatched if (hint := close_to(one, known))), "")
+            raise UsageError(f"--limit {shortened(limit)!r} leaves no host{hint}")
         return tuple(self._hosts[name] for name in self._names if name in chosen)
-
-    def _hint(self) -> str:
-        known = [*self._groups, *self._names]
-        return next((hint for one in self.unmatched if (hint := close_to(one, known))), "")
-
-    def _union(self, patterns: Iterable[str]) -> set[str]:
-        return {name for pattern in patterns for name in self._matches(pattern)}
 
     def _matches(self, pattern: str) -> list[str]:
         """The hosts of one pattern, in order."""

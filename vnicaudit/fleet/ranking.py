@@ -95,27 +95,19 @@ Order = tuple[tuple[int, ...], CandidateKey]
 
 def order_of(candidate: Candidate) -> Order:
     """Sort key: what to do first comes first."""
-    lost, *traffic = _traffic_steps(candidate) if candidate.sums else _NO_TRAFFIC
+    rate = _rate_step(candidate.rate)
     criteria = (
-        lost,
+        _loss_step(candidate.packets_lost),
         not candidate.is_off,
         *candidate.grade,
-        *traffic,
+        rate,
+        _share_step(candidate.share) if rate else 0,
         _SAFETY[candidate.key.change.safety],
         int(candidate.reachable),
         candidate.nics,
         candidate.findings,
     )
     return tuple(-one for one in criteria), candidate.key
-
-
-_NO_TRAFFIC = (0, 0, 0)
-
-
-def _traffic_steps(candidate: Candidate) -> tuple[int, int, int]:
-    """Steps for packets lost, bytes, and the share of the host's bytes."""
-    rate = _rate_step(candidate.rate)
-    return _loss_step(candidate.packets_lost), rate, _share_step(candidate.share) if rate else 0
 
 
 def _loss_step(rate: float) -> int:

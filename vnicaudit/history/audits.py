@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta, timezone
 
-from sqlalchemy import ColumnElement, Connection, Select, and_, case, func, literal, or_, select
+from sqlalchemy import ColumnElement, Connection, and_, case, func, literal, or_, select
 
 from vnicaudit.base.deadlines import moment
 from vnicaudit.errors import UsageError
@@ -224,12 +224,18 @@ SeverityOf = Callable[[str], Severity | None]
 def counts_of(database: Database, severity_of: SeverityOf) -> FleetCounts:
     """The counts after the newest audit. Raises HistoryError."""
     with database.reading() as connection:
-        newest = connection.execute(_newest()).one_or_none()
+        a = audit.c
+        last = select(a.number, a.finished, a.basis, a.host_share, basis.c.nic_share)
+        last = last.join(basis, basis.c.id == a.basis).order_by(a.number.desc()).limit(1)
+        newest = connection.execute(last).one_or_none()
         if newest is None:
             return FleetCounts()
         number, finished, basis_id, host_share, nic_share = newest
         rules = list(_rules(connection, int(basis_id), severity_of))
-        new, reopened, fixed, gone = connection.execute(_changes(number)).one()
+        t = tally.c
+        flows = (t.new, t.reopened, t.fixed, t.gone)
+        sums = select(*(func.coalesce(func.sum(column), 0) for column in flows))
+        new, reopened, fixed, gone = connection.execute(sums.where(t.audit == number)).one()
         return FleetCounts(
             finished=None if finished is None else time_text(int(finished)),
             rules=tuple(rules),
@@ -242,20 +248,6 @@ def counts_of(database: Database, severity_of: SeverityOf) -> FleetCounts:
             fixed=int(fixed),
             gone=int(gone),
         )
-
-
-def _newest() -> Select[int, int | None, int, float, float]:
-    a = audit.c
-    columns = (a.number, a.finished, a.basis, a.host_share, basis.c.nic_share)
-    query = select(*columns).join(basis, basis.c.id == a.basis)
-    return query.order_by(a.number.desc()).limit(1)
-
-
-def _changes(number: int) -> Select[int, int, int, int]:
-    t = tally.c
-    flows = (t.new, t.reopened, t.fixed, t.gone)
-    sums = [func.coalesce(func.sum(column), 0) for column in flows]
-    return select(*sums).where(t.audit == number)
 
 
 def _rules(
@@ -319,7 +311,11 @@ def trend_of(database: Database, request: TrendRequest) -> Trend:
         )
         if values
     ]
-    recent = audit.c.started >= _since(request.days)
+    since = 0
+    if request.days is not None:
+        begin = datetime.now(timezone.utc) - timedelta(days=request.days)
+        since = round(begin.timestamp() * 1000)
+    recent = audit.c.started >= since
     group = [] if request.by == "all" else [tally.c[request.by]]
     query = (
         select(audit.c.id, audit.c.started, *group)
@@ -337,10 +333,3 @@ def trend_of(database: Database, request: TrendRequest) -> Trend:
             points.append(TrendPoint(name, time_text(started), key, *counts))
         audits = reversed(summaries(connection, recent))
         return Trend(by=request.by, audits=tuple(audits), points=tuple(points))
-
-
-def _since(days: float | None) -> int:
-    if days is None:
-        return 0
-    begin = datetime.now(timezone.utc) - timedelta(days=days)
-    return round(begin.timestamp() * 1000)

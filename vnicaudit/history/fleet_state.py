@@ -98,7 +98,8 @@ class FleetState:
         if newest is None:
             raise UsageError("the history has no audit yet; run `vnicaudit audit -i`")
         self._newest, self._basis = int(newest[0]), int(newest[1])
-        self._rules = frozenset(self._rules_of_basis())
+        rules = select(basis_rule.c.rule).where(basis_rule.c.basis == self._basis)
+        self._rules = frozenset(str(rule) for rule in connection.execute(rules).scalars())
 
     def mark(self) -> tuple[int, ...]:
         """Numbers that change whenever anything of the state changes."""
@@ -210,10 +211,6 @@ class FleetState:
             for domain, mac, started, workload, metric, before, after, percent, low, high
             in self._connection.execute(query)
         ]  # fmt: skip
-
-    def _rules_of_basis(self) -> list[str]:
-        query = select(basis_rule.c.rule).where(basis_rule.c.basis == self._basis)
-        return [str(rule) for (rule,) in self._connection.execute(query)]
 
     def _count(self, condition: ColumnElement[bool]) -> int:
         query = select(func.count()).select_from(nic).where(condition)

@@ -70,7 +70,8 @@ class _AuditWriter:
         self._audit = audit
         self._number = 1 + (connection.execute(select(func.max(audits.c.number))).scalar() or 0)
         self._basis = basis_number(connection, audit.version, audit.coverage)
-        self._hosts_before = _listed(connection)
+        listed = select(func.count()).where(inventory.c.closed.is_(None))
+        self._hosts_before = connection.execute(listed).scalar() or 0
         self._hosts = write_inventory(connection, self._number, audit.hosts)
         compared = audit.compared
         self._changes = ChangeWriter(connection, self._number, audit.coverage, compared=compared)
@@ -139,24 +140,14 @@ def _pieces(work: Iterator[HostWork]) -> Iterator[list[HostWork]]:
     rows = 0
     for one in work:
         some.append(one)
-        rows += _rows(one)
+        # unpacked NICs and findings; none of a host without changes
+        audited = () if one.reading is None else one.reading.audited
+        rows += sum(len(each.rows) + len(each.findings) for each in audited)
         if len(some) >= _HOSTS_AT_ONCE or rows >= _ROWS_AT_ONCE:
             yield some
             some, rows = [], 0
     if some:
         yield some
-
-
-def _rows(one: HostWork) -> int:
-    """Number of unpacked NICs and findings; 0 for a host without changes."""
-    audited = () if one.reading is None else one.reading.audited
-    return sum(len(each.rows) + len(each.findings) for each in audited)
-
-
-def _listed(connection: Connection) -> int:
-    """Number of hosts of the last inventory."""
-    query = select(func.count()).where(inventory.c.closed.is_(None))
-    return connection.execute(query).scalar() or 0
 
 
 def _dropped(connection: Connection, number: int) -> int:

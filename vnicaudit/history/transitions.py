@@ -281,7 +281,11 @@ def _compare_nic(
 ) -> None:
     """Compare a NIC before and now; None: it did not, or does not, exist."""
     if facts is None:
-        if old is not None and looked.at_subject(_domain_of(old.facts)) != "no":
+        if (
+            old is not None
+            and looked.at_subject(subject_key("domain", old.facts.domain, old.facts.uuid, None))
+            != "no"
+        ):
             changes.closed.append(Closed(old.id, "gone"))
     elif old is None:
         changes.opened.append(OpenedNic(facts))
@@ -301,10 +305,6 @@ def changed_values(old: NicColumns, new: NicColumns) -> dict[str, tuple[Value, V
     """The columns in which two states of a NIC differ, each with both values."""
     columns = zip(NicColumns._fields, old, new, strict=True)
     return {name: (a, b) for name, a, b in columns if a != b and name != "nic_index"}
-
-
-def _domain_of(nic: NicColumns) -> SubjectKey:
-    return subject_key("domain", nic.domain, nic.uuid, None)
 
 
 def finding_changes(
@@ -333,15 +333,11 @@ def _compare(
         if old.unlooked is not None:
             changes.looked.append(old.id)
         return
-    change = _change_kind(old.accepted, facts.accepted)
+    change = "suppressed" if facts.accepted else "unsuppressed"
+    if bool(old.accepted) == bool(facts.accepted):
+        change = "changed"
     changes.closed.append(Closed(old.id, change))
     changes.opened.append(OpenedFinding(facts, problem, change, old.first_seen, old.reopened))
-
-
-def _change_kind(before: int, after: int) -> str:
-    if bool(before) == bool(after):
-        return "changed"
-    return "suppressed" if after else "unsuppressed"
 
 
 def _missing(old: OpenFinding, looked: LookedAt, changes: FindingTransitions) -> None:

@@ -174,12 +174,11 @@ class _KeptReadings:
     def _audit(self, name: str) -> tuple[AuditSpool, dict[str, int]] | None:
         if name not in self._audits:
             spool = self._folder.finished_audit(name)
-            self._audits[name] = None if spool is None else (spool, _places(spool))
+            self._audits[name] = None
+            if spool is not None:
+                names = spool.audit().chosen_hosts
+                self._audits[name] = spool, {each: place for place, each in enumerate(names)}
         return self._audits[name]
-
-
-def _places(spool: AuditSpool) -> dict[str, int]:
-    return {name: place for place, name in enumerate(spool.audit().chosen_hosts)}
 
 
 # Routes of `vnicaudit fleet serve`: metrics from the history, and a page with the state of the
@@ -257,7 +256,7 @@ class _Pages:
         try:
             return self._of_history()
         except MissingExtraError:
-            return _page_of_audit(self._state)
+            return "".join(_rendered(finished_spool(self._state))).encode()
 
     def _of_history(self) -> bytes:
         with history_to_read(self._place) as history:
@@ -268,10 +267,6 @@ class _Pages:
                     page = history_page(state, gains, SpoolFolder(self._state))
                     self._made = (mark, page)
         return self._made[1]
-
-
-def _page_of_audit(state: Path) -> bytes:
-    return "".join(_rendered(finished_spool(state))).encode()
 
 
 def _rendered(spool: AuditSpool) -> Iterator[str]:
