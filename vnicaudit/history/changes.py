@@ -13,7 +13,6 @@ from vnicaudit.history.hosts import HostWork, KnownHost, chunks, open_findings, 
 from vnicaudit.history.origins import NEW, EarlierInterval, Origin, Origins
 from vnicaudit.history.rows import (
     FindingFacts,
-    NicColumns,
     NicKey,
     ProblemRow,
     digest,
@@ -38,8 +37,6 @@ from vnicaudit.history.transitions import (
     NicTransitions,
     OpenedFinding,
     OpenedNic,
-    OpenFinding,
-    OpenNic,
     finding_changes,
     nic_changes,
 )
@@ -159,8 +156,8 @@ class ChangeWriter:
         self._rules = frozenset(coverage.rules)
         self._origins = Origins(connection, audit)
         self._problems = Problems(connection)
-        self._nics = _NicWriter(connection, audit, self._origins)
-        self._findings = _FindingWriter(connection, audit, self._origins)
+        self._nics = _NicWriter(connection, audit, self._origins, nic)
+        self._findings = _FindingWriter(connection, audit, self._origins, finding)
 
     def write(self, work: Sequence[HostWork]) -> None:
         """Write the changes of these hosts."""
@@ -184,27 +181,20 @@ class ChangeWriter:
         seen = [_findings_seen(one) for _known, one in new]
         numbers = self._problems.learn(each.problem for one in seen for each in one.values())
         for (known, one), found in zip(new, seen, strict=True):
+            looked = LookedAt(
+                one.audited,
+                self._rules,
+                is_whole=one.status == "ok" and self._all_nics,
+                compared=self._all_compared,
+            )
+            rows = [row for each in one.audited for row in nics_of(each)]
             numbered = {key: (facts, numbers[facts.problem]) for key, facts in found.items()}
-            had = nics.get(known.id, ()), findings.get(known.id, ())
-            yield _Changed(known, milliseconds(one.finished), *self._compared(one, had, numbered))
-
-    def _compared(
-        self,
-        one: HostReading,
-        had: tuple[Sequence[OpenNic], Sequence[OpenFinding]],
-        seen: dict[bytes, tuple[FindingFacts, int]],
-    ) -> tuple[NicTransitions, FindingTransitions]:
-        nics, findings = had
-        looked = LookedAt(
-            one.audited,
-            self._rules,
-            is_whole=one.status == "ok" and self._all_nics,
-            compared=self._all_compared,
-        )
-        rows: list[NicColumns] = []
-        for each in one.audited:
-            rows += nics_of(each)
-        return nic_changes(nics, rows, looked), finding_changes(findings, seen, looked)
+            yield _Changed(
+                known,
+                milliseconds(one.finished),
+                nic_changes(nics.get(known.id, ()), rows, looked),
+                finding_changes(findings.get(known.id, ()), numbered, looked),
+            )
 
 
 def _findings_seen(reading: HostReading) -> Seen:
@@ -219,18 +209,26 @@ def _findings_seen(reading: HostReading) -> Seen:
     return seen
 
 
-class _NicWriter:
-    def __init__(self, connection: Connection, audit: int, origins: Origins) -> None:
+class _IntervalWriter:
+    """Ends and begins intervals of one table. ``has_ended``: some have ended."""
+
+    def __init__(self, connection: Connection, audit: int, origins: Origins, table: Table) -> None:
         self._connection = connection
         self._audit = audit
         self._origins = origins
-        self._next = _next_id(connection, nic)
+        self._table = table
+        self._next = 1 + (connection.execute(select(func.max(table.c.id))).scalar() or 0)
         self.has_ended = False
 
+    def _end(self, closed: Iterable[Closed]) -> None:
+        rows = [(each.id, self._audit, each.closed_as) for each in closed]
+        self.has_ended |= bool(rows)
+        set_by_id(self._connection, self._table, rows, "closed", "closed_as")
+
+
+class _NicWriter(_IntervalWriter):
     def close(self, changes: Sequence[_Changed]) -> None:
-        closed = [each for one in changes for each in one.nics.closed]
-        self.has_ended |= bool(closed)
-        _close(self._connection, nic, self._audit, closed)
+        self._end(each for one in changes for each in one.nics.closed)
         shifted = [each for one in changes for each in one.nics.shifted]
         set_by_id(self._connection, nic, shifted, "nic_index")
 
@@ -255,18 +253,9 @@ class _NicWriter:
         return (*head, one.changed, first, *one.facts)
 
 
-class _FindingWriter:
-    def __init__(self, connection: Connection, audit: int, origins: Origins) -> None:
-        self._connection = connection
-        self._audit = audit
-        self._origins = origins
-        self._next = _next_id(connection, finding)
-        self.has_ended = False
-
+class _FindingWriter(_IntervalWriter):
     def close(self, changes: Sequence[_Changed]) -> None:
-        closed = [each for one in changes for each in one.findings.closed]
-        self.has_ended |= bool(closed)
-        _close(self._connection, finding, self._audit, closed)
+        self._end(each for one in changes for each in one.findings.closed)
         unlooked = [(each, self._audit) for one in changes for each in one.findings.unlooked]
         looked = [(each, None) for one in changes for each in one.findings.looked]
         set_by_id(self._connection, finding, [*unlooked, *looked], "unlooked")
@@ -292,12 +281,3 @@ class _FindingWriter:
         head = (self._next - 1, host.host, facts.fingerprint, one.problem, self._audit, None)
         told = (origin.opened_as, None, first, origin.reopened, None)
         return head + told + facts[2:]
-
-
-def _close(connection: Connection, table: Table, audit: int, closed: Iterable[Closed]) -> None:
-    rows = [(each.id, audit, each.closed_as) for each in closed]
-    set_by_id(connection, table, rows, "closed", "closed_as")
-
-
-def _next_id(connection: Connection, table: Table) -> int:
-    return 1 + (connection.execute(select(func.max(table.c.id))).scalar() or 0)
