@@ -15,7 +15,7 @@ from vnicaudit.model.finding import (
     owner_named,
     rewritten_by,
 )
-from vnicaudit.model.macs import NicSeen
+from vnicaudit.model.rule import NicSeen
 
 
 @pytest.mark.parametrize("name", [*get_args(KnownOwner), "inventory", "host", ""])

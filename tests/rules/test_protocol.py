@@ -17,7 +17,6 @@ from vnicaudit.model.domain import DomainConfig, DomainState
 from vnicaudit.model.finding import AuditedScope, Location
 from vnicaudit.model.host import HostConfig, SiteNode
 from vnicaudit.model.kubevirt import Preference
-from vnicaudit.model.macs import NicSeen
 from vnicaudit.model.nic import UNKNOWN, Effective, NicConfig, Resolved, RunningNic
 from vnicaudit.model.nova import NovaConfig
 from vnicaudit.model.openstack import Flavor, Image
@@ -26,6 +25,7 @@ from vnicaudit.model.rule import (
     DomainSubject,
     HostSubject,
     MacSubject,
+    NicSeen,
     Rule,
     SiteSubject,
     Subject,

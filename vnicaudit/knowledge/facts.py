@@ -112,11 +112,6 @@ NOVA_LIBVIRT_USE_VIRTIO_FOR_BRIDGES: Fact[NovaConfig] = Fact(
 )
 
 
-def _is_for_a_known_hypervisor(image: Image) -> bool:
-    """True if the hypervisor of an image is known, as far as its NIC model depends on it."""
-    return image.qemu is not None or image.vif_model not in FOREIGN_VIF_MODELS
-
-
 def _property(name: str) -> Fact[Image | Flavor]:
     """A property of an image, or an extra spec of a flavor: known if it is not set, or set for
     certain."""
@@ -133,7 +128,8 @@ IMAGE_PROPERTIES: Fact[Image] = Fact(
     "all properties of the image (here only some are set, or the list is filled in)",
 )
 IMAGE_QEMU: Fact[Image] = Fact(
-    _is_for_a_known_hypervisor,
+    # as far as its NIC model depends on it
+    lambda subject: subject.qemu is not None or subject.vif_model not in FOREIGN_VIF_MODELS,
     "the hypervisor the image is for (its disk format, or img_hv_type)",
 )
 IMAGE_ARCHITECTURE: Fact[Image] = Fact(

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Generic, NoReturn, TypeVar
 import msgspec
 
 from vnicaudit.model.decoding import converted
+from vnicaudit.model.finding import Location, Owner
 from vnicaudit.model.nic import NONE
 
 if TYPE_CHECKING:
@@ -21,13 +22,11 @@ if TYPE_CHECKING:
         Change,
         Confidence,
         DescriptionKind,
-        Location,
         Scope,
         Severity,
     )
     from vnicaudit.model.fix import Fix
     from vnicaudit.model.host import Difference, HostConfig, SiteNode
-    from vnicaudit.model.macs import NicSeen
     from vnicaudit.model.nic import Effective, NicConfig, PathMtu, RunningNic
 
 
@@ -202,6 +201,48 @@ class SiteSubject(msgspec.Struct, frozen=True):
 
     node: SiteNode
     differences: tuple[Difference, ...] = ()
+
+
+ATTACHMENT = "NetworkAttachmentDefinition "
+"""Begins ``NicSeen.network`` of a NIC on a secondary network of KubeVirt, before its name."""
+
+
+class NicSeen(msgspec.Struct, frozen=True, array_like=True):
+    """One NIC with a MAC address, from one reading of a guest. All NICs of a run are compared by
+    it, which needs the identity that :class:`~vnicaudit.model.nic.NicConfig` leaves out."""
+
+    mac: str
+    """Lower case, six pairs of digits."""
+    domain: str
+    uuid: str | None
+    """Without hyphens."""
+    reading: str
+    """The reading of the guest that it is from: target, file and place in it."""
+    target: str
+    location: Location
+    index: int
+    kind: str
+    """Interface type."""
+    owner: Owner = "libvirt"
+    target_dev: str | None = None
+    network: str = ""
+    """Type and name of the network it is connected to; empty: unknown, or a pod's."""
+    host: str = ""
+    """Identifies the host, to see whether two guests are on the same one: a live target, or
+    libvirt's own folder of definitions; empty: unknown."""
+    active: bool | None = None
+    teaming: bool = False
+    alone: bool = False
+    """It is compared only with NICs of its own guest."""
+    identity: tuple[str, str] = ("", "")
+    """The parts, besides the rule, of the fingerprint of a finding on it."""
+    has_name: bool = True
+    """False: its guest has no name, and ``domain`` is a placeholder."""
+
+    @property
+    def label(self) -> str:
+        """Name of the NIC in messages."""
+        return f"NIC {self.index} of {self.domain[:60]}"
 
 
 class MacSubject(msgspec.Struct, frozen=True):

@@ -28,7 +28,6 @@ from vnicaudit.model.finding import (
     Skipped,
 )
 from vnicaudit.model.fleet import Coverage, FleetAudit, HostReading, InventoryHost
-from vnicaudit.model.macs import NicSeen
 from vnicaudit.model.names import FixNames, RuleInfo, RuleSetting
 from vnicaudit.model.nic import Nic, Resolved, RunningNic
 from vnicaudit.model.openstack import Aggregate, CloudServer, Flavor, Image, NodeFacts
@@ -49,6 +48,7 @@ from vnicaudit.model.report import (
     TargetResult,
     Tool,
 )
+from vnicaudit.model.rule import NicSeen
 from vnicaudit.reports.pseudonyms import Prefix, Pseudonyms, TextRedactor, public_words
 
 # The kind of identifier in each field of a record. A field that is not listed is treated as free

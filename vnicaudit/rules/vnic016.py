@@ -80,8 +80,7 @@ from collections.abc import Iterator
 
 from vnicaudit.model.finding import Confidence, Severity
 from vnicaudit.model.fix import OwnerAdvice
-from vnicaudit.model.macs import ATTACHMENT, NicSeen
-from vnicaudit.model.rule import Judge, MacSubject, Problem, Rule
+from vnicaudit.model.rule import ATTACHMENT, Judge, MacSubject, NicSeen, Problem, Rule
 
 _NAMED = 3
 _Grade = tuple[Severity, Confidence, str]

@@ -18,10 +18,9 @@ from vnicaudit.audit.work import Assumptions, AuditWork
 from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.model.domain import Domain, DomainState, Server
 from vnicaudit.model.finding import OPENSTACK, DescriptionKind, Finding
-from vnicaudit.model.macs import NicSeen
 from vnicaudit.model.openstack import CloudServer, ServerConfig
 from vnicaudit.model.report import Audited
-from vnicaudit.model.rule import MacSubject
+from vnicaudit.model.rule import MacSubject, NicSeen
 from vnicaudit.platforms.domain_xml.read import read_bytes
 
 MAC = "52:54:00:aa:bb:01"

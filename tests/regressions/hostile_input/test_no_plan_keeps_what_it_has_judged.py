@@ -14,7 +14,7 @@ from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.finding import Change
 from vnicaudit.model.host import HostConfig
-from vnicaudit.model.macs import NicSeen
+from vnicaudit.model.rule import NicSeen
 from vnicaudit.remedy.in_place import fix_files
 from vnicaudit.remedy.planning.cloud.servers import judged_server
 from vnicaudit.remedy.planning.source import JudgedDomain

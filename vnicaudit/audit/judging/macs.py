@@ -27,10 +27,9 @@ from vnicaudit.knowledge.fixes.owners import Wordings
 from vnicaudit.model.decoding import msgpack_decoder
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.finding import DESCRIPTORS, Ref
-from vnicaudit.model.macs import ATTACHMENT, NicSeen
 from vnicaudit.model.nic import Nic, is_multicast
 from vnicaudit.model.report import Audited
-from vnicaudit.model.rule import MacSubject
+from vnicaudit.model.rule import ATTACHMENT, MacSubject, NicSeen
 
 MAX_NICS = 500_000
 """Maximum number of NICs that are compared with each other: NICs with nothing in common take about

@@ -221,7 +221,10 @@ def _read_source(walk: _InterfaceWalk, element: etree._Element) -> None:
         if "bridge" in given:
             walk.raw.append(_ON_BRIDGE)
     elif walk.kind in _SOCKETS:
-        walk.source = _socket_name(given.get("address", ""), given.get("port", ""))
+        # 230.0.0.1:5558, [fd00::1]:5558; :5558 if a server listens on all addresses
+        host, port = given.get("address", ""), given.get("port", "")
+        host = f"[{host}]" if ":" in host else host
+        walk.source = (f"{host}:{port}" if port else host) or None
     elif walk.kind == "hostdev":
         walk.source = _assigned_device(element.find("address"))
     elif walk.kind == "vdpa":
@@ -356,13 +359,6 @@ def _assigned_device(address: etree._Element | None) -> str | None:
     if address.get("bus") is None and address.get("slot") is None:
         return None
     return _pci_name(tuple([address.get(name, "0x0") for name in _PCI_ATTRIBUTES]))
-
-
-def _socket_name(address: str, port: str) -> str | None:
-    """``230.0.0.1:5558``, ``[fd00::1]:5558``; ``:5558`` if a server listens on all addresses; None
-    if neither address nor port is given."""
-    host = f"[{address}]" if ":" in address else address
-    return (f"{host}:{port}" if port else host) or None
 
 
 @lru_cache(maxsize=1024)  # guests have their devices at the same addresses

@@ -172,7 +172,10 @@ def _nics(
     devices: etree._Element, facts: DomainFacts, place: Location, base: int
 ) -> tuple[Nic, ...]:
     nics: list[Nic] = []
-    facts.virtio_disk = any(map(_is_on_virtio, devices.iterchildren("disk")))
+    facts.virtio_disk = any(
+        (target := child(disk, "target")) is not None and target.get("bus") == "virtio"
+        for disk in devices.iterchildren("disk")
+    )
     interfaces = hostdevs = 0
     for element in devices.iterchildren(*_NICS):
         if element.tag == "interface":
@@ -188,11 +191,6 @@ def _nics(
                 where = _place(place, f"hostdev[{hostdevs}]", element, base)
                 nics.append(hostdev_nic(element, len(nics), where))
     return tuple(nics)
-
-
-def _is_on_virtio(disk: etree._Element) -> bool:
-    target = child(disk, "target")
-    return target is not None and target.get("bus") == "virtio"
 
 
 def _place(place: Location, step: str, element: etree._Element, base: int) -> Location:

@@ -15,14 +15,6 @@ from vnicaudit.platforms.kubevirt.recognise import is_wanted, looks_like
 from vnicaudit.text.beginning import is_code
 
 
-def _looks_like(head: bytes) -> bool:
-    return looks_like(head) and not is_code(head)
-
-
-def _is_one(data: bytes) -> bool:
-    return is_wanted(data.decode("utf-8-sig", "replace"))
-
-
 def _read_content(content: Content) -> Iterator[Item]:
     from vnicaudit.platforms.kubevirt.read import read_bytes
 
@@ -40,8 +32,8 @@ MANIFEST = FileKind(
     "KubeVirt manifest",
     "",  # network attachments and instance types alone are valid
     "yaml",
-    _looks_like,
+    lambda head: looks_like(head) and not is_code(head),
     _read_content,
-    _is_one,
+    lambda data: is_wanted(data.decode("utf-8-sig", "replace")),
     comments=_comments,
 )

@@ -8,7 +8,7 @@ and ``views/flavors.py``.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import TypeVar
 
 import msgspec
@@ -213,20 +213,16 @@ def _flavor(
 ) -> Flavor:
     """The record of a flavor; ``flavor_id`` None: it is no longer listed."""
     where = Location(target, xpath=f"flavors/{flavor_id or name}")
+    specs = sorted((raw.extra_specs or {}).items(), key=lambda item: item[0])
     return Flavor(
         target,
         name,
         where,
-        _properties(raw.extra_specs, where),
+        tuple(Property(key, text_of(value), where) for key, value in specs),
         complete=raw.extra_specs is not None,
         vcpus=_vcpus(raw.vcpus),
         id=flavor_id,
     )
-
-
-def _properties(specs: Mapping[str, Text] | None, where: Location) -> tuple[Property, ...]:
-    found = sorted((specs or {}).items(), key=lambda item: item[0])
-    return tuple(Property(name, text_of(value), where) for name, value in found)
 
 
 def _vcpus(count: int | None) -> int | None:
