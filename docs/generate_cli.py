@@ -83,7 +83,8 @@ Commands: {commands}.
 _TAIL = """\
 ## Environment
 
-Besides the variables of options:
+Besides the variables of options (limits and `VNICAUDIT_CONFIDENCE` are also
+[keys of a settings file](configuration.md#keys)):
 
 | variable | meaning |
 |---|---|

@@ -1,5 +1,6 @@
-"""Settings that an operator makes once, for every command: environment variables. A settings file
-cannot name a program, a controller or a folder of code, since it may be part of the audit."""
+"""Settings that an operator makes once, for every command: environment variables. Limits may stand
+in a settings file too; it cannot name a program, a controller or a folder of code, since it may be
+part of the audit."""
 
 from __future__ import annotations
 
