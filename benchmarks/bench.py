@@ -35,7 +35,7 @@ import tests.rig
 from tests.rig.dns import answers
 from vnicaudit.bench.endpoints.opening import parse_path
 from vnicaudit.bench.engines import ENGINES
-from vnicaudit.bench.facts.validity import ValidityLimits
+from vnicaudit.bench.facts.covariates import ValidityLimits
 from vnicaudit.bench.judging.statistics import median_interval
 from vnicaudit.bench.judging.stopping import Slot
 from vnicaudit.bench.running.collector import take_sample

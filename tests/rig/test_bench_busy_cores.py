@@ -21,7 +21,7 @@ from tests.not_run import not_run
 from tests.remedy.applying.fakes import World
 from vnicaudit.bench import history
 from vnicaudit.bench.endpoints.opening import PathOption, parse_paths
-from vnicaudit.bench.facts.validity import ValidityLimits
+from vnicaudit.bench.facts.covariates import ValidityLimits
 from vnicaudit.bench.profiles.profile import Profile
 from vnicaudit.bench.running.forecast import Ahead
 from vnicaudit.bench.running.opening import ArmCommands, LineFacts

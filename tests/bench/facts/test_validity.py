@@ -2,7 +2,7 @@
 
 import pytest
 
-from vnicaudit.bench.facts.validity import ValidityLimits, bytes_words, doubts
+from vnicaudit.bench.facts.covariates import ValidityLimits, bytes_words, doubts
 from vnicaudit.model.measurement import Covariates, NicBytes, Workload
 
 WORK = Workload(id="w", engine="iperf3", pattern="tcp", seconds=10.0)

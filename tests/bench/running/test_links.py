@@ -10,7 +10,7 @@ from tests.bench.running.fakes import Engine, Told, plugins, profile
 from tests.bench.two_links import TwoLinks, two_links
 from vnicaudit.bench.contract import Ends
 from vnicaudit.bench.endpoints.opening import parse_paths
-from vnicaudit.bench.facts.validity import ValidityLimits
+from vnicaudit.bench.facts.covariates import ValidityLimits
 from vnicaudit.bench.running.opening import ArmCommands, LineFacts
 from vnicaudit.bench.running.run import MeasurementRequest, bench
 from vnicaudit.cli.wiring.adapters import adapters

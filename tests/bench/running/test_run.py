@@ -9,7 +9,7 @@ from tests.bench.judging.made import TCP
 from tests.bench.running.fakes import Told, profile
 from vnicaudit.bench import history
 from vnicaudit.bench.endpoints.opening import parse_paths
-from vnicaudit.bench.facts.validity import ValidityLimits
+from vnicaudit.bench.facts.covariates import ValidityLimits
 from vnicaudit.bench.running.opening import ArmCommands, LineFacts
 from vnicaudit.bench.running.run import (
     MeasurementRequest,

@@ -15,7 +15,7 @@ from vnicaudit.bench.contract import Ends, Measured
 from vnicaudit.bench.endpoints.opening import parse_paths
 from vnicaudit.bench.engines import iperf3
 from vnicaudit.bench.engines import iperf3 as pairs
-from vnicaudit.bench.facts.validity import ValidityLimits
+from vnicaudit.bench.facts.covariates import ValidityLimits
 from vnicaudit.bench.running.opening import ArmCommands, LineFacts
 from vnicaudit.bench.running.run import MeasurementRequest, bench
 from vnicaudit.cli.wiring.adapters import adapters

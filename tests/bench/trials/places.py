@@ -9,7 +9,7 @@ from pathlib import Path
 from tests.bench.running.fakes import End, Told, opened
 from vnicaudit.bench.endpoints.opening import PathOption
 from vnicaudit.bench.endpoints.turns import Say
-from vnicaudit.bench.facts.validity import ValidityLimits
+from vnicaudit.bench.facts.covariates import ValidityLimits
 from vnicaudit.bench.profiles.profile import Profile
 from vnicaudit.bench.running.opening import LineFacts, OpenedArm
 from vnicaudit.bench.trials.request import TrialRequest

@@ -14,9 +14,8 @@ from msgspec.structs import replace
 from vnicaudit.base.deadlines import Clock, timestamp
 from vnicaudit.bench.contract import Ends, Measured, Transport, failed_run, one_line, readable
 from vnicaudit.bench.engines._listening import ports, start_server
-from vnicaudit.bench.facts.covariates import cost
+from vnicaudit.bench.facts.covariates import Doubt, ValidityLimits, cost, doubts
 from vnicaudit.bench.facts.guards import pinged
-from vnicaudit.bench.facts.validity import Doubt, ValidityLimits, doubts
 from vnicaudit.bench.history import StoredMeasurement, without_output
 from vnicaudit.bench.judging.stopping import NextRun, Slot
 from vnicaudit.bench.judging.terms import Terms

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from vnicaudit.bench import history
 from vnicaudit.bench.endpoints.opening import PathOption
 from vnicaudit.bench.endpoints.turns import TURN_SECONDS
-from vnicaudit.bench.facts.validity import ValidityLimits
+from vnicaudit.bench.facts.covariates import ValidityLimits
 from vnicaudit.bench.history import StoredMeasurement
 from vnicaudit.bench.judging.terms import Terms, checked_terms
 from vnicaudit.bench.profiles.profile import Profile

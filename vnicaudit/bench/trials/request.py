@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from vnicaudit.bench.endpoints.opening import PathOption
 from vnicaudit.bench.endpoints.turns import Say
-from vnicaudit.bench.facts.validity import ValidityLimits
+from vnicaudit.bench.facts.covariates import ValidityLimits
 from vnicaudit.bench.judging.effect import TURNS
 from vnicaudit.bench.judging.stopping import turns
 from vnicaudit.bench.judging.terms import MOST_ALPHA, Terms, alphas_of_turns, checked_terms

@@ -23,7 +23,7 @@ from vnicaudit.errors import UsageError
 from vnicaudit.reports.bench import FORMATS
 
 if TYPE_CHECKING:
-    from vnicaudit.bench.facts.validity import ValidityLimits
+    from vnicaudit.bench.facts.covariates import ValidityLimits
     from vnicaudit.bench.profiles.profile import Profile
     from vnicaudit.bench.running.opening import ArmCommands, LineFacts
 
@@ -85,7 +85,7 @@ measuring_options = together(line_rate_option, report_options, output_options)
 
 def limits_of(profile: Profile) -> ValidityLimits:
     """The profile's limits of validity."""
-    from vnicaudit.bench.facts.validity import ValidityLimits
+    from vnicaudit.bench.facts.covariates import ValidityLimits
 
     return ValidityLimits(steal=profile.max_steal, cpu_wait=profile.max_cpu_wait)
 
