@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from vnicaudit.model.report import NotJudged
 from vnicaudit.platforms.qemu.arguments import (
     EVIDENCE,
     FLAGS,
@@ -34,6 +35,10 @@ _PROGRAM = re.compile(
 _PATH = r"[\w./:\\ -]{0,200}(?:qemu-system-[a-z0-9_]{1,40}|qemu-kvm)(?:\.exe)?"
 _KEPT = re.compile(r"(?:qemu-system-[a-z0-9_]+|qemu-kvm)(?=[ \t]+\S)")
 _IN_FOLDER = re.compile(r"[/\\]")
+_IN_TEXT = (
+    "{} in a string or a list may be a QEMU command: not judged, save it as a file of its own"
+)
+_FILLED_IN = "{} gets its arguments from a variable: not judged, audit the process while it runs"
 _COMMAND_ENDS = re.compile(r"[;|&#]")
 _OF_NICS = ("device", "netdev", "nic", "net", "nodefaults", "machine", "M")
 _REMARK = re.compile(r"(?<=\\\n)([ \t]*)[#;]([^\n]*)(?=\n)")
@@ -87,15 +92,6 @@ class Command(NamedTuple):
     complete: bool = True
     opened: str | None = None
     listed: bool = False
-
-
-class Missed(NamedTuple):
-    """A QEMU program in a text or a list that is run elsewhere, or (``filled_in``) one whose
-    arguments are in a variable; and its line."""
-
-    program: str
-    line: int
-    filled_in: bool
 
 
 class _Read(NamedTuple):
@@ -339,12 +335,11 @@ def _asks_for_help(arguments: Arguments) -> bool:
     )
 
 
-def missed(text: str, found: list[Command]) -> list[Missed]:
-    """QEMU in texts and lists that are run elsewhere (``bash -c "…"``, ``CMD="…"``), and QEMU whose
-    arguments are in a variable (``qemu-kvm "${args[@]}"``), in order of their lines; not in
-    comments, nor in text that is only printed."""
+def missed(text: str, found: list[Command], path: str) -> Iterator[NotJudged]:
+    """Notes on QEMU in texts and lists that are run elsewhere (``bash -c "…"``, ``CMD="…"``), and
+    on QEMU whose arguments are in a variable (``qemu-kvm "${args[@]}"``); not in comments, nor in
+    text that is only printed. ``found`` are the commands that are judged."""
     judged = {command.line for command in found}
-    lines = []
     for number, line in enumerate(text.split("\n"), 1):
         match = _KEPT.search(line, 0, _MAX_PREFIX) if number not in judged else None
         if match is None:
@@ -352,10 +347,9 @@ def missed(text: str, found: list[Command]) -> list[Missed]:
         prefix = prefix_of(line[: match.start()])
         rest = line[match.end() : match.end() + MAX_COMMAND].replace('"', " ").replace("'", " ")
         if prefix.run_elsewhere and parse(rest.split()).has(*_OF_NICS):
-            lines.append(Missed(match.group(), number, filled_in=False))
+            yield NotJudged(_IN_TEXT.format(match.group()), path, number)
         elif prefix.starts and _is_filled_in(_COMMAND_ENDS.split(rest, maxsplit=1)[0].split()):
-            lines.append(Missed(match.group(), number, filled_in=True))
-    return lines
+            yield NotJudged(_FILLED_IN.format(match.group()), path, number)
 
 
 def _is_filled_in(words: list[str]) -> bool:

@@ -19,7 +19,7 @@ from vnicaudit.model.nic import RunningNic, RunningQemu
 from vnicaudit.model.report import NotJudged
 from vnicaudit.platforms.qemu.arguments import Arguments, parse
 from vnicaudit.platforms.qemu.build import Built, build
-from vnicaudit.platforms.qemu.commands import LOGGED, Command, Missed, commands, missed
+from vnicaudit.platforms.qemu.commands import LOGGED, Command, commands, missed
 from vnicaudit.platforms.qemu.words import shell_words
 from vnicaudit.text.beginning import is_program, quotes_others
 
@@ -214,15 +214,6 @@ _VIRT_LAUNCHER = '{"component":"virt-launcher",'
 _UNABLE = "Unable to open vhost-net"
 """libvirt's VIR_WARN in qemuInterfaceOpenVhostNet."""
 
-_IN_TEXT = (
-    "{program} in a string or a list may be a QEMU command: not judged, save it as a file of its "
-    "own"
-)
-
-_FILLED_IN = (
-    "{program} gets its arguments from a variable: not judged, audit the process while it runs"
-)
-
 _MAX_COMMANDS = 100_000
 _LAST = " -msg timestamp=on"
 """libvirt's last option (qemuBuildCommandLine)."""
@@ -284,7 +275,7 @@ def read_parts(
     Raises TargetError, with file and line, after those that could be read: for the first command
     line that is not complete (the missing part may contain a NIC), with the number of such lines.
     """
-    unread: list[Missed] = []
+    unread: Iterable[NotJudged] = ()
     if _NUL_PROGRAM.match(data):
         built = [_from_nul(data, Location(target, file, 1))]
     else:
@@ -293,8 +284,9 @@ def read_parts(
             built = _from_log(text, target, file, before)
         else:
             found = list(islice(commands(text), _MAX_COMMANDS))
-            built, unread = _pasted(text, found, target, file), missed(text, found)
-    yield from _notes(unread, file or target)
+            built = _pasted(text, found, target, file)
+            unread = missed(text, found, file or target)
+    yield from unread
     broken = []
     for item in built:
         if item.problem is None:
@@ -314,13 +306,7 @@ def unread_commands(data: bytes, path: str) -> Iterator[NotJudged]:
     """Notes on the QEMU commands of a program that has none to be read."""
     text = data.decode("utf-8", "replace")
     if is_program(text):
-        yield from _notes(missed(text, []), path)
-
-
-def _notes(unread: list[Missed], path: str) -> Iterator[NotJudged]:
-    for one in unread:
-        why = _FILLED_IN if one.filled_in else _IN_TEXT
-        yield NotJudged(why.format(program=one.program), path, one.line)
+        yield from missed(text, [], path)
 
 
 def _from_nul(data: bytes, location: Location) -> Built:
