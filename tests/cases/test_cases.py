@@ -41,7 +41,11 @@ class Case(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return [{**self.files, name: text} for text in texts]
 
 
-FILES = sorted([*ROOT.glob("tests/cases/*.yaml"), *ROOT.glob("tests/regressions/*/*.yaml")])
+FILES = sorted(
+    path
+    for path in (*ROOT.glob("tests/cases/*.yaml"), *ROOT.glob("tests/regressions/*/*.yaml"))
+    if not path.name.startswith("test_")  # the table of a test
+)
 CASES = [
     pytest.param(case, files, id=f"{path.stem}: {case.name}{f' {number}' if number else ''}")
     for path in FILES
