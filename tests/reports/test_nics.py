@@ -2,7 +2,6 @@
 
 import csv
 import io
-import re
 
 import msgspec
 import pytest
@@ -56,21 +55,6 @@ def test_a_narrow_terminal() -> None:
 
 def test_verbose_gives_the_reasons_and_domains_without_nics() -> None:
     assert "".join(as_text([WEB, EMPTY], Options(verbose=True))) == VERBOSE
-
-
-@pytest.mark.parametrize("width", [40, 60, 80, 120, 200])
-@pytest.mark.parametrize("verbose", [False, True])
-def test_every_width_is_kept(width: int, verbose: bool) -> None:
-    text = text_of(Options(width=width, verbose=verbose))
-    assert max(map(width_of, text.splitlines())) <= width
-    assert text.count("    does not start\n") == 1
-    assert "1024→256" in text
-
-
-def test_colour_adds_nothing_but_colour() -> None:
-    coloured = text_of(Options(width=90, color=True))
-    assert "\x1b" in coloured
-    assert re.sub(r"\x1b\[[0-9;]*m", "", coloured) == text_of(Options(width=90))
 
 
 def test_nothing_to_show_is_said_except_quietly() -> None:

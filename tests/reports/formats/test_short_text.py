@@ -11,7 +11,6 @@ from vnicaudit.knowledge.fixes.owners import Wordings
 from vnicaudit.model.finding import EVERY_RULE, AuditedScope, Change, Ref, Severity, Skipped
 from vnicaudit.model.report import Audited, RunEnd, Summary
 from vnicaudit.reports.formats.text import FEW
-from vnicaudit.reports.safe import width_of
 from vnicaudit.reports.writers import Options, SortBy, View
 
 MESSAGE = finding().message
@@ -50,18 +49,6 @@ def short(stream: list[Audited], options: Options = SHORT) -> str:
 
 def test_the_whole_report() -> None:
     assert written("text", SHORT) == AT_80
-
-
-@pytest.mark.parametrize("width", [40, 60, 80, 200])
-def test_no_line_is_wider_than_the_terminal(width: int) -> None:
-    text = written("text", replace(SHORT, width=width))
-    assert max(map(width_of, text.splitlines())) <= width
-
-
-def test_colour_adds_nothing_but_colour() -> None:
-    coloured = written("text", replace(SHORT, color=True))
-    assert "\x1b" in coloured
-    assert re.sub(r"\x1b\[[0-9;]*m", "", coloured) == AT_80
 
 
 def test_an_unsafe_fix_does_not_look_like_a_safe_one() -> None:

@@ -1,7 +1,5 @@
 """The report for people, to the letter."""
 
-import re
-
 import msgspec
 import pytest
 
@@ -44,11 +42,9 @@ def test_quiet_keeps_findings_reading_errors_and_the_answer() -> None:
     assert text == AT_80[: AT_80.index("Summary\n")] + AT_80[AT_80.index("Found 4 problems") :]
 
 
-def test_colour_adds_escape_sequences_and_nothing_else() -> None:
-    plain, coloured = written("text"), written("text", Options(color=True))
-    assert "\x1b" not in plain
+def test_severity_and_rule_are_coloured() -> None:
+    coloured = written("text", Options(color=True))
     assert "\x1b[1;31mhigh\x1b[0m    \x1b[1mVNIC001\x1b[0m" in coloured
-    assert re.sub(r"\x1b\[[0-9;]*m", "", coloured) == plain
 
 
 def test_a_clean_run_is_one_line() -> None:

@@ -138,12 +138,6 @@ def test_nothing_to_change() -> None:
     assert shown(EMPTY) == "Nothing to change\n"
 
 
-def test_colour_adds_nothing_but_colour() -> None:
-    coloured = shown(PLAN, replace(SHORT, color=True))
-    assert "\x1b" in coloured
-    assert re.sub(r"\x1b\[[0-9;]*m", "", coloured) == shown(PLAN)
-
-
 @settings(max_examples=examples(100), suppress_health_check=[HealthCheck.too_slow])
 @given(PLANS)
 def test_whatever_a_plan_holds_lines_are_harmless(plan: Plan) -> None:
