@@ -11,6 +11,7 @@ from typing import Any
 import jsonschema
 import msgspec
 import pytest
+from ruamel.yaml import YAML
 
 from docs import generate_schemas
 from tests.docs.pages import ROOT, blocks
@@ -81,7 +82,24 @@ def test_what_the_program_takes_the_schemas_take(tmp_path: Path, text: str) -> N
     assert accepts(generate_schemas.SHARED_SETTINGS, _shared(text))
 
 
-@rows
+_MISTAKES: list[dict[str, str]] = YAML(typ="safe").load(
+    ROOT / "tests" / "audit" / "settings" / "test_settings.yaml"
+)["test_a_mistake_is_told_with_its_line"]
+_NOT_OF_A_SCHEMA = "a release of Nova that is none"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(
+            pytest.param(one["text"], id=one["id"])
+            for one in _MISTAKES
+            if one["id"] != _NOT_OF_A_SCHEMA
+        ),
+        pytest.param("ignore = ['VNIC999']\n", id="a rule that is not there"),
+        pytest.param("[[suppress]]\nrule = 'rings'\nreason = 'r'\n", id="a suppressed group"),
+    ],
+)
 def test_what_the_program_refuses_the_schemas_refuse(tmp_path: Path, text: str) -> None:
     assert not _loads(tmp_path, text)
     assert not accepts(generate_schemas.SETTINGS, text)
