@@ -9,7 +9,7 @@ from tests.bench.endpoints.said import Answer, Saying
 from vnicaudit.bench.endpoints.addresses import address_of
 from vnicaudit.bench.endpoints.ip_output import (
     HeldAddress,
-    NextHop,
+    RouteKind,
     held_addresses,
     held_addresses_of,
     next_hops,
@@ -85,27 +85,27 @@ def test_an_agent_lists_them_too() -> None:
     ("line", "way"),
     [
         ('[{"dst":"192.0.2.1","dev":"eth0","prefsrc":"192.0.2.2","flags":[],"uid":0,"cache":[]}]',
-         NextHop.LINK),
-        ('[{"dst":"8.8.8.8","gateway":"192.0.2.1","dev":"eth0"}]', NextHop.ROUTER),
+         RouteKind.LINK),
+        ('[{"dst":"8.8.8.8","gateway":"192.0.2.1","dev":"eth0"}]', RouteKind.ROUTER),
         ('[{"dst":"8.8.8.8","via":{"family":"inet6","host":"fe80::1"},"dev":"eth0"}]',
-         NextHop.ROUTER),
-        ('[{"type":"local","dst":"127.0.0.1","dev":"lo","cache":["local"]}]', NextHop.LOCAL),
-        ('[{"type":"unreachable","dst":"192.0.2.1","dev":"eth1"}]', NextHop.NONE),
-        ("[]", NextHop.NONE),
-        ("[ ]", NextHop.NONE),
-        ("[1]", NextHop.NONE),
-        ("RTNETLINK answers: Network is unreachable", NextHop.NONE),
+         RouteKind.ROUTER),
+        ('[{"type":"local","dst":"127.0.0.1","dev":"lo","cache":["local"]}]', RouteKind.LOCAL),
+        ('[{"type":"unreachable","dst":"192.0.2.1","dev":"eth1"}]', RouteKind.NONE),
+        ("[]", RouteKind.NONE),
+        ("[ ]", RouteKind.NONE),
+        ("[1]", RouteKind.NONE),
+        ("RTNETLINK answers: Network is unreachable", RouteKind.NONE),
     ],
 )  # fmt: skip
-def test_a_route_says_the_way(line: str, way: NextHop) -> None:
+def test_a_route_says_the_way(line: str, way: RouteKind) -> None:
     assert next_hops(f"{line}\n", ["192.0.2.1"]) == {"192.0.2.1": way}
 
 
 def test_each_address_has_its_line() -> None:
     text = '[{"dev":"eth0"}]\n[]\n'
     assert next_hops(text, ["192.0.2.1", "2001:db8::1"]) == {
-        "192.0.2.1": NextHop.LINK,
-        "2001:db8::1": NextHop.NONE,
+        "192.0.2.1": RouteKind.LINK,
+        "2001:db8::1": RouteKind.NONE,
     }
     assert next_hops(text, ["192.0.2.1"]) is None
 

@@ -2,15 +2,15 @@
 
 from pathlib import Path
 
-from vnicaudit.bench.endpoints.ip_output import NextHop, next_hops
+from vnicaudit.bench.endpoints.ip_output import RouteKind, next_hops
 
 RECORDED = (Path(__file__).parent / "data" / "route-get.txt").read_text("utf-8")
 FOUND = {
-    "192.0.2.2": NextHop.LINK,
-    "198.51.100.7": NextHop.ROUTER,
-    "192.0.2.1": NextHop.LOCAL,
-    "2001:db8::2": NextHop.LINK,
-    "203.0.113.9": NextHop.NONE,
+    "192.0.2.2": RouteKind.LINK,
+    "198.51.100.7": RouteKind.ROUTER,
+    "192.0.2.1": RouteKind.LOCAL,
+    "2001:db8::2": RouteKind.LINK,
+    "203.0.113.9": RouteKind.NONE,
 }
 
 
@@ -32,9 +32,9 @@ def test_the_whole_answer_counts() -> None:
 def test_a_line_counts_whole() -> None:
     for address, line in zip(FOUND, RECORDED.splitlines(), strict=True):
         for end in range(1, len(line)):
-            assert next_hops(line[:end], [address]) == {address: NextHop.NONE}, line[:end]
+            assert next_hops(line[:end], [address]) == {address: RouteKind.NONE}, line[:end]
 
 
 def test_too_long_a_line_is_no_way() -> None:
     line = RECORDED.splitlines()[0]
-    assert next_hops("[" + " " * 65536 + line[1:], ["192.0.2.2"]) == {"192.0.2.2": NextHop.NONE}
+    assert next_hops("[" + " " * 65536 + line[1:], ["192.0.2.2"]) == {"192.0.2.2": RouteKind.NONE}

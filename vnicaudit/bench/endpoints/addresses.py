@@ -10,7 +10,7 @@ from vnicaudit.bench.contract import Endpoint, one_line
 from vnicaudit.bench.endpoints.ip_output import (
     ADDRESSES,
     HeldAddress,
-    NextHop,
+    RouteKind,
     held_addresses,
     held_addresses_of,
     next_hops,
@@ -118,10 +118,10 @@ def _reached(found: Sequence[HeldAddress], target: Endpoint, peer: Endpoint) -> 
     known = _next_hops(peer, asked)
     if known is None:
         return _first_family(asked)
-    here = NextHop.LOCAL in known.values() and place_of(target) == place_of(peer)
+    here = RouteKind.LOCAL in known.values() and place_of(target) == place_of(peer)
     for wanted in (
-        ((NextHop.LINK, NextHop.LOCAL) if here else (NextHop.LINK,)),
-        (NextHop.ROUTER,),
+        ((RouteKind.LINK, RouteKind.LOCAL) if here else (RouteKind.LINK,)),
+        (RouteKind.ROUTER,),
     ):
         best = _first_family([one for one in asked if known.get(one) in wanted])
         if best:
@@ -129,7 +129,7 @@ def _reached(found: Sequence[HeldAddress], target: Endpoint, peer: Endpoint) -> 
     return []
 
 
-def _next_hops(peer: Endpoint, asked: Sequence[str]) -> dict[str, NextHop] | None:
+def _next_hops(peer: Endpoint, asked: Sequence[str]) -> dict[str, RouteKind] | None:
     ran = peer.run(["sh", "-c", _ROUTES_SCRIPT, "sh", *asked])
     return next_hops(ran.stdout, asked) if ran.code == 0 else None
 

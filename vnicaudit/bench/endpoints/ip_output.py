@@ -83,7 +83,7 @@ class FoundNic(NamedTuple):
     mtu: int | None
 
 
-class NextHop(Enum):
+class RouteKind(Enum):
     """The next hop of a route to an address."""
 
     LINK = "on a link"
@@ -161,7 +161,7 @@ def nic_in(text: str, address: str) -> FoundNic | None:
     return FoundNic(nic.ifname[:64], mac if MAC.fullmatch(mac) else None, mtu)
 
 
-def next_hops(text: str, asked: Sequence[str]) -> dict[str, NextHop] | None:
+def next_hops(text: str, asked: Sequence[str]) -> dict[str, RouteKind] | None:
     """The next hop to each of the addresses. ``text`` has one line of ``ip -j route get`` for each,
     in that order; None if it does not."""
     lines = text.strip().splitlines()
@@ -170,19 +170,19 @@ def next_hops(text: str, asked: Sequence[str]) -> dict[str, NextHop] | None:
     return {address: _next_hop(line) for address, line in zip(asked, lines, strict=True)}
 
 
-def _next_hop(line: str) -> NextHop:
+def _next_hop(line: str) -> RouteKind:
     try:
         found = _decoded(line, list[IpRoute], "routes", _LINE_MAX)
     except MeasureError:
-        return NextHop.NONE
+        return RouteKind.NONE
     if not found:
-        return NextHop.NONE
+        return RouteKind.NONE
     route = found[0]
     if route.type == "local" or route.dev == "lo":
-        return NextHop.LOCAL
+        return RouteKind.LOCAL
     if route.type != "unicast":
-        return NextHop.NONE
-    return NextHop.LINK if route.gateway is None and route.via is None else NextHop.ROUTER
+        return RouteKind.NONE
+    return RouteKind.LINK if route.gateway is None and route.via is None else RouteKind.ROUTER
 
 
 def _decoded(text: str, kind: type[T], what: str, most: int) -> T:
