@@ -223,10 +223,9 @@ def equal_but_controllers(one: bytes, other: bytes) -> bool:
 def unlike(wanted: bytes, got: bytes) -> tuple[str, ...]:
     """Differences of ``got`` from ``wanted``, one clause each. The order of controllers does not
     count, nor does an additional PCI controller, which libvirt adds when needed."""
-    return () if wanted == got else _unlike(_parts_of(wanted), _parts_of(got))
-
-
-def _unlike(old: _Parts, new: _Parts) -> tuple[str, ...]:
+    if wanted == got:
+        return ()
+    old, new = _parts_of(wanted), _parts_of(got)
     found = _differences(Counter(old.controllers + old.rest), Counter(new.controllers + new.rest))
     if not found and old.rest != new.rest:
         return ("its elements are in a different order",)
@@ -249,10 +248,7 @@ def rearranged(wanted: bytes, got: bytes) -> str:
     """A clause on PCI controllers that libvirt added, and on a changed order of controllers, as the
     end of a sentence that begins with "libvirt"; empty if there is neither. Added or removed
     controllers of other kinds are reported by :func:`unlike`."""
-    return _rearranged(_parts_of(wanted), _parts_of(got))
-
-
-def _rearranged(old: _Parts, new: _Parts) -> str:
+    old, new = _parts_of(wanted), _parts_of(got)
     words = []
     more = Counter(new.controllers) - Counter(old.controllers)
     if added := sum(map(_is_pci_controller, more.elements())):
@@ -269,13 +265,12 @@ def on_way_back(text: bytes, again: bytes) -> str:
     host's terms."""
     if text == again:
         return ""
-    old, new = _parts_of(text), _parts_of(again)
-    if words := _rearranged(old, new):
+    if words := rearranged(text, again):
         words = (
             f"libvirt {words} as soon as this definition is defined again: a rollback brings every "
             "device back as it was, at its address, in that order"
         )
-    otherwise = [one for one in _unlike(old, new) if not one.startswith("<cpu>")]
+    otherwise = [one for one in unlike(text, again) if not one.startswith("<cpu>")]
     if otherwise:
         what = "; ".join(otherwise[:5])
         return (

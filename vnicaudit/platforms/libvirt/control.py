@@ -1,8 +1,8 @@
 """A live libvirt with which domains are changed. The only module that opens it for more than
 reading.
 
-Every call has a deadline (``connection_pool.py``). Definitions that are to be written back are read
-with passwords (VIR_DOMAIN_XML_SECURE), because libvirt would drop them otherwise.
+Every call has a deadline. Definitions that are to be written back are read with passwords
+(VIR_DOMAIN_XML_SECURE), because libvirt would drop them otherwise.
 """
 
 from __future__ import annotations
