@@ -221,14 +221,14 @@ def with_lifetimes_reduced(network: GuestNetwork, seconds: float) -> GuestNetwor
     addresses and routes that have expired are left out."""
     passed = max(int(seconds), 0)
 
-    def left(lifetime: int) -> int:
+    def reduced(lifetime: int) -> int:
         return lifetime if lifetime >= FOR_EVER else max(lifetime - passed, 0)
 
     addresses = (
         replace(
             one,
-            valid_life_time=left(one.valid_life_time),
-            preferred_life_time=left(one.preferred_life_time),
+            valid_life_time=reduced(one.valid_life_time),
+            preferred_life_time=reduced(one.preferred_life_time),
         )
         for one in network.addresses
     )

@@ -199,10 +199,10 @@ _SHARED = "<memoryBacking><source type='memfd'/><access mode='shared'/></memoryB
 
 def functions_lost(goal: Goal) -> tuple[str, ...]:
     """Names of all functions that a NIC may have and that this backend lacks."""
-    return tuple(name for name, _text in _lost(goal).values())
+    return tuple(name for name, _text in _functions_lost_on(goal).values())
 
 
-def _lost(goal: Goal) -> dict[str, tuple[str, str]]:
+def _functions_lost_on(goal: Goal) -> dict[str, tuple[str, str]]:
     return _LOST | (_LOST_ON_VDPA if goal == "vdpa" else {})
 
 
@@ -213,7 +213,7 @@ def to_backend(
     """The conversion of the NIC to the vhost-vDPA device, or the socket, that the options name for
     it. ``devices``: the vDPA devices of the host; None if they cannot be read."""
     to, device = options.to, options.device(nic.mac)
-    lost = _lost(to)
+    lost = _functions_lost_on(to)
     losses = tuple(
         Loss(name, text.format(text=children[child]), name in options.accepted)
         for child, (name, text) in lost.items()
@@ -241,7 +241,7 @@ def still_against(
     accepted = {loss.function for loss in step.losses if loss.accepted}
     found = [
         f"{name} would be lost, which the plan does not accept"
-        for child, (name, _text) in _lost(step.to).items()
+        for child, (name, _text) in _functions_lost_on(step.to).items()
         if child in children and name not in accepted
     ]
     place = "device" if step.to == "vdpa" else "source_path"
@@ -257,7 +257,7 @@ def _changes(
     to, device = options.to, options.device(nic.mac)
     if nic.declared.model not in (("virtio",) if to == "vdpa" else VIRTIO):
         yield _to_virtio(nic, domain)
-    for child in (*_lost(to), *_OF_THE_TAP):
+    for child in (*_functions_lost_on(to), *_OF_THE_TAP):
         if child in children:
             yield _change(child, children[child], None)
     yield _change("type", nic.declared.type, to)
