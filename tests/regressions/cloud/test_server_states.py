@@ -41,7 +41,7 @@ def test_what_is_in_error_is_not_well(
     server.keep({MODEL: "virtio"})
     server.vm_state = vm_state
     task = CloudTransaction(
-        key="1", name=server.name, target=TARGET, steps=(), object="server", id=server.id,
+        target=TARGET, object="server", id=server.id,
         mode="restart", before={}, goal=VIRTIO, back={}, active=ran, state="ACTIVE",
     )  # fmt: skip
     with ExitStack() as stack:

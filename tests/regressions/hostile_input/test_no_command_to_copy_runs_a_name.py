@@ -5,7 +5,6 @@ import re
 import shlex
 from pathlib import Path
 
-import msgspec
 import pytest
 
 from tests.cli.definitions import E1000
@@ -13,11 +12,9 @@ from tests.cli.inside import inside
 from tests.rows import rows
 from vnicaudit.base.wording import kubernetes_word, path_word, uuid_word, word
 from vnicaudit.cli.main import run
-from vnicaudit.remedy.applying.domains.definition_transactions import (
-    DomainTransaction,
-    FileTransaction,
-)
+from vnicaudit.remedy.applying.domains.definition_transactions import DefinitionTransaction
 from vnicaudit.remedy.applying.history import runs
+from vnicaudit.remedy.applying.journal.events import UnitRequest
 
 _NOVA = """\
 <domain type='kvm'>
@@ -113,15 +110,9 @@ def test_the_command_that_follows_a_plan_can_be_copied(tmp_path: Path) -> None:
 
 @rows
 def test_what_to_edit_by_hand_is_no_option(place: dict[str, str], says: str) -> None:
-    kind: type[DomainTransaction | FileTransaction] = (
-        FileTransaction if "file" in place else DomainTransaction
-    )
-    task = msgspec.convert(
-        {"key": "a", "target": "qemu:///system", "steps": [], "nic_changes": [], "mode": "restart",
-         "before": "", "goal": "", **place},
-        kind,
-    )  # fmt: skip
-    assert task.by_hand().startswith(says)
+    unit = UnitRequest("a", "--all", "qemu:///system", (), (), "domain", **place)
+    task = DefinitionTransaction("restart", before="", goal="")
+    assert task.by_hand(unit).startswith(says)
 
 
 def test_a_state_folder_in_the_way_back_is_no_option(

@@ -71,7 +71,7 @@ def test_the_steps_of_such_a_file_are_applied_in_time_that_grows_with_it(tmp_pat
     small, large = (
         on_files(_planned(tmp_path, _many(tmp_path, number)).steps) for number in (12, 12 * TIMES)
     )
-    assert ratio(lambda steps: prepare_file(steps, "u"), small, large) <= MOST
+    assert ratio(lambda steps: prepare_file(steps), small, large) <= MOST
 
 
 def test_each_step_of_such_a_file_says_its_own_place(tmp_path: Path) -> None:
@@ -83,7 +83,7 @@ def test_each_step_of_such_a_file_says_its_own_place(tmp_path: Path) -> None:
         assert found is not None
         line = text.split("\n")[int(found[1]) - 1]
         assert step.diff.split("\n")[3] == f" {line}"
-    goal = prepare_file(on_files(plan.steps), "u").goal
+    goal = prepare_file(on_files(plan.steps)).goal
     assert goal == text.replace("e1000", "virtio").encode()
 
 

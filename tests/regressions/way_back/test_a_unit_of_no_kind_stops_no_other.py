@@ -25,7 +25,7 @@ from vnicaudit.remedy.applying.pruning import in_effect, recover
 
 Capture = pytest.CaptureFixture[str]
 ELSEWHERE = UnitRequest("else", "mail", TARGET, ("s",), (), "elsewhere", "mail")
-TASK = Transaction("else", "mail", TARGET, ("s",), "restart")
+TASK = Transaction("restart")
 NOBODY = "unknown kind of unit 'elsewhere'"
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from vnicaudit.errors import SavedTextError
 from vnicaudit.model.runs import Check
-from vnicaudit.remedy.applying.domains.definition_transactions import DomainTransaction
+from vnicaudit.remedy.applying.domains.definition_transactions import DefinitionTransaction
 from vnicaudit.remedy.applying.history import record, runs
 from vnicaudit.remedy.applying.journal.events import (
     End,
@@ -35,9 +35,7 @@ A, B = (
     for key in ("a", "b")
 )  # fmt: skip
 Line = tuple[Event, str]
-TASK = DomainTransaction(
-    "a", "guest-a", A.target, A.steps, "restart", before="sha256:1", goal="sha256:2", uuid="a"
-)
+TASK = DefinitionTransaction("restart", before="sha256:1", goal="sha256:2")
 BEGIN_A: Line = (begun_with(TASK), "a")
 DONE_A: Line = (Result("applied", checks=(Check("device", "ok", "as wanted"),)), "a")
 DONE_B: Line = (Result("rolled-back", "the domain is off"), "b")

@@ -144,9 +144,7 @@ class GuestByGuest:
                 refuse_beside(found, [unit], self._context.kinds)
             steps = self._context.kinds.steps_of(unit, self._steps)
             machine = host.machine(unit.uuid or "")
-            prepared = prepare(
-                steps, machine, mode, unit.key, lambda _text: None, adapters, local=False
-            )
+            prepared = prepare(steps, machine, mode, lambda _text: None, adapters, local=False)
             if prepared.transaction is None:
                 return True
             if not host.machine(unit.uuid or "").state().active:

@@ -63,6 +63,7 @@ class CloudTransaction(Transaction, frozen=True, kw_only=True):
     the domain's definition, where that can be read. ``shared``: volumes that other servers have
     attached too."""
 
+    target: str
     object: CloudObject
     id: str
     before: Properties
@@ -256,8 +257,7 @@ class CloudDriver(Driver):
         first, part = steps[0], cast(UnitInCloud, steps[0].unit)
         _check_step(first, part)
         transaction = CloudTransaction(
-            unit.key, _name(first), first.target, (first.id,), request.mode,
-            object=part.kind, id=first.about.id or "",
+            request.mode, target=first.target, object=part.kind, id=first.about.id or "",
             before=dict(part.old), goal=dict(part.properties), back=dict(part.old),
         )  # fmt: skip
         return self._completed(unit, transaction, first, request)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -44,73 +44,47 @@ class GuestBefore(msgspec.Struct, frozen=True):
     sent: dict[str, bool] = {}
 
 
-class DomainTransaction(Transaction, frozen=True, kw_only=True):
-    """The change of a domain on a live host. ``before`` and ``goal`` are digests of the
-    definitions, passwords included, that are saved in the run's folder under ``key``; if they are
-    equal, only the running guest is to change."""
+class DefinitionTransaction(Transaction, frozen=True, kw_only=True):
+    """The change of a domain on a live host, or of definitions in a file. ``before`` and ``goal``
+    are digests of the texts, passwords included, that are saved in the run's folder under the key
+    of the unit; if they are equal, only the running guest is to change."""
 
     before: str
     goal: str
-    uuid: str | None = None
     guest_before: GuestBefore = GuestBefore()
     exact: bool = False
     """The definition is to equal ``goal``, except for the order of controllers: in a rollback."""
 
-    def by_hand(self) -> str:
-        """How to restore its NICs without the saved text: a command, and the old values."""
-        named = self.uuid is None and not self.name.startswith("-")
-        which = word(self.name) if named else uuid_word(self.uuid)
-        return f"virsh -c {word(self.target)} edit {which} ({_old_values(self.nic_changes)})"
+    def by_hand(self, unit: UnitRequest) -> str:
+        """How to restore its NICs without the saved text: where, and the old values."""
+        place = f"virsh -c {word(unit.target)} edit {uuid_word(unit.uuid)}"
+        changes = (
+            f"{change.field} of {one.mac}: {change.old or 'not set'}"
+            for one in self.nic_changes for change in one.changes
+        )  # fmt: skip
+        return f"{place if unit.file is None else path_word(unit.file)} ({'; '.join(changes)})"
 
 
-class FileTransaction(Transaction, frozen=True, kw_only=True):
-    """The change of definitions in a file. ``before`` and ``goal`` are digests of its content,
-    which is saved; ``uuid`` is that of the domain."""
-
-    file: str
-    before: str
-    goal: str
-    uuid: str | None = None
-
-    def by_hand(self) -> str:
-        """How to restore its NICs without the saved text: the file, and the old values."""
-        return f"{path_word(self.file)} ({_old_values(self.nic_changes)})"
-
-
-def _old_values(wanted: tuple[NicChanges, ...]) -> str:
-    changes = (
-        f"{change.field} of {one.mac}: {change.old or 'not set'}"
-        for one in wanted for change in one.changes
-    )  # fmt: skip
-    return "; ".join(changes)
-
-
-TextTransaction = TypeVar("TextTransaction", DomainTransaction, FileTransaction)
-
-
-def original_of(run: PastRun, transaction: DomainTransaction | FileTransaction) -> bytes:
+def original_of(run: PastRun, unit: UnitRequest, transaction: DefinitionTransaction) -> bytes:
     """The text as it was when the run started. Raises SavedTextError if the saved text is missing
     or damaged."""
-    return KeptTexts(run.folder, transaction.key).get(
-        "before", transaction.before, transaction.by_hand()
-    )
+    texts = KeptTexts(run.folder, unit.key)
+    return texts.get("before", transaction.before, transaction.by_hand(unit))
 
 
-def kept_original(
-    run: PastRun, unit: UnitRequest, kind: type[TextTransaction]
-) -> tuple[TextTransaction | None, bytes]:
+def kept_original(run: PastRun, unit: UnitRequest) -> tuple[DefinitionTransaction | None, bytes]:
     """The transaction, where it is known, and the saved original text, which may be all that is
     left."""
     begin = run.begin(unit.key)
     if begin is None:
         return None, KeptTexts(run.folder, unit.key).get("before", None)
-    transaction = begin.of(kind)
-    return transaction, original_of(run, transaction)
+    transaction = begin.of(DefinitionTransaction)
+    return transaction, original_of(run, unit, transaction)
 
 
 def reversed_transaction(
-    transaction: TextTransaction, before: bytes, goal: bytes
-) -> TextTransaction:
+    transaction: DefinitionTransaction, before: bytes, goal: bytes
+) -> DefinitionTransaction:
     """The transaction that undoes another one, from the text ``before`` to the ``goal``."""
     back = tuple(one.inverse() for one in reversed(transaction.nic_changes))
     return replace(transaction, nic_changes=back, before=digest(before), goal=digest(goal))
@@ -186,12 +160,12 @@ class DomainPlace(NamedTuple):
         return self.adapters.settings(self.machine, self.adapters.clock)
 
 
-DomainWork = UnitWork[DomainPlace, DomainTransaction]
+DomainWork = UnitWork[DomainPlace, DefinitionTransaction]
 
 
 def kept_definition(work: DomainWork, kind: KeptKind) -> bytes:
     """The saved definition of that kind. Raises SavedTextError if it is missing or damaged."""
-    return work.texts.get(kind, _digest(work, kind), work.transaction.by_hand())
+    return work.texts.get(kind, _digest(work, kind), work.transaction.by_hand(work.unit))
 
 
 def _digest(work: DomainWork, kind: KeptKind) -> str | None:
@@ -287,7 +261,7 @@ def is_ours(work: DomainWork, before: bytes, goal: bytes, now: bytes) -> bool:
     if noted is not None:
         return is_settled(work.texts, noted.settled, now)
     return not (
-        unmet(definitions.definition_of(now, transaction.target), transaction.nic_changes)
+        unmet(definitions.definition_of(now, work.unit.target), transaction.nic_changes)
         or definitions.other_changes(before, now, transaction.macs)
     )
 
@@ -312,7 +286,7 @@ def _check(work: DomainWork, before: bytes, goal: bytes, now: bytes) -> None:
     unlike = definitions.unlike(goal, now) if transaction.exact else ()
     if unlike:
         raise ActionError(f"the restored definition differs from the saved one: {_few(unlike)}")
-    missing = unmet(definitions.definition_of(now, transaction.target), transaction.nic_changes)
+    missing = unmet(definitions.definition_of(now, work.unit.target), transaction.nic_changes)
     if now != goal:
         missing += definitions.other_changes(goal, now, transaction.macs)
         for mac in transaction.macs:

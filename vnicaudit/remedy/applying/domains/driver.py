@@ -16,8 +16,8 @@ from vnicaudit.platforms.domain_xml.source import interface_number, interface_of
 from vnicaudit.remedy.applying.domains import driving
 from vnicaudit.remedy.applying.domains.checks import DomainChecks, guest_before
 from vnicaudit.remedy.applying.domains.definition_transactions import (
+    DefinitionTransaction,
     DomainPlace,
-    DomainTransaction,
     DomainWork,
     GuestBefore,
     is_settled,
@@ -126,22 +126,20 @@ class DomainDriver(Driver):
             made it."""
             for run in request.earlier():
                 if is_made_by(run, unit.key, current):
-                    return original_of(run, run.transaction(unit.key, DomainTransaction))
+                    return original_of(run, unit, run.transaction(unit.key, DefinitionTransaction))
             return None
 
         host, machine = self._hosts[unit.target], self._machine(unit)
-        return prepare(
-            steps, machine, request.mode, unit.key, earlier, self._adapters, local=host.local
-        )
+        return prepare(steps, machine, request.mode, earlier, self._adapters, local=host.local)
 
     def prepare_undo(self, unit: UnitRequest, request: UndoRequest) -> Prepared:
         """The change that reverses what an earlier run did to a domain; without a transaction where
         the domain is already as it was. Raises RefusedError with the reason if it cannot be
         started."""
-        transaction = request.transaction(unit, DomainTransaction)
+        transaction = request.transaction(unit, DefinitionTransaction)
         if transaction.before == transaction.goal:
             raise UnitRefusedError(_ONLY_RAN, "whole-only")
-        original, machine = original_of(request.run, transaction), self._machine(unit)
+        original, machine = original_of(request.run, unit, transaction), self._machine(unit)
         state = machine.state()
         check_state(state, request.mode)
         if state.active and request.mode == "restart":
@@ -172,7 +170,7 @@ class DomainDriver(Driver):
 
     def prepare_restore(self, unit: UnitRequest, request: UndoRequest) -> Prepared:
         """The change that restores the whole saved definition."""
-        transaction, original = kept_original(request.run, unit, DomainTransaction)
+        transaction, original = kept_original(request.run, unit)
         machine = self._machine(unit)
         domain = definitions.definition_of(original, unit.target)
         if domain.uuid != unit.uuid:
@@ -197,9 +195,8 @@ class DomainDriver(Driver):
         is_so = definitions.equal_but_controllers(current, original)
         if is_so and not (active and mode != "next-boot"):
             return Prepared(None)
-        made = DomainTransaction(
-            unit.key, unit.name, unit.target, unit.steps, mode, wanted, active,
-            before=digest(current), goal=digest(original), uuid=unit.uuid, guest_before=seen,
+        made = DefinitionTransaction(
+            mode, wanted, active, before=digest(current), goal=digest(original), guest_before=seen,
             exact=True,
         )  # fmt: skip
         return Prepared(made, current, original)
@@ -225,9 +222,9 @@ class DomainDriver(Driver):
     def verify(self, unit: UnitRequest, begin: Begin) -> UnitState:
         """The state of the definition and of the running guest, compared with the planned
         changes."""
-        transaction = begin.of(DomainTransaction)
+        transaction = begin.of(DefinitionTransaction)
         machine = self._machine(unit)
-        wanted, target = transaction.nic_changes, transaction.target
+        wanted, target = transaction.nic_changes, unit.target
         if missing := unmet(
             definitions.definition_of(machine.definition(secrets=False), target), wanted
         ):
@@ -263,11 +260,11 @@ class DomainDriver(Driver):
     def _at_work(self, work: BegunUnit) -> DomainWork:
         host = self._hosts[work.unit.target]
         place = DomainPlace(host, host.machine(work.unit.uuid or ""), self._adapters)
-        made = work.at(place, DomainTransaction)
+        made = work.at(place, DefinitionTransaction)
         transaction = made.transaction
         if work.trials is None or not transaction.active or transaction.mode == "next-boot":
             return made  # the guest is not interrupted: there is nothing to measure
-        uuid, macs = transaction.uuid or "", transaction.macs
+        uuid, macs = work.unit.uuid or "", transaction.macs
         trial = work.trials(work.folder, work.unit.key, host, uuid, macs)
         work.at_end.append(partial(note_outcome, made, trial))
         return replace(made, place=place._replace(trial=trial))

@@ -21,7 +21,7 @@ from vnicaudit.platforms.domain_xml import definitions
 from vnicaudit.remedy.applying.domains import definition_transactions, hotswap
 from vnicaudit.remedy.applying.domains.checks import verify_domain
 from vnicaudit.remedy.applying.domains.definition_transactions import (
-    DomainTransaction,
+    DefinitionTransaction,
     DomainWork,
     runs_with,
     unmet,
@@ -93,7 +93,7 @@ def give_back(work: DomainWork, reason: str) -> Result:
     ours = []
     if work.notes.latest(Defining, Defined) is not None:
         text, transaction = work.place.machine.definition(secrets=False), work.transaction
-        now = definitions.definition_of(text, transaction.target)
+        now = definitions.definition_of(text, work.unit.target)
         if not unmet(now, transaction.nic_changes):
             ours.append("the change of this run is still in it")
             if not work.rollback_of:
@@ -129,7 +129,7 @@ def restart_stopped_guest(work: DomainWork) -> None:
             start(back)
 
 
-def definition_kind(transaction: DomainTransaction, *, undoing: bool) -> KeptKind:
+def definition_kind(transaction: DefinitionTransaction, *, undoing: bool) -> KeptKind:
     """The definition from which the guest's NICs are taken."""
     if transaction.before == transaction.goal:
         return "running" if undoing else "before"
@@ -307,9 +307,7 @@ def _message(error: Exception) -> str:
 def runs_as_wanted(work: DomainWork) -> bool:
     """True if the domain is running with its NICs as wanted."""
     machine, transaction = work.place.machine, work.transaction
-    return machine.state().active and runs_with(
-        machine, transaction.target, transaction.nic_changes
-    )
+    return machine.state().active and runs_with(machine, work.unit.target, transaction.nic_changes)
 
 
 def stop(work: DomainWork) -> None:

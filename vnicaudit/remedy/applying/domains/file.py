@@ -13,7 +13,7 @@ from vnicaudit.model.plan import FileUnit, Step, UnitStep
 from vnicaudit.model.runs import UnitState
 from vnicaudit.platforms.domain_xml.write import all_rewritten, rewritten
 from vnicaudit.remedy.applying.domains.definition_transactions import (
-    FileTransaction,
+    DefinitionTransaction,
     kept_original,
     original_of,
     reversed_transaction,
@@ -53,7 +53,7 @@ _MOST = 64 << 20
 """Maximum size of a file of definitions, in bytes."""
 _LATER = "changed on disk; libvirt uses it after virsh define"
 
-FileWork = UnitWork[None, FileTransaction]
+FileWork = UnitWork[None, DefinitionTransaction]
 """The work on a file needs no connection: the file is on this machine."""
 
 
@@ -73,11 +73,11 @@ def replaced(work: FileWork, *, back: bool) -> Result:
     """Write the new content to the file, or with ``back`` the old one. Raises RefusedError if
     somebody else changed it."""
     transaction = work.transaction
-    before = work.texts.get("before", transaction.before, transaction.by_hand())
-    goal = work.texts.get("goal", transaction.goal, transaction.by_hand())
+    before = work.texts.get("before", transaction.before, transaction.by_hand(work.unit))
+    goal = work.texts.get("goal", transaction.goal, transaction.by_hand(work.unit))
     if back:
         before, goal = goal, before
-    path = transaction.file
+    path = work.unit.file or ""
     now = read_file(path, len(before) + len(goal) + 1)
     if now != goal:
         if now != before:
@@ -89,7 +89,7 @@ def replaced(work: FileWork, *, back: bool) -> Result:
     return Result("applied", _LATER)
 
 
-def prepare_file(steps: tuple[FileUnitStep, ...], key: str) -> Prepared:
+def prepare_file(steps: tuple[FileUnitStep, ...]) -> Prepared:
     """The transaction of the steps in one file. Raises RefusedError with the reason if the change
     is not started."""
     first = steps[0]
@@ -108,14 +108,12 @@ def prepare_file(steps: tuple[FileUnitStep, ...], key: str) -> Prepared:
             raise UnitRefusedError(DISAGREE.format(step.id), "plan")
         check_about(step, step.unit.place)
     goal = _text_of_all(before, steps)
-    ids = tuple(step.id for step in steps)
     wanted = tuple(
         NicChanges(step.about.index or 0, 0, step.about.mac or "", step.changes) for step in steps
     )
-    transaction = FileTransaction(
-        key, name_of(steps), first.target, ids, "next-boot", wanted,
-        file=path, before=digest(before), goal=digest(goal), uuid=first.about.id,
-    )  # fmt: skip
+    transaction = DefinitionTransaction(
+        "next-boot", wanted, before=digest(before), goal=digest(goal)
+    )
     return Prepared(transaction, before, goal)
 
 
@@ -178,21 +176,21 @@ class FileDriver(Driver):
         self, unit: UnitRequest, steps: tuple[Step, ...], request: PrepareRequest
     ) -> Prepared:
         """The change that the steps make to the file's text."""
-        del request
-        return prepare_file(steps_on(FileUnit, steps), unit.key)
+        del unit, request
+        return prepare_file(steps_on(FileUnit, steps))
 
     def prepare_undo(self, unit: UnitRequest, request: UndoRequest) -> Prepared:
         """The text as it was before the run."""
-        transaction = request.transaction(unit, FileTransaction)
-        goal = original_of(request.run, transaction)
-        before = KeptTexts(request.run.folder, transaction.key).get(
-            "goal", transaction.goal, transaction.by_hand()
+        transaction = request.transaction(unit, DefinitionTransaction)
+        goal = original_of(request.run, unit, transaction)
+        before = KeptTexts(request.run.folder, unit.key).get(
+            "goal", transaction.goal, transaction.by_hand(unit)
         )
         current = _current(unit, request, len(before) + len(goal) + 1)
         if current == goal:
             return Prepared(None)
         if current != before:
-            which = f"--restore --domain {word(transaction.file or '')}"
+            which = f"--restore --domain {word(unit.file or '')}"
             ignored = "--over-edits is not for files; " if request.over_edits else ""
             raise UnitRefusedError(
                 f"{ignored}somebody has changed the file since: check it and correct it by hand, "
@@ -203,27 +201,26 @@ class FileDriver(Driver):
 
     def prepare_restore(self, unit: UnitRequest, request: UndoRequest) -> Prepared:
         """The change that restores the saved text."""
-        _, original = kept_original(request.run, unit, FileTransaction)
+        _, original = kept_original(request.run, unit)
         current = _current(unit, request, _MOST)
         if current == original:
             return Prepared(None)
-        transaction = FileTransaction(
-            unit.key, unit.name, unit.target, unit.steps, "next-boot",
-            file=unit.file or "", before=digest(current), goal=digest(original),
-        )  # fmt: skip
+        transaction = DefinitionTransaction(
+            "next-boot", before=digest(current), goal=digest(original)
+        )
         return Prepared(transaction, current, original)
 
     def forward(self, work: BegunUnit) -> Result:
         """Replace the file's content."""
         try:
-            return replaced(work.at(None, FileTransaction), back=False)
+            return replaced(work.at(None, DefinitionTransaction), back=False)
         except RefusedError as error:
             return Result("failed", f"the file was not changed: {error}")
 
     def undo(self, work: BegunUnit, undoing: Undoing) -> Result:
         """Restore the file's content from before the run."""
         try:
-            result = replaced(work.at(None, FileTransaction), back=True)
+            result = replaced(work.at(None, DefinitionTransaction), back=True)
         except RefusedError as error:
             return Result("failed", f"the file was not changed: {error}")
         return Result(undoing.outcome, f"{undoing.reason}; it was put back", result.checks)
@@ -231,8 +228,8 @@ class FileDriver(Driver):
     def verify(self, unit: UnitRequest, begin: Begin) -> UnitState:
         """The state of the file: ``in-effect`` with the content that the run gave it, else
         ``differs``."""
-        transaction = begin.of(FileTransaction)
-        if digest(read_file(transaction.file, _MOST)) == transaction.goal:
+        transaction = begin.of(DefinitionTransaction)
+        if digest(read_file(unit.file or "", _MOST)) == transaction.goal:
             return UnitState(unit.name, "in-effect", "the file is as planned")
         return UnitState(unit.name, "differs", "the file is not as the run left it")
 

@@ -101,7 +101,7 @@ def _settle(work: DomainWork, one: NicChanges) -> None:
 
 def _running(work: DomainWork, one: NicChanges) -> NicPresence:
     """The NIC with that MAC in the running guest: the wanted one, another one, or none."""
-    live = definitions.definition_of(work.place.machine.live(), work.transaction.target)
+    live = definitions.definition_of(work.place.machine.live(), work.unit.target)
     if nic_of(live, one.mac) is None:
         return "none"
     return "other" if unmet(live, (one,)) else "wanted"

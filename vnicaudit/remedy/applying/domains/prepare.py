@@ -15,7 +15,7 @@ from vnicaudit.platforms.domain_xml import definitions
 from vnicaudit.platforms.domain_xml.write import rewritten
 from vnicaudit.remedy.applying.domains.checks import guest_before
 from vnicaudit.remedy.applying.domains.definition_transactions import (
-    DomainTransaction,
+    DefinitionTransaction,
     nic_of,
     runs_with,
     unmet,
@@ -111,7 +111,7 @@ into it; None if no run did."""
 
 
 def prepare(
-    steps: tuple[Step, ...], machine: Machine, mode: Mode, key: str, earlier: Earlier,
+    steps: tuple[Step, ...], machine: Machine, mode: Mode, earlier: Earlier,
     adapters: Adapters, *, local: bool,
 ) -> Prepared:  # fmt: skip
     """The transaction of the steps on one domain. ``local``: its host is this machine, whose vDPA
@@ -144,9 +144,8 @@ def prepare(
         check_restart(definitions.power_off_action(machine.live()))
     macs = tuple(one.mac for one in wanted)
     seen = guest_before(machine, macs, mode, adapters.clock, active=active)
-    transaction = DomainTransaction(
-        key, machine.name, steps[0].target, tuple(step.id for step in steps), mode, wanted, active,
-        before=digest(before), goal=digest(goal), uuid=machine.uuid, guest_before=seen,
+    transaction = DefinitionTransaction(
+        mode, wanted, active, before=digest(before), goal=digest(goal), guest_before=seen,
     )  # fmt: skip
     return Prepared(transaction, before, goal)
 

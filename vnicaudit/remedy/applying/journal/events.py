@@ -137,14 +137,11 @@ class NicChanges(msgspec.Struct, frozen=True):
 
 class Transaction(msgspec.Struct, frozen=True):
     """The fields that the transactions of all kinds of units share; the record of each driver adds
-    its own. ``active``: the guest ran when the unit was started, and is to run when it ends;
-    ``shared``: resources of the unit whose users are changed one at a time; ``start``: the command
-    that starts the guest by hand, if a run may leave it off."""
+    its own. What the unit is, and where, is in its :class:`UnitRequest`. ``active``: the guest ran
+    when the unit was started, and is to run when it ends; ``shared``: resources of the unit whose
+    users are changed one at a time; ``start``: the command that starts the guest by hand, if a run
+    may leave it off."""
 
-    key: str
-    name: str
-    target: str
-    steps: tuple[str, ...]
     mode: Mode
     nic_changes: tuple[NicChanges, ...] = ()
     active: bool = False
