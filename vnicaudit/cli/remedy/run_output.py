@@ -257,18 +257,13 @@ def tell_not_applied(not_done: Sequence[tuple[Step, Preview]]) -> None:
     """Print a line for each step; if there are many, one for each reason, with the number of
     steps."""
     if len(not_done) > _EACH:
-        tell_reasons(not_done)
+        reasons = Counter(why_not.message for _step, why_not in not_done)
+        for reason, number in reasons.most_common():
+            tell(safe(f"Not applied: {count(number, 'step')}: {reason}"))
         return
     for step, why_not in not_done:
         name = f"{why_not.name} {step.about.mac or ''}".rstrip()
         tell(safe(f"Not applied: step {step.id}, {name}: {why_not.message}"))
-
-
-def tell_reasons(not_done: Sequence[tuple[Step, Preview]]) -> None:
-    """Print each reason once, with the number of steps."""
-    reasons = Counter(why_not.message for _step, why_not in not_done)
-    for reason, number in reasons.most_common():
-        tell(safe(f"Not applied: {count(number, 'step')}: {reason}"))
 
 
 def nothing_to_apply(not_done: Sequence[tuple[Step, Preview]], kinds: KindTable, mode: Mode) -> str:

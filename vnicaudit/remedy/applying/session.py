@@ -9,6 +9,8 @@ from collections.abc import Callable, Collection, Hashable, Set
 from contextlib import ExitStack, suppress
 from typing import TypeVar, cast
 
+import msgspec
+
 from vnicaudit.errors import ActionError, NoResponseError, VnicauditError
 from vnicaudit.model.host import HostLock
 from vnicaudit.remedy.applying.journal.past_run import half_done
@@ -26,16 +28,15 @@ _NO_LOCK = (
 )
 
 
-class _Held:
+class _Held(msgspec.Struct):
     """A locked place, and how often it is in use: two URIs may lead to one host. ``owner``: owner
     of the lock to be removed from the host; empty: none. ``was_ours``: an earlier run of this state
     folder had left that lock."""
 
-    def __init__(self, locks: ExitStack, owner: str, *, was_ours: bool) -> None:
-        self.locks = locks
-        self.owner = owner
-        self.was_ours = was_ours
-        self.holders = 0
+    locks: ExitStack
+    owner: str
+    was_ours: bool
+    holders: int = 0
 
 
 class Session:
@@ -140,7 +141,7 @@ class Session:
             if host is not None and not self._without_lock:
                 was_ours = not self.host_by_host or self._is_ours(host)
                 owner = self._lock_host(host)
-            return _Held(locks.pop_all(), owner, was_ours=was_ours)
+            return _Held(locks.pop_all(), owner, was_ours)
 
     def _is_ours(self, host: Hypervisor) -> bool:
         """True if the host already has this state folder's lock. False if the host cannot tell:

@@ -16,7 +16,7 @@ from vnicaudit.knowledge.nova_releases import IMAGE_PROPERTY, LASTING
 from vnicaudit.model.finding import Change
 from vnicaudit.model.nic import Nic
 from vnicaudit.model.openstack import MODEL, MULTIQUEUE, PACKED, as_flag
-from vnicaudit.model.plan import RefusalCode, ServerUnit, Step
+from vnicaudit.model.plan import ServerUnit, Step
 from vnicaudit.model.runs import Outcome, ServerState
 from vnicaudit.platforms.domain_xml import definitions
 from vnicaudit.remedy.applying.clouds import server, stored_properties
@@ -32,6 +32,7 @@ from vnicaudit.remedy.applying.clouds.transaction import (
     ServerBefore,
 )
 from vnicaudit.remedy.applying.domains.checks import guest_before
+from vnicaudit.remedy.applying.domains.prepare import Reason, refuse_for
 from vnicaudit.remedy.applying.journal.events import (
     NicChanges,
     Properties,
@@ -87,10 +88,7 @@ def check_server(
 ) -> None:
     """Raises RefusedError with all objections. ``was_interrupted``: an earlier run left the server
     off, maybe in ERROR, and it is to be started."""
-    reasons = tuple(_against(state, transaction, was_interrupted=was_interrupted))
-    if reasons:
-        codes = dict.fromkeys(code for code, _ in reasons)
-        raise UnitRefusedError("; ".join(text for _, text in reasons), *codes)
+    refuse_for(_against(state, transaction, was_interrupted=was_interrupted))
 
 
 def check_power(
@@ -111,7 +109,7 @@ def check_power(
 
 def _against(
     state: ServerState, transaction: CloudTransaction, *, was_interrupted: bool
-) -> Iterator[tuple[RefusalCode, str]]:
+) -> Iterator[Reason]:
     now = phase(state)
     if state.locked:
         reason = f" ({state.locked_reason[:100]})" if state.locked_reason else ""

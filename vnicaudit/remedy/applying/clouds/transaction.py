@@ -135,28 +135,24 @@ class EarlierRuns:
     def off(self) -> frozenset[str]:
         """Ids of the servers that the last run on them stopped and left off, although they ran
         before."""
-        off: dict[str, bool] = {}
-        for id, entries in self._units():
-            if begin_of(entries) is not None:
-                off.setdefault(id, bool(may_be_off(entries)))
-        return frozenset(id for id, is_off in off.items() if is_off)
+        return self._newest(lambda lines: begin_of(lines) and bool(may_be_off(lines)))
 
     @cached_property
     def in_doubt(self) -> frozenset[str]:
         """Ids of the servers for which the last run that set a property does not know whether all
         of it was set."""
-        known: dict[str, bool] = {}
-        for id, entries in self._units():
-            doubts = doubtful(entries)
-            if doubts is not None:
-                known.setdefault(id, bool(doubts))
-        return frozenset(id for id, doubt in known.items() if doubt)
+        return self._newest(doubtful)
 
-    def _units(self) -> Iterator[tuple[str, tuple[Entry, ...]]]:
+    def _newest(self, condition: Callable[[tuple[Entry, ...]], object]) -> frozenset[str]:
+        """Ids of the units for which this is true of the newest run of which it is not None."""
+        found: dict[str, object] = {}
         for run in self._past():
             for unit in run.request.units:
-                if unit.kind == self._kind and unit.uuid is not None:
-                    yield unit.uuid, run.of(unit.key)
+                if unit.kind != self._kind or unit.uuid is None or unit.uuid in found:
+                    continue
+                if (now := condition(run.of(unit.key))) is not None:
+                    found[unit.uuid] = now
+        return frozenset(id for id, now in found.items() if now)
 
 
 # The drivers of the three kinds of objects: servers, images and flavors.

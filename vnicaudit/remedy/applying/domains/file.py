@@ -51,7 +51,6 @@ from vnicaudit.remedy.replacing import (
 
 _MOST = 64 << 20
 """Maximum size of a file of definitions, in bytes."""
-_LATER = "changed on disk; libvirt uses it after virsh define"
 
 FileWork = UnitWork[None, DefinitionTransaction]
 """The work on a file needs no connection: the file is on this machine."""
@@ -70,23 +69,30 @@ def name_of(steps: tuple[FileUnitStep, ...]) -> str:
 
 
 def replaced(work: FileWork, *, back: bool) -> Result:
-    """Write the new content to the file, or with ``back`` the old one. Raises RefusedError if
-    somebody else changed it."""
-    transaction = work.transaction
+    """Write the new content to the file, or with ``back`` the old one. A file that somebody else
+    changed is left as it is."""
+    try:
+        _replace(work, back=back)
+    except RefusedError as error:
+        return Result("failed", f"the file was not changed: {error}")
+    return Result("applied", "changed on disk; libvirt uses it after virsh define")
+
+
+def _replace(work: FileWork, *, back: bool) -> None:
+    transaction, path = work.transaction, work.unit.file or ""
     before = work.texts.get("before", transaction.before, transaction.by_hand(work.unit))
     goal = work.texts.get("goal", transaction.goal, transaction.by_hand(work.unit))
     if back:
         before, goal = goal, before
-    path = work.unit.file or ""
     now = read_file(path, len(before) + len(goal) + 1)
-    if now != goal:
-        if now != before:
-            raise UnitRefusedError("somebody else changed it in the meantime", "edited")
-        work.notes.write(Replacing())
-        replace_file(path, before, goal)
-        if read_file(path, len(goal) + 1) != goal:
-            raise UnitRefusedError("the file was not written as planned", "edited")
-    return Result("applied", _LATER)
+    if now == goal:
+        return
+    if now != before:
+        raise UnitRefusedError("somebody else changed it in the meantime", "edited")
+    work.notes.write(Replacing())
+    replace_file(path, before, goal)
+    if read_file(path, len(goal) + 1) != goal:
+        raise UnitRefusedError("the file was not written as planned", "edited")
 
 
 def prepare_file(steps: tuple[FileUnitStep, ...]) -> Prepared:
@@ -212,18 +218,14 @@ class FileDriver(Driver):
 
     def forward(self, work: BegunUnit) -> Result:
         """Replace the file's content."""
-        try:
-            return replaced(work.at(None, DefinitionTransaction), back=False)
-        except RefusedError as error:
-            return Result("failed", f"the file was not changed: {error}")
+        return replaced(work.at(None, DefinitionTransaction), back=False)
 
     def undo(self, work: BegunUnit, undoing: Undoing) -> Result:
         """Restore the file's content from before the run."""
-        try:
-            result = replaced(work.at(None, DefinitionTransaction), back=True)
-        except RefusedError as error:
-            return Result("failed", f"the file was not changed: {error}")
-        return Result(undoing.outcome, f"{undoing.reason}; it was put back", result.checks)
+        result = replaced(work.at(None, DefinitionTransaction), back=True)
+        if result.outcome == "failed":
+            return result
+        return Result(undoing.outcome, f"{undoing.reason}; it was put back")
 
     def verify(self, unit: UnitRequest, begin: Begin) -> UnitState:
         """The state of the file: ``in-effect`` with the content that the run gave it, else

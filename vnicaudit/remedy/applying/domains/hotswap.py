@@ -54,7 +54,10 @@ def capture(work: DomainWork) -> None:
         work.notes.write(KeptRunning(kept))
     for one in work.transaction.nic_changes:
         if _captured(work, one.mac) is None:
-            network = _read_network(work, one.mac)
+            try:
+                network = work.place.settings.capture(one.mac)
+            except RefusedError as error:
+                raise GuestError(str(error)) from error
             work.notes.write(Captured(one.mac, network, work.clock.time()))
 
 
@@ -176,15 +179,6 @@ def _restore(work: DomainWork, one: NicChanges, *, anew: bool) -> None:
     if missing:
         raise DriverNotBoundError(f"not restored in the guest: {'; '.join(missing[:5])}")
     work.notes.write(Restored(one.mac))
-
-
-def _read_network(work: DomainWork, mac: str) -> GuestNetwork:
-    try:
-        return work.place.settings.capture(mac)
-    except NoResponseError:
-        raise
-    except RefusedError as error:
-        raise GuestError(str(error)) from error
 
 
 def _captured(work: DomainWork, mac: str) -> GuestNetwork | None:

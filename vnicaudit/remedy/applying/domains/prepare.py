@@ -35,7 +35,12 @@ Reason = tuple[RefusalCode, str]
 
 def check_state(state: MachineState, mode: Mode) -> None:
     """Raises RefusedError with all objections."""
-    reasons = tuple(_against(state, mode))
+    refuse_for(_against(state, mode))
+
+
+def refuse_for(reasons: Iterable[Reason]) -> None:
+    """Raises RefusedError with all these reasons, if there are any."""
+    reasons = tuple(reasons)
     if reasons:
         codes = dict.fromkeys(code for code, _ in reasons)
         raise UnitRefusedError("; ".join(text for _, text in reasons), *codes)
