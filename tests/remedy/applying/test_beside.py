@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from vnicaudit.cli.wiring.platforms import PLATFORMS
 from vnicaudit.errors import RefusedError
-from vnicaudit.remedy.applying.apply import refuse_beside
+from vnicaudit.remedy.applying.apply import refuse_concurrent
 from vnicaudit.remedy.applying.domains.driver import DomainDriver
 from vnicaudit.remedy.applying.driver import Driver, KindTable
 from vnicaudit.remedy.applying.journal.events import RunRequest, Transaction, UnitRequest
@@ -45,7 +45,7 @@ def is_refused(tmp_path: Path, opened: UnitRequest, other: UnitRequest) -> bool:
     found = read_run(run.folder)
     assert found is not None
     try:
-        refuse_beside(found, [other], KINDS)
+        refuse_concurrent(found, [other], KINDS)
     except RefusedError:
         return True
     return False

@@ -13,7 +13,7 @@ from vnicaudit.bench.trials.request import TrialRequest
 from vnicaudit.errors import EndpointError, GoneError, MeasureError, RefusedError, UsageError
 from vnicaudit.model.measurement import BenchResult, Decision, Design
 from vnicaudit.model.plan import Step
-from vnicaudit.remedy.applying.apply import RunContext, apply, refuse_beside
+from vnicaudit.remedy.applying.apply import RunContext, apply, refuse_concurrent
 from vnicaudit.remedy.applying.domains.prepare import prepare
 from vnicaudit.remedy.applying.journal.events import Result, UnitRequest
 from vnicaudit.remedy.applying.journal.past_run import unfinished
@@ -141,7 +141,7 @@ class GuestByGuest:
         host = adapters.connect(unit.target, deadline=self._context.deadline)
         with closing(host), self._context.state.lock(host.key, host.name):
             for found in unfinished(self._context.state):
-                refuse_beside(found, [unit], self._context.kinds)
+                refuse_concurrent(found, [unit], self._context.kinds)
             steps = self._context.kinds.steps_of(unit, self._steps)
             machine = host.machine(unit.uuid or "")
             prepared = prepare(steps, machine, mode, lambda _text: None, adapters, local=False)

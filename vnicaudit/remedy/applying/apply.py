@@ -42,7 +42,7 @@ from vnicaudit.text.targets import command
 # Other runs that were interrupted while they changed units of this run.
 
 
-def refuse_beside(found: PastRun, units: Iterable[UnitRequest], kinds: KindTable) -> None:
+def refuse_concurrent(found: PastRun, units: Iterable[UnitRequest], kinds: KindTable) -> None:
     """Raises RefusedError if an unfinished run is in the middle of one of these domains."""
     begun = [unit for unit in found.request.units if found.is_open(unit.key)]
     for unit in units:
@@ -64,7 +64,7 @@ def refuse_others(mine: PastRun, context: RunContext) -> Callable[[UnitRequest],
     def refuse(unit: UnitRequest) -> None:
         for found in unfinished(context.state):
             if found.request.id != mine.request.id:
-                refuse_beside(found, (unit,), context.kinds)
+                refuse_concurrent(found, (unit,), context.kinds)
 
     return refuse
 
@@ -360,5 +360,5 @@ def _unfinished(context: RunContext, request: RunRequest) -> PastRun | None:
                     f"it ({found.rollback_command()})"
                 )
             return found._replace(request=msgspec.structs.replace(run, limits=context.limits))
-        refuse_beside(found, request.units, context.kinds)
+        refuse_concurrent(found, request.units, context.kinds)
     return None

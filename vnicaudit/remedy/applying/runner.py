@@ -33,7 +33,7 @@ from vnicaudit.remedy.applying.journal.events import (
 from vnicaudit.remedy.applying.journal.journal_file import Journal, KeptTexts
 from vnicaudit.remedy.applying.journal.past_run import PastRun, reread
 from vnicaudit.remedy.applying.journal.state import Notes, begun_with
-from vnicaudit.remedy.applying.unit_queue import Schedule, UnitQueue, side_by_side
+from vnicaudit.remedy.applying.unit_queue import Schedule, UnitQueue, in_parallel
 from vnicaudit.remedy.hypervisor import Trials
 from vnicaudit.remedy.replacing import UnitRefusedError, codes_of
 
@@ -159,7 +159,7 @@ class Runner:
             if stopped := queue.stop(now, self._halted):
                 break
             units = queue.next()
-            side_by_side([self._work(unit) for unit in units])
+            in_parallel([self._work(unit) for unit in units])
             for unit in units:
                 queue.count(unit, self._results.get(unit.key, _HALF_DONE))
         self._check_open()
@@ -195,7 +195,7 @@ class Runner:
 
     def _finish_open(self, keys: Collection[str] | None = None) -> None:
         left = [unit for unit in self._found.request.units if self._found.is_open(unit.key)]
-        side_by_side([self._work(unit) for unit in left if keys is None or unit.key in keys])
+        in_parallel([self._work(unit) for unit in left if keys is None or unit.key in keys])
 
     def roll_back(self, keys: Collection[str]) -> RunResult:
         """Undo these units where they were started and not finished. The run ends there, unless
@@ -209,7 +209,7 @@ class Runner:
         units = self._found.request.units
         for unit in reversed(units):
             if unit.key in keys and self._found.is_open(unit.key):
-                self._run_beside_others(unit, undo=ROLLED_BACK)
+                self._undo_independently(unit, undo=ROLLED_BACK)
         self._journal.sync()
         for one in lost:
             self._tell(self._names[one.key], self._found.restore_hint)
@@ -257,13 +257,13 @@ class Runner:
             if unit.key in self._results or unit.key in self._left_open:
                 return
             if self._found.request.kind == "rollback":
-                self._run_beside_others(unit)
+                self._undo_independently(unit)
             else:
                 self._results[unit.key] = self._run_unit(unit)
 
         return work
 
-    def _run_beside_others(self, unit: UnitRequest, *, undo: str = "") -> None:
+    def _undo_independently(self, unit: UnitRequest, *, undo: str = "") -> None:
         """Undo a unit. What ends this, even a mistake of this program, is raised when all others
         are undone, unless nothing more can be recorded."""
         try:

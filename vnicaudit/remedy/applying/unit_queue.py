@@ -76,7 +76,7 @@ class Schedule(msgspec.Struct, frozen=True):
         return self.groups.get(target, _ONE)
 
 
-def side_by_side(works: Sequence[Callable[[], None]]) -> None:
+def in_parallel(works: Sequence[Callable[[], None]]) -> None:
     """Do all at once, and wait for all. An exception of one of them is raised when all have ended.
     An interruption (Ctrl-C) ends the waiting at once."""
     errors: list[BaseException] = []

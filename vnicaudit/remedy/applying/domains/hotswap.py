@@ -37,7 +37,7 @@ from vnicaudit.remedy.guest.agent import by_mac, with_lifetimes_reduced
 
 NicPresence = Literal["none", "wanted", "other"]
 
-_SOON = 0.02
+_POLL_S = 0.02
 _UNPLUG_SECONDS = 30.0
 _BIND_SECONDS = 30.0
 
@@ -99,7 +99,7 @@ def _settle(work: DomainWork, one: NicChanges) -> None:
     asked = work.notes.pending(Detaching, Detached, Stayed, mac=one.mac)
     if asked is not None and _running(work, one) == "wanted":
         left = _UNPLUG_SECONDS - seconds_since(asked)
-        wait_until(work.clock, lambda: _running(work, one) == "none", left, _SOON)
+        wait_until(work.clock, lambda: _running(work, one) == "none", left, _POLL_S)
 
 
 def _running(work: DomainWork, one: NicChanges) -> NicPresence:
@@ -124,7 +124,7 @@ def _detach(work: DomainWork, one: NicChanges) -> None:
         if asked is None:
             raise
         refused = error  # an earlier request may still be taking effect
-    if not wait_until(work.clock, lambda: _running(work, one) == "none", _UNPLUG_SECONDS, _SOON):
+    if not wait_until(work.clock, lambda: _running(work, one) == "none", _UNPLUG_SECONDS, _POLL_S):
         work.notes.write(Stayed(one.mac))
         raise refused or GuestError(
             f"the guest did not release {one.mac} within {_UNPLUG_SECONDS:g} s; if it does so "
@@ -157,7 +157,7 @@ def _await_bound(work: DomainWork, one: NicChanges) -> None:
     def has_interface() -> bool:
         return one.mac in by_mac(work.place.agent.interfaces())
 
-    if not wait_until(work.clock, has_interface, seconds, _SOON):
+    if not wait_until(work.clock, has_interface, seconds, _POLL_S):
         raise DriverNotBoundError(
             f"the guest has no interface with {one.mac} after {seconds:g} s: does it have the "
             "driver?"
