@@ -41,7 +41,7 @@ def test_what_is_in_error_is_not_well(
     server.keep({MODEL: "virtio"})
     server.vm_state = vm_state
     task = CloudTransaction(
-        target=TARGET, object="server", id=server.id,
+        target=TARGET, id=server.id,
         mode="restart", before={}, goal=VIRTIO, back={}, active=ran, state="ACTIVE",
     )  # fmt: skip
     with ExitStack() as stack:

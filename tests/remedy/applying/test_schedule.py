@@ -13,7 +13,7 @@ from tests.rows import rows
 from vnicaudit.errors import JournalError, NoResponseError, UsageError
 from vnicaudit.model.runs import Outcome
 from vnicaudit.remedy.applying.journal.events import Result, UnitRequest
-from vnicaudit.remedy.applying.unit_queue import Schedule, UnitQueue, Window, side_by_side
+from vnicaudit.remedy.applying.unit_queue import Schedule, UnitQueue, Window, in_parallel
 
 NOON = datetime(2026, 11, 21, 12, 0)
 
@@ -211,19 +211,19 @@ def test_all_are_done_whatever_one_raises() -> None:
         done.append(1)
 
     with pytest.raises(NoResponseError):
-        side_by_side([raises, works])
+        in_parallel([raises, works])
     assert done == [1]
 
 
 def test_one_alone_is_done_where_it_is_asked_for() -> None:
     """So that Ctrl-C reaches it."""
     threads: list[threading.Thread] = []
-    side_by_side([lambda: threads.append(threading.current_thread())])
+    in_parallel([lambda: threads.append(threading.current_thread())])
     assert threads == [threading.current_thread()]
 
 
 def test_nothing_to_do() -> None:
-    side_by_side([])
+    in_parallel([])
 
 
 def test_the_first_error_is_raised() -> None:
@@ -231,4 +231,4 @@ def test_the_first_error_is_raised() -> None:
         raise JournalError("full")
 
     with pytest.raises(JournalError, match="full"):
-        side_by_side([fails, fails, lambda: None])
+        in_parallel([fails, fails, lambda: None])

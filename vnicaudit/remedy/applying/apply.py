@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
-from functools import cache, partial
+from functools import cache
 from typing import Literal
 
 import msgspec
@@ -324,15 +324,15 @@ def _preview(
 
 def _preparer(steps: Sequence[Step], plan: str, context: RunContext) -> Preparing:
     """Prepares the change of each unit that has not been started."""
-    by_unit, past = context.kinds.by_unit(steps), partial(all_past, context.state)
+    by_unit = context.kinds.by_unit(steps)
 
     @cache
     def of_this_plan() -> tuple[PastRun, ...]:
         """Newest first, read once: changes by the present run do not matter."""
-        mine = ("apply", plan)
-        return tuple(one for one in past() if (one.request.kind, one.request.plan) == mine)
+        past, mine = all_past(context.state), ("apply", plan)
+        return tuple(one for one in past if (one.request.kind, one.request.plan) == mine)
 
-    request = PrepareRequest(context.mode, of_this_plan, past)
+    request = PrepareRequest(context.mode, of_this_plan)
 
     def preparing(unit: UnitRequest, drivers: Drivers) -> Prepared:
         if unit.key not in by_unit:

@@ -52,23 +52,21 @@ class Prepared(NamedTuple):
 
 
 class PrepareRequest(NamedTuple):
-    """The context for preparing a unit. ``earlier``: earlier runs of the same plan, newest first;
-    ``past``: all recorded runs."""
+    """The context for preparing a unit. ``earlier``: earlier runs of the same plan, newest
+    first."""
 
     mode: Mode
     earlier: Callable[[], Sequence[PastRun]]
-    past: Callable[[], Iterable[PastRun]]
 
 
 class UndoRequest(NamedTuple):
     """A request to roll back a unit. ``run``: the run that changed it; ``since``: that run, and
-    those that rolled back part of it; ``past``: all recorded runs; ``over_edits``: roll back even
-    where somebody changed the unit since."""
+    those that rolled back part of it; ``over_edits``: roll back even where somebody changed the
+    unit since."""
 
     mode: Mode
     run: PastRun
     since: Callable[[], Sequence[PastRun]]
-    past: Callable[[], Iterable[PastRun]]
     over_edits: bool
 
     def transaction(self, unit: UnitRequest, kind: type[T]) -> T:
@@ -140,8 +138,6 @@ class Driver(ABC):
     plan says."""
     by_controller: ClassVar[bool] = False
     """They are changed on the controller that the user names: one controller of one cloud."""
-    exclusive_called: ClassVar[str] = "group"
-    """The word for a group whose members are changed one at a time (``UnitRequest.exclusive``)."""
     may_move: ClassVar[bool] = False
     """A missing unit may be running elsewhere, unchanged."""
     unmeasured: ClassVar[str] = ""

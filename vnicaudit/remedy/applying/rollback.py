@@ -225,16 +225,14 @@ def _show_diff(show: Tell, unit: UnitRequest, prepared: Prepared) -> None:
 
 
 def _preparer(found: PastRun, selection: RollbackSelection, context: RunContext) -> Preparing:
-    past = partial(all_past, context.state)
-
     @cache
     def since() -> tuple[PastRun, ...]:
         """The run, and the runs that have rolled back part of it since, read once."""
-        mine = ("rollback", found.request.id)
-        return found, *(one for one in past() if (one.request.kind, one.request.plan) == mine)
+        past, mine = all_past(context.state), ("rollback", found.request.id)
+        return found, *(one for one in past if (one.request.kind, one.request.plan) == mine)
 
     over_edits = selection.over_edits or selection.restore
-    request = UndoRequest(context.mode, found, since, past, over_edits)
+    request = UndoRequest(context.mode, found, since, over_edits)
 
     def preparing(unit: UnitRequest, drivers: Drivers) -> Prepared:
         driver = drivers.of(unit)

@@ -345,14 +345,13 @@ class Runner:
 
     def _begin(self, unit: UnitRequest, notes: Notes, kept: KeptTexts) -> Begin | None:
         if other := self._exclusion.failed_member(unit.exclusive):
-            group = self._drivers.kinds.by_name(unit.kind).exclusive_called
             run, anyway = self._found.request, ""
             if run.kind == "rollback":
                 words = rollback_command(run.plan, unit, self._found.folder)
                 anyway = f" (to roll it back all the same: {words})"
             raise UnitRefusedError(
-                f"{other}, of the same {group}, failed: the rest of the {group} is left alone"
-                + anyway,
+                f"{other}, of the same server group, failed: the rest of the server group is left "
+                f"alone{anyway}",
                 "group",
             )
         prepared = self._preparing(unit, self._drivers)

@@ -65,7 +65,7 @@ class Session:
         self.holds = hold
         self.host_by_host = host_by_host
         self._without_lock = without_lock
-        self._state = state
+        self.state = state
         self._leaving = ""
         self._tell = tell
         self.stack = stack
@@ -136,7 +136,7 @@ class Session:
 
     def _locked(self, key: str, name: str, host: Hypervisor | None) -> _Held:
         with ExitStack() as locks:
-            locks.enter_context(self._state.lock(key, name))
+            locks.enter_context(self.state.lock(key, name))
             owner, was_ours = "", False
             if host is not None and not self._without_lock:
                 was_ours = not self.host_by_host or self._is_ours(host)
@@ -152,17 +152,17 @@ class Session:
             raise
         except ActionError:
             return False
-        return there is not None and there.owner == self._state.host_lock().owner
+        return there is not None and there.owner == self.state.host_lock().owner
 
     def _lock_host(self, host: Hypervisor) -> str:
         """Lock the host, if hosts are opened one by one. Otherwise only look for such a lock:
         another owner's blocks this run, our own is released in the end, and a host that cannot be
         locked is used all the same. Returns the owner of the lock to release; empty: none."""
-        was_noted = self._state.may_be_locked(host.uri)
+        was_noted = self.state.may_be_locked(host.uri)
         try:
             if self.host_by_host:
-                self._state.note_locked(host.uri)
-                there: HostLock | None = host.take_lock(self._state.host_lock())
+                self.state.note_locked(host.uri)
+                there: HostLock | None = host.take_lock(self.state.host_lock())
             else:
                 there = host.find_lock()
         except NoResponseError:
@@ -170,13 +170,13 @@ class Session:
         except ActionError as error:
             if self.host_by_host:
                 if not was_noted:  # else an earlier run's lock may be there
-                    self._state.note_unlocked(host.uri)
+                    self.state.note_unlocked(host.uri)
                 raise HeldError(_NO_LOCK.format(name=host.name, error=error)) from None
             return ""
         if there is None:
             return ""
-        if there.owner != self._state.host_lock().owner:
-            self._state.note_unlocked(host.uri)
+        if there.owner != self.state.host_lock().owner:
+            self.state.note_unlocked(host.uri)
             raise HeldError(
                 f"another run is working on {host.name}: {there.holder}; wait for it to end or, "
                 f"if it is no longer running, remove its lock: {there.clear_command}"
@@ -193,14 +193,14 @@ class Session:
         with suppress(ActionError):
             host.drop_lock(held.owner)
             for uri in self._uris[key]:
-                self._state.note_unlocked(uri)
+                self.state.note_unlocked(uri)
 
     def _why_locked(self, uris: Set[str], held: _Held) -> str:
         """The reason to keep the lock of a host that was reached by these URIs; empty: none. A
         target that was not reached may be this host by another URI, so a change that is half done
         there also counts, unless the run that left it also lists this host by a URI of its own."""
         try:
-            open_targets = half_done(self._state, but=self._leaving)
+            open_targets = half_done(self.state, but=self._leaving)
         except VnicauditError as error:
             return f"it stays locked: a change there may be unfinished: {error}"
         if open_targets.keys() & uris:

@@ -326,7 +326,6 @@ class ServerDriver(CloudDriver):
 
     kind = "server"
     by_controller = True
-    exclusive_called = "server group"
 
     @classmethod
     def unit(cls, key: str, steps: tuple[Step, ...]) -> UnitRequest:

@@ -5,7 +5,7 @@ share.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
 from typing import Literal, NamedTuple, cast
@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from vnicaudit.base.wording import word
 from vnicaudit.errors import JournalError, NoResponseError
-from vnicaudit.model.plan import CloudObject, Step, UnitInCloud
+from vnicaudit.model.plan import Step, UnitInCloud
 from vnicaudit.model.runs import Check, Outcome, UnitState
 from vnicaudit.remedy.applying.clouds.nova_manage import Manage, Nodes, doubtful
 from vnicaudit.remedy.applying.domains.definition_transactions import GuestBefore
@@ -38,7 +38,8 @@ from vnicaudit.remedy.applying.journal.events import (
     unit_of,
 )
 from vnicaudit.remedy.applying.journal.journal_file import Entry, begin_of
-from vnicaudit.remedy.applying.journal.past_run import PastRun
+from vnicaudit.remedy.applying.journal.past_run import PastRun, all_past
+from vnicaudit.remedy.applying.journal.state import StateFolder
 from vnicaudit.remedy.applying.session import Session
 from vnicaudit.remedy.hypervisor import Adapters, Cloud
 from vnicaudit.remedy.planning.cloud.properties import diff
@@ -64,7 +65,6 @@ class CloudTransaction(Transaction, frozen=True, kw_only=True):
     attached too."""
 
     target: str
-    object: CloudObject
     id: str
     before: Properties
     goal: Properties
@@ -119,17 +119,13 @@ CloudWork = UnitWork[CloudPlace, CloudTransaction]
 # Servers that earlier runs left powered off or with half-set properties.
 
 
-Past = Callable[[], Iterable[PastRun]]
-"""All recorded runs, newest first."""
-
-
 class EarlierRuns:
     """The conditions in which earlier runs left units of one kind; the runs are read once for all
     units."""
 
-    def __init__(self, kind: str, past: Past) -> None:
+    def __init__(self, kind: str, state: StateFolder) -> None:
         self._kind = kind
-        self._past = past
+        self._state = state
 
     @cached_property
     def off(self) -> frozenset[str]:
@@ -146,7 +142,7 @@ class EarlierRuns:
     def _newest(self, condition: Callable[[tuple[Entry, ...]], object]) -> frozenset[str]:
         """Ids of the units for which this is true of the newest run of which it is not None."""
         found: dict[str, object] = {}
-        for run in self._past():
+        for run in all_past(self._state):
             for unit in run.request.units:
                 if unit.kind != self._kind or unit.uuid is None or unit.uuid in found:
                     continue
@@ -225,7 +221,7 @@ class CloudDriver(Driver):
     def __init__(self, session: Session) -> None:
         super().__init__(session)
         self._clouds = session.once(Clouds)
-        self._earlier: EarlierRuns | None = None
+        self._earlier = EarlierRuns(self.kind, session.state)
 
     @classmethod
     def key(cls, step: Step) -> str:
@@ -253,16 +249,16 @@ class CloudDriver(Driver):
         first, part = steps[0], cast(UnitInCloud, steps[0].unit)
         _check_step(first, part)
         transaction = CloudTransaction(
-            request.mode, target=first.target, object=part.kind, id=first.about.id or "",
+            request.mode, target=first.target, id=first.about.id or "",
             before=dict(part.old), goal=dict(part.properties), back=dict(part.old),
         )  # fmt: skip
-        return self._completed(unit, transaction, first, request)
+        return self._completed(unit, transaction, first)
 
     def prepare_undo(self, unit: UnitRequest, request: UndoRequest) -> Prepared:
         """The change that restores the properties from before the run."""
         transaction = request.transaction(unit, CloudTransaction)
         back = replace(transaction.inverse(), mode=request.mode)
-        return self._completed(unit, back, None, request, over_edits=request.over_edits)
+        return self._completed(unit, back, None, over_edits=request.over_edits)
 
     def prepare_restore(self, unit: UnitRequest, request: UndoRequest) -> Prepared:
         """The change that undoes the run, as :meth:`prepare_undo` makes it: a run saves only
@@ -294,12 +290,9 @@ class CloudDriver(Driver):
         unit: UnitRequest,
         transaction: CloudTransaction,
         step: Step | None,
-        request: PrepareRequest | UndoRequest,
         *,
         over_edits: bool = False,
     ) -> Prepared:
-        if self._earlier is None:
-            self._earlier = EarlierRuns(unit.kind, request.past)
         off, in_doubt = unit.uuid in self._earlier.off, unit.uuid in self._earlier.in_doubt
         wanted = CloudRequest(transaction, step, off, in_doubt, over_edits)
         made = self.completed(wanted, self._clouds.place(unit.target))
