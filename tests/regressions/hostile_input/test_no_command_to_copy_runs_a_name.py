@@ -110,7 +110,9 @@ def test_the_command_that_follows_a_plan_can_be_copied(tmp_path: Path) -> None:
 
 @rows
 def test_what_to_edit_by_hand_is_no_option(place: dict[str, str], says: str) -> None:
-    unit = UnitRequest("a", "--all", "qemu:///system", (), (), "domain", **place)
+    unit = UnitRequest(
+        "a", "--all", "qemu:///system", (), (), "domain", place.get("uuid"), place.get("file")
+    )
     task = DefinitionTransaction("restart", before="", goal="")
     assert task.by_hand(unit).startswith(says)
 
