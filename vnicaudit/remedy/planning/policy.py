@@ -211,7 +211,9 @@ def _pairs_by_policy(
     if domain.vcpus is None:
         return now if policy.queues == "auto" else min(now, policy.queues), [_NO_VCPUS]
     if policy.queues != "auto":
-        return _cut(policy.queues, (*_at_start(domain, now), *limits.items()))
+        # vCPUs that may be plugged in later are a reason to keep queues, but not to add any
+        at_start = f"the guest has {count(domain.vcpus, 'vCPU')}", max(now, domain.vcpus)
+        return _cut(policy.queues, (at_start, *limits.items()))
     if userspace:
         return now, [_ONE_THREAD]
     most = max(now, min(domain.vcpus, policy.queues_max))
@@ -221,13 +223,6 @@ def _pairs_by_policy(
 def _on_s390(domain: DomainConfig, now: int) -> Iterator[tuple[str, int]]:
     if domain.arch in S390:
         yield "on s390x, more are only for guests known to be under load", max(now, _ENOUGH_ON_S390)
-
-
-def _at_start(domain: DomainConfig, now: int) -> Iterator[tuple[str, int]]:
-    """The limit by vCPUs at start: vCPUs that may be plugged in later are a reason to keep queues,
-    but not to add any."""
-    vcpus = domain.vcpus or 0
-    yield f"the guest has {count(vcpus, 'vCPU')}", max(now, vcpus)
 
 
 def _cut(number: int, limits: Iterable[tuple[str, int]]) -> tuple[int, list[str]]:

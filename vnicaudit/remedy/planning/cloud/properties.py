@@ -175,18 +175,15 @@ def modes(server: Server) -> tuple[ModeOption, ...]:
         if status == "SHUTOFF":
             at_start = ModeOption("next-boot", True, _OFF, "off")
         return (at_start, replace(at_start, mode="restart"), never)
+    restart = ModeOption("restart", possible=True)
+    if status != "ACTIVE":
+        why = f"it is {status or 'in an unknown state'}"
+        restart = ModeOption("restart", possible=False, reason=why, code="server-state")
     return (
         ModeOption("next-boot", possible=False, reason=_RUNS, code="needs-stop"),
-        _restart(status),
+        restart,
         never,
     )
-
-
-def _restart(status: str) -> ModeOption:
-    if status == "ACTIVE":
-        return ModeOption("restart", possible=True)
-    why = f"it is {status or 'in an unknown state'}"
-    return ModeOption("restart", possible=False, reason=why, code="server-state")
 
 
 def notes(server: Server, properties: Mapping[str, str]) -> Iterator[str]:

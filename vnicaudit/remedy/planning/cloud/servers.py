@@ -267,10 +267,13 @@ class PlannedServer(PlanSubject[ServerUnit]):
         safe, reason = safety(proposed.changes, hurts)
         view = guest_view(server, *changed[0], len(changed)) if changed else GuestView()
         rules = dict.fromkeys((*proposed.rules, *self._judged_server.resolved_rules(after)))
+        procedure: tuple[str, ...] = ()  # an operator applies the plan
+        if not gates.may_operate(server.cloud):
+            procedure = tuple(tenant_procedure(server.config, server.cloud, properties))
         proposed = proposed._replace(
             rules=tuple(rules),
-            blocked=(*_state_blocks(server), *self._against(after)),
-            procedure=_procedure(server, properties),
+            blocked=(*gates.blocks(server), *self._against(after)),
+            procedure=procedure,
             notes=(
                 *proposed.notes,
                 *gates.notes(server, properties),
@@ -322,27 +325,14 @@ class PlannedServer(PlanSubject[ServerUnit]):
         return Reason("no-proposal", guests.no_change(self._server)) if stays else None
 
     def _against(self, after: Server) -> Iterator[Blocked]:
-        """The reasons not to apply the step: because of the server's new settings, and of this
-        user's rights."""
+        """The reasons not to apply the step: because of settings that are unknown, of the server's
+        new ones, and of this user's rights."""
+        if against := gates.properties_unknown(self._server):
+            yield Blocked("not-known", against)
         refused = tuple(Blocked("does-not-start", one) for one in does_not_start(after))
         yield from refused or self._judged_server.new_errors(after)
         if not gates.may_operate(self._server.cloud):
             yield Blocked("operator-only", TENANT)
-
-
-def _state_blocks(server: Server) -> Iterator[Blocked]:
-    """The reasons not to apply the step in the present state of the server."""
-    yield from gates.blocks(server)
-    if against := gates.properties_unknown(server):
-        yield Blocked("not-known", against)
-
-
-def _procedure(server: Server, properties: dict[str, str]) -> tuple[str, ...]:
-    """The tenant's procedure, in order; empty for an operator, who applies the plan."""
-    ref = server.cloud
-    if gates.may_operate(ref):
-        return ()
-    return tuple(tenant_procedure(server.config, ref, properties))
 
 
 def _rebuild(server: Server, properties: dict[str, str]) -> Iterator[str]:
