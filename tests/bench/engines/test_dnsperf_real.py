@@ -176,8 +176,8 @@ def test_the_capacity_of_a_slow_server_is_never_more_than_it_has(ends: Ends, slo
     found = measure(ends, slow, pattern="capacity", options={"search_seconds": "30"})
     if found.error:  # this machine is busy with other things
         assert found.error.startswith("the search found no rate: not finished after 30 s: between ")
-    else:
-        assert 0 < found.values["query_rate"] <= 4000
+        return
+    assert 0 < found.values["query_rate"] <= 4000
     # dnsperf sometimes hangs on a busy machine; such a run is kept, and repeated
     ended = [ran for ran in found.raw if "Statistics:" in ran.stdout]
     assert len(ended) == 1 + found.details["trials"]  # type: ignore[operator]
