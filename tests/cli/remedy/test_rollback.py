@@ -66,6 +66,16 @@ def test_the_file_is_what_it_was(here: Path, data: bytes) -> None:
     assert stat.S_IMODE(path.stat().st_mode) == 0o604
 
 
+def test_a_way_back_needs_no_settings_file(here: Path, capsys: Capture) -> None:
+    run_id = applied()
+    (here / "vnicaudit.toml").write_text("level = 3\n")
+    assert run(["apply", "plan.json", "--yes", "--quiet"]) == 2
+    assert "vnicaudit.toml" in capsys.readouterr().err
+    assert run(["runs", "--verify", run_id]) == 0
+    assert rollback(run_id) == 0
+    assert (here / "a.xml").read_text() == E1000
+
+
 def test_it_is_a_run_of_its_own(capsys: Capture) -> None:
     run_id = applied()
     rollback(run_id)

@@ -263,8 +263,10 @@ def run_context(
     schedule: ScheduleOptions | None = None,
 ) -> RunContext:
     """The context of a run, from the options. ``schedule`` None: nothing is started, only
-    checked."""
-    made_once = environment(settings_in(options.config).settings)
+    checked. A way back needs no file but its run's: only applying reads the nearest settings."""
+    reads_settings = options.config or isinstance(schedule, ApplyScheduleOptions)
+    settings = settings_in(options.config).settings if reads_settings else None
+    made_once = environment(settings)
     reach = reach_of(options.trusted_uris, made_once, wiring)
     return RunContext(
         mode=mode,
