@@ -13,6 +13,7 @@ import pytest
 from benchmarks.files import definition
 from tests.cli.command import vnicaudit
 from tests.cli.inside import inside
+from tests.drawing import drawn_seed
 from tests.rows import rows
 from vnicaudit.reports.safe import width_of
 
@@ -27,7 +28,7 @@ SLOW = """<domain type='kvm'><name>a</name><vcpu>1</vcpu>
 def guests(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """300 definitions with two NICs each."""
     folder = tmp_path_factory.mktemp("guests")
-    seed = random.randrange(1 << 32)
+    seed = drawn_seed()
     print(f"seed {seed}")
     dice = random.Random(seed)
     for number in range(GUESTS):

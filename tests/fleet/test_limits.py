@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.drawing import drawn_seed
 from tests.not_run import not_run
 from tests.rows import rows
 from vnicaudit.errors import UsageError
@@ -90,7 +91,7 @@ def test_random_limits_leave_what_ansible_leaves(tmp_path: Path) -> None:
     for group in groups:
         lines += [f"[{group}]", *(host.name for host in HOSTS if group in host.groups)]
     inventory.write_text("\n".join(lines) + "\n")
-    seed = random.randrange(2**32)
+    seed = drawn_seed()
     print(f"seed {seed}")
     draw = random.Random(seed)
     limits = [drawn_limit(draw) for _ in range(300)]

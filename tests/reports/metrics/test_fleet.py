@@ -3,6 +3,7 @@ import random
 import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
+from tests.drawing import drawn_seed
 from tests.promtool import checked_metrics
 from vnicaudit.model.finding import SEVERITIES, Severity
 from vnicaudit.model.fleet import FindingCount, FleetCounts, SiteCounts
@@ -117,7 +118,7 @@ def hostile(seed: int) -> FleetCounts:
 
 @pytest.mark.parametrize("_round", range(3))
 def test_label_sets_are_bounded_and_totals_add_up(_round: int) -> None:
-    seed = random.randrange(10**6)
+    seed = drawn_seed()
     print(f"seed {seed}")
     counts, few = hostile(seed), bounded(hostile(seed))
     assert len({one.site for one in few.sites}) <= MAX_SITES + 1
