@@ -152,17 +152,17 @@ class AuditWork(Work):
         platforms: Platforms,
         catalogue: Catalogue | None = None,
         *,
-        regrades: bool = False,
+        for_report: bool = False,
         with_rows: bool = False,
         finding_filter: FindingFilter = NO_FILTER,
     ) -> None:
-        """``regrades``: findings have the severity that the settings give their rule. Decisions on
-        a change need the rule's own severity instead: a setting must hide no danger from them.
-        ``with_rows``: each domain comes with its NICs, declared and effective. ``finding_filter``:
-        the findings that are reported."""
+        """``for_report``: findings have the severities of the settings, and are filtered by
+        ``finding_filter``. Decisions on a change need the rules' own severities and every finding
+        instead: a setting must hide no danger from them. ``with_rows``: each domain comes with its
+        NICs, declared and effective."""
         self._with_rows = with_rows
         self._finding_filter = finding_filter
-        self._reports = regrades
+        self._for_report = for_report
         self._rule_ids = tuple(rule_ids)
         self.catalogue = catalogue or shipped_catalogue()
         self._description_auditor = DescriptionAuditor(
@@ -171,7 +171,7 @@ class AuditWork(Work):
         super().__init__(assumptions, platforms)
         self.suppressor = suppressor
         self._baseline = baseline
-        self._regrades = regrades and self.catalogue.regrades
+        self._regrades = for_report and self.catalogue.regrades
 
     @cached_property
     def _auditor(self) -> DomainAuditor:
@@ -251,7 +251,7 @@ class AuditWork(Work):
     def _filtered(self, audited: Audited, item: Domain | Description | None) -> Audited:
         audited = self._without_known(self.suppressor.apply(audited, item))
         audited = self._regraded(audited) if self._regrades else audited
-        is_on = self._reports and self._finding_filter
+        is_on = self._for_report and self._finding_filter
         return self._finding_filter.apply(audited) if is_on else audited
 
     def selects(self, finding: Finding) -> bool:

@@ -62,11 +62,11 @@ def audit(request: AuditRequest) -> int:
     """Fix what is requested, audit and report; returns the exit code."""
     with ExitStack() as stack:
         reports = Reports(request, stack, replacements=_replacements(request))
-        judging = audit_work(request, regrades=False)
+        judging = audit_work(request, for_report=False)
         done = fix(request, judging)
         rows = any(FORMATS[name].needs_rows for name, _place in request.outputs)
         rows = rows or bool(request.finding_filter.nics)
-        work = audit_work(request, regrades=True, with_rows=rows)
+        work = audit_work(request, for_report=True, with_rows=rows)
         progress = Progress(enabled=not request.quiet)
         run = AuditRun(work, request.reading.options, progress, done.input)
         reports.start(timestamp("seconds"))
@@ -100,7 +100,7 @@ def _replacements(request: AuditRequest) -> Replacements | None:
         # imported here: most reports do not need it
         from vnicaudit.remedy.offered import OfferedFixes
 
-        return OfferedFixes(audit_work(request, regrades=False), request.platforms.writer)
+        return OfferedFixes(audit_work(request, for_report=False), request.platforms.writer)
 
     return lambda finding: offered().of(finding)
 

@@ -94,7 +94,7 @@ def command(options: ExplainOptions, wiring: Wiring) -> int:
     rules = catalogue.ids
     suppressor = Suppressor(reading.settings.suppressions, date.today(), rules, catalogue)
     judge = AuditWork(
-        rules, reading.assumptions, suppressor, {}, wiring.platforms(), catalogue, regrades=True
+        rules, reading.assumptions, suppressor, {}, wiring.platforms(), catalogue, for_report=True
     )
     work = ExplainWork(judge, reading.assumptions, options.nic, options.domain)
     progress = Progress(enabled=not options.output.quiet)

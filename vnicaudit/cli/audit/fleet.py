@@ -187,7 +187,7 @@ def audit_fleet(options: AuditOptions, wiring: Wiring) -> int:
         folder = SpoolFolder(request.state)
         spool = _resumed(request, folder) if request.resume else _new_spool(request, folder)
         unfiltered = msgspec.structs.replace(request.audit, finding_filter=NO_FILTER)
-        work = audit_work(unfiltered, regrades=True, with_rows=True)
+        work = audit_work(unfiltered, for_report=True, with_rows=True)
         run = FleetRun(work, spool, spool.audit(), request.audit.finding_filter)
         memory.run = run
         progress = FleetProgress(len(run.audit.chosen_hosts), enabled=not request.audit.quiet)

@@ -300,7 +300,7 @@ def _catalogue(request: AuditRequest) -> tuple[RuleInfo, ...]:
     return (*map(request.reading.catalogue.info, request.rules), *ABOUT_SUPPRESSIONS)
 
 
-def audit_work(request: AuditRequest, *, regrades: bool, with_rows: bool = False) -> AuditWork:
+def audit_work(request: AuditRequest, *, for_report: bool, with_rows: bool = False) -> AuditWork:
     """The work of judging as requested. Each instance counts uses of suppressions separately.
     ``with_rows``: each domain comes with its NICs."""
     read = request.reading
@@ -308,7 +308,7 @@ def audit_work(request: AuditRequest, *, regrades: bool, with_rows: bool = False
     suppressor = Suppressor(read.settings.suppressions, date.today(), rules, catalogue)
     return AuditWork(
         rules, read.assumptions, suppressor, request.baseline, request.platforms, catalogue,
-        regrades=regrades, with_rows=with_rows, finding_filter=request.finding_filter,
+        for_report=for_report, with_rows=with_rows, finding_filter=request.finding_filter,
     )  # fmt: skip
 
 
