@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from tests.drawing import DRAWS
-from vnicaudit.audit.judging.judgement import digest
+from vnicaudit.audit.judging.judgement import digest, fingerprint_of
 from vnicaudit.model.finding import Finding, Location, Ref, Severity, Skipped
 from vnicaudit.model.fleet import Coverage, FleetAudit, HostReading, InventoryHost
 from vnicaudit.model.nic import Resolved
@@ -76,7 +76,7 @@ class TestDomain(msgspec.Struct, frozen=True):
 
 def fingerprint(rule: str, domain: TestDomain, mac: str | None = "", index: int = 0) -> str:
     """As the audit makes it; ``index`` counts for a NIC without an address."""
-    return digest(rule, domain.uuid, f"#{index}" if mac is None else mac)
+    return fingerprint_of(rule, domain.uuid, f"#{index}" if mac is None else mac)
 
 
 def host(name: str, site: str = "") -> InventoryHost:

@@ -9,7 +9,7 @@ import pytest
 from tests.cli.inside import inside
 from tests.remedy.works import work
 from tests.rows import rows
-from vnicaudit.audit.judging.judgement import digest
+from vnicaudit.audit.judging.judgement import fingerprint_of
 from vnicaudit.audit.reading.files import with_comments
 from vnicaudit.audit.reading.selection import RunOptions
 from vnicaudit.audit.run import AuditRun
@@ -259,7 +259,7 @@ def test_findings_on_comments_of_standard_input_are_its_own() -> None:
     (own,) = (one for one in products if isinstance(one, Audited) and one.scope == "config")
     assert (own.target, own.subject, own.file) == ("-", "standard input", "-")
     (finding,) = own.findings
-    assert finding.fingerprint == digest("SUPP003", "-", "no rule begins with 'VNIC999'")
+    assert finding.fingerprint == fingerprint_of("SUPP003", "-", "no rule begins with 'VNIC999'")
 
 
 def test_a_comment_about_something_else_is_none(tmp_path: Path) -> None:

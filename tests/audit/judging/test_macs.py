@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from vnicaudit.audit.accepting.suppressions import Suppressor
 from vnicaudit.audit.judging import macs
 from vnicaudit.audit.judging.catalogue import LoadedRule, RuleSet
-from vnicaudit.audit.judging.judgement import domain_mark
+from vnicaudit.audit.judging.judgement import domain_fingerprint
 from vnicaudit.audit.judging.macs import MacTable, encoded, nics_seen
 from vnicaudit.audit.reading.selection import RunOptions
 from vnicaudit.audit.run import AuditRun
@@ -233,5 +233,5 @@ def test_each_rule_has_fingerprints_of_its_own(monkeypatch: pytest.MonkeyPatch, 
     auditor = macs.MacAuditor(["VNIC016"], every_platform().wordings)
     found = [finding for nic in table.subjects() for finding in auditor.audit(nic).findings]
     assert [one.fingerprint for one in found] == [
-        domain_mark(rule, one, one.nics[0]) for one in domains
+        domain_fingerprint(rule, one, one.nics[0]) for one in domains
     ]

@@ -15,7 +15,7 @@ from vnicaudit.audit.accepting.suppression import (
     Suppression,
     without_accepted,
 )
-from vnicaudit.audit.judging.judgement import digest
+from vnicaudit.audit.judging.judgement import fingerprint_of
 from vnicaudit.base.wording import shortened
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.finding import INVALID_SUPPRESSION as INVALID
@@ -105,12 +105,12 @@ def invalid(problem: str, about: Ref, place: Location, form: Form) -> Finding:
     """SUPP003 for one entry at that place."""
     name, severity, _summary = _NAMES[INVALID]
     who = about.id or place.file or f"{place.target}#{about.name}"
-    mark = digest(INVALID, who, problem)
+    fingerprint = fingerprint_of(INVALID, who, problem)
     where = "a comment" if form == "comment" else "the metadata"
     return Finding(
         INVALID, name, severity, "high",
         f"a suppression in {where} is not valid, and suppresses nothing: {problem}",
-        about, place, SETTINGS, None, mark,
+        about, place, SETTINGS, None, fingerprint,
         f"Correct it: {_FORMS[form]}. `vnicaudit rules` lists the rules.",
     )  # fmt: skip
 
@@ -126,7 +126,7 @@ def _finding(
         who = (place.file or place.target).rpartition("/")[2]
     else:
         who = about.id or place.file or f"{place.target}#{about.name}"
-    mark = digest(rule, who, f"{entry}\0{entry.reason}")
+    fingerprint = fingerprint_of(rule, who, f"{entry}\0{entry.reason}")
     return Finding(
         rule,
         name,
@@ -137,7 +137,7 @@ def _finding(
         entry.location,
         SETTINGS,
         None,
-        mark,
+        fingerprint,
         fix,
     )
 

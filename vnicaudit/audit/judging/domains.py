@@ -14,11 +14,11 @@ from vnicaudit.audit.effective import QEMU_DOMAINS, Resolver
 from vnicaudit.audit.judging.catalogue import Catalogue, RuleSet
 from vnicaudit.audit.judging.judgement import (
     FindingCollector,
-    Judgement,
+    RuleVerdict,
     ask,
-    digest,
-    domain_mark,
+    domain_fingerprint,
     finding_of,
+    fingerprint_of,
 )
 from vnicaudit.audit.reading.targets import Platforms
 from vnicaudit.knowledge.fixes.owners import of_server
@@ -84,7 +84,7 @@ _MODEL_HANGS_ON = frozenset({
 _SHOWN = {"*": "elements of it", "host_off": "offloads", "guest_off": "offloads"}
 
 
-def of_the_model(verdicts: Iterable[Judgement], nic: Nic) -> tuple[Judgement, ...]:
+def of_the_model(verdicts: Iterable[RuleVerdict], nic: Nic) -> tuple[RuleVerdict, ...]:
     """Verdicts on the model of a NIC whose other settings a template fills in, and crashed rules;
     empty if the model itself depends on the template. All other problems are dropped, as they may
     depend on the filled-in values."""
@@ -126,10 +126,10 @@ def _needs(what: str) -> str:
 
 
 def without_edits_made(
-    verdicts: tuple[Judgement, ...],
+    verdicts: tuple[RuleVerdict, ...],
     staged: StagedNic,
-    later: tuple[Judgement, ...],
-) -> tuple[Judgement, ...]:
+    later: tuple[RuleVerdict, ...],
+) -> tuple[RuleVerdict, ...]:
     """The verdicts on a running NIC without the changes that its persistent definition does not
     need. ``later``: the verdicts of the same rules on the NIC as it is there."""
     return tuple(
@@ -152,7 +152,7 @@ def at_the_next_start(subject: Subject, staged: StagedNic, resolve: Resolver) ->
 
 
 def _reduced(
-    problem: Problem, staged: StagedNic, later: tuple[Judgement, ...], rule_id: str
+    problem: Problem, staged: StagedNic, later: tuple[RuleVerdict, ...], rule_id: str
 ) -> Problem:
     change = problem.change
     if change is None:
@@ -165,7 +165,7 @@ def _reduced(
     return replace(problem, change=None, fix=AlreadyStaged(change.field, new or None))
 
 
-def _still_wanted(change: Change, later: tuple[Judgement, ...], rule_id: str) -> bool:
+def _still_wanted(change: Change, later: tuple[RuleVerdict, ...], rule_id: str) -> bool:
     """True if the persistent definition needs the change too: the rule reacts to it (found, skipped
     or crashed), or another one proposes a change of the same field."""
     return any(
@@ -199,8 +199,8 @@ class DomainAuditor:
         self._nic_rules = RuleSet[Subject]("nic", rules, catalogue)
         self._domain_rules = RuleSet[DomainSubject]("domain", rules, catalogue)
         self._host_rules = RuleSet[HostSubject]("host", rules, catalogue)
-        self._verdicts: dict[Subject, tuple[Judgement, ...]] = {}
-        self._domain_verdicts: dict[DomainSubject, tuple[Judgement, ...]] = {}
+        self._verdicts: dict[Subject, tuple[RuleVerdict, ...]] = {}
+        self._domain_verdicts: dict[DomainSubject, tuple[RuleVerdict, ...]] = {}
         self._effective: dict[tuple[object, ...], Effective] = {}
 
     def load(self) -> None:
@@ -260,11 +260,11 @@ class DomainAuditor:
         wordings = self._platforms.wordings
         collector, place = FindingCollector(wordings), Location(target)
         for verdict in ask(self._host_rules.of(), HostSubject(host.declared, uses)):
-            mark = digest(verdict.rule.id, host.name, "")
+            fingerprint = fingerprint_of(verdict.rule.id, host.name, "")
             for problem in verdict.problems:
                 fix = wordings.worded(problem.change, problem.fix, "host")
                 collector.findings.append(
-                    finding_of(verdict.rule, problem, Ref("host"), place, "host", mark, fix)
+                    finding_of(verdict.rule, problem, Ref("host"), place, "host", fingerprint, fix)
                 )
             collector.note(verdict, Ref("host"))
         return collector.audited(target, host.name, "host", "host")
@@ -300,7 +300,7 @@ class DomainAuditor:
             found = self._effective[key] = resolve(nic.declared, domain.declared, host, nic.running)
         return found
 
-    def _judge_nic(self, subject: Subject) -> tuple[Judgement, ...]:
+    def _judge_nic(self, subject: Subject) -> tuple[RuleVerdict, ...]:
         verdicts = self._verdicts.get(subject)
         if verdicts is None:
             if len(self._verdicts) >= _REMEMBERED:
@@ -308,7 +308,7 @@ class DomainAuditor:
             verdicts = self._verdicts[subject] = self._ask_nic(subject)
         return verdicts
 
-    def _ask_nic(self, subject: Subject) -> tuple[Judgement, ...]:
+    def _ask_nic(self, subject: Subject) -> tuple[RuleVerdict, ...]:
         rules = self._nic_rules.of(subject.domain.kind)
         verdicts = ask(rules, subject)
         staged = subject.staged
@@ -318,7 +318,7 @@ class DomainAuditor:
         later = at_the_next_start(subject, staged, resolve)
         return without_edits_made(verdicts, staged, () if later is None else ask(rules, later))
 
-    def _judge_domain(self, subject: DomainSubject) -> tuple[Judgement, ...]:
+    def _judge_domain(self, subject: DomainSubject) -> tuple[RuleVerdict, ...]:
         verdicts = self._domain_verdicts.get(subject)
         if verdicts is None:
             if len(self._domain_verdicts) >= _REMEMBERED:
@@ -330,7 +330,7 @@ class DomainAuditor:
 
 
 def _take_nic(
-    verdicts: Iterable[Judgement],
+    verdicts: Iterable[RuleVerdict],
     nic: Nic,
     domain: Domain,
     collector: FindingCollector,
@@ -341,7 +341,7 @@ def _take_nic(
     behind = nic.declared.origin == "commandline"
     for verdict in verdicts:
         for problem in verdict.problems:
-            mark = domain_mark(verdict.rule.id, domain, nic)
+            fingerprint = domain_fingerprint(verdict.rule.id, domain, nic)
             field = problem.field
             path = None if field is None else platforms.place_of(field, domain.declared)
             where = _nic_place(nic, field, path, nic.location)
@@ -349,23 +349,23 @@ def _take_nic(
                 problem.change, problem.fix, owner, named, in_arguments=behind
             )
             collector.findings.append(
-                finding_of(verdict.rule, problem, ref, where, owner, mark, fix)
+                finding_of(verdict.rule, problem, ref, where, owner, fingerprint, fix)
             )
         collector.note(verdict, ref)
 
 
 def _take_domain(
-    verdicts: Iterable[Judgement], domain: Domain, collector: FindingCollector
+    verdicts: Iterable[RuleVerdict], domain: Domain, collector: FindingCollector
 ) -> None:
     """Collect the verdicts on a domain as a whole."""
     ref, owner, named = domain.ref, domain.declared.owner, _names_for_fix(domain)
     for verdict in verdicts:
         for problem in verdict.problems:
-            mark = domain_mark(verdict.rule.id, domain, None)
+            fingerprint = domain_fingerprint(verdict.rule.id, domain, None)
             where = _field_place(domain, problem.field)
             fix = collector.wordings.worded(problem.change, problem.fix, owner, named)
             collector.findings.append(
-                finding_of(verdict.rule, problem, ref, where, owner, mark, fix)
+                finding_of(verdict.rule, problem, ref, where, owner, fingerprint, fix)
             )
         collector.note(verdict, ref)
 

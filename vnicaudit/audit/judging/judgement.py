@@ -1,5 +1,5 @@
-"""Judgements: the verdicts of rules on one subject; and all of them on a configuration file, an
-image, a flavor or a preference.
+"""The verdicts of rules on one subject, and the findings made of them, each with its fingerprint;
+and all of this for a configuration file, an image, a flavor or a preference.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from vnicaudit.model.nic import Nic
 
 
-# Digests that identify a finding across audits, and a machine across targets.
+# Fingerprints, which identify a finding across audits and targets.
 
 
 try:  # as Python's random module does: hashlib loads OpenSSL, which takes longer than a lint
@@ -43,11 +43,16 @@ except ImportError:  # an interpreter built without it
     from hashlib import blake2b
 
 
-def digest(rule: str, owner: str, part: str) -> str:
-    """24 hexadecimal digits for a rule, an owner (a domain's UUID, a file, a host) and a part of it
-    (a MAC address, an xpath, an option). Never for a line number."""
-    data = f"{rule}\0{owner}\0{part}".encode("utf-8", "backslashreplace")
+def digest(*texts: str) -> str:
+    """24 hexadecimal digits for these texts."""
+    data = "\0".join(texts).encode("utf-8", "backslashreplace")
     return blake2b(data, digest_size=12).hexdigest()
+
+
+def fingerprint_of(rule: str, owner: str, part: str) -> str:
+    """The fingerprint of a finding: for a rule, an owner (a domain's UUID, a file, a host) and a
+    part of it (a MAC address, an xpath, an option). Never for a line number."""
+    return digest(rule, owner, part)
 
 
 def file_key(path: str) -> str:
@@ -60,13 +65,13 @@ def file_key(path: str) -> str:
     return os.path.abspath(path).removeprefix(here)
 
 
-def domain_mark(rule: str, domain: Domain, nic: Nic | None) -> str:
-    """The digest for a domain or one of its NICs."""
-    return digest(rule, *identity_parts(domain, nic))
+def domain_fingerprint(rule: str, domain: Domain, nic: Nic | None) -> str:
+    """The fingerprint of a finding on a domain or one of its NICs."""
+    return fingerprint_of(rule, *identity_parts(domain, nic))
 
 
 def identity_parts(domain: Domain, nic: Nic | None) -> tuple[str, str]:
-    """Owner and part for the digest of a domain or one of its NICs: UUID and MAC; if they are
+    """Owner and part for the fingerprint of a domain or one of its NICs: UUID and MAC; if they are
     missing, the file and the place in it."""
     if domain.uuid is not None and (nic is None or nic.mac is not None):
         return domain.uuid, "" if nic is None else _mac(domain, nic)
@@ -89,8 +94,8 @@ def _mac(domain: Domain, nic: Nic) -> str:
 S = TypeVar("S")
 
 
-class Judgement(msgspec.Struct, frozen=True):
-    """One rule's answer on one subject: problems, or the facts it lacks, or how it crashed."""
+class RuleVerdict(msgspec.Struct, frozen=True):
+    """One rule's verdict on one subject: problems, or the facts it lacks, or how it crashed."""
 
     rule: NamedRule
     problems: tuple[Problem, ...] = ()
@@ -98,7 +103,7 @@ class Judgement(msgspec.Struct, frozen=True):
     error: str = ""
 
 
-def ask(rules: Iterable[LoadedRule[S]], subject: S) -> tuple[Judgement, ...]:
+def ask(rules: Iterable[LoadedRule[S]], subject: S) -> tuple[RuleVerdict, ...]:
     """Every rule's answer; rules without an answer are left out."""
     verdicts = []
     for rule in rules:
@@ -108,11 +113,11 @@ def ask(rules: Iterable[LoadedRule[S]], subject: S) -> tuple[Judgement, ...]:
                 continue
             missing = [need.tell for need in judge.needs if not need.known(subject)]
             if missing:
-                verdicts.append(Judgement(rule, needs="; ".join(dict.fromkeys(missing))))
+                verdicts.append(RuleVerdict(rule, needs="; ".join(dict.fromkeys(missing))))
             elif problems := tuple(judge.check(subject)):
-                verdicts.append(Judgement(rule, problems))
+                verdicts.append(RuleVerdict(rule, problems))
         except Exception as error:  # an edge: a rule's crash is reported, never a pass
-            verdicts.append(Judgement(rule, error=f"{type(error).__name__}: {error}"))
+            verdicts.append(RuleVerdict(rule, error=f"{type(error).__name__}: {error}"))
     return tuple(verdicts)
 
 
@@ -122,10 +127,10 @@ def finding_of(
     ref: Ref,
     where: Location,
     owner: FindingOwner,
-    mark: str,
+    fingerprint: str,
     fix: WordedFix,
 ) -> Finding:
-    """The finding of a problem, with its object, place, fingerprint (``mark``) and the fix, worded
+    """The finding of a problem, with its object, place, ``fingerprint`` and the fix, worded
     for the owner."""
     return Finding(
         rule.id,
@@ -137,7 +142,7 @@ def finding_of(
         where,
         owner,
         problem.change,
-        mark,
+        fingerprint,
         fix.text,
         problem.related,
         fix.values,
@@ -156,7 +161,7 @@ class FindingCollector:
         self.skipped: list[Skipped] = []
         self.crashed: list[Crashed] = []
 
-    def note(self, verdict: Judgement, ref: Ref) -> None:
+    def note(self, verdict: RuleVerdict, ref: Ref) -> None:
         """Record a verdict that could not be reached."""
         if verdict.needs:
             self.skipped.append(Skipped(verdict.rule.id, ref, verdict.needs))
@@ -165,7 +170,7 @@ class FindingCollector:
 
     def take(
         self,
-        verdicts: Iterable[Judgement],
+        verdicts: Iterable[RuleVerdict],
         owner: FindingOwner,
         key_of: Callable[[str | None], str],
         place_of: Callable[[str | None], Location],
@@ -178,11 +183,11 @@ class FindingCollector:
         for verdict in verdicts:
             for problem in verdict.problems:
                 field = problem.field
-                mark = digest(verdict.rule.id, key_of(field), field or "")
+                fingerprint = fingerprint_of(verdict.rule.id, key_of(field), field or "")
                 where = place_of(field)
                 fix = self.wordings.worded(None, problem.fix, owner, named)
                 self.findings.append(
-                    finding_of(verdict.rule, problem, ref, where, owner, mark, fix)
+                    finding_of(verdict.rule, problem, ref, where, owner, fingerprint, fix)
                 )
             self.note(verdict, ref)
 

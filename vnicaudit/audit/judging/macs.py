@@ -20,6 +20,7 @@ from vnicaudit.audit.judging.judgement import (
     ask,
     digest,
     finding_of,
+    fingerprint_of,
     identity_parts,
 )
 from vnicaudit.base.wording import bare_uuid
@@ -149,7 +150,7 @@ class MacAuditor:
                         ref,
                         nic.location,
                         nic.owner,
-                        digest(verdict.rule.id, *nic.identity),
+                        fingerprint_of(verdict.rule.id, *nic.identity),
                         self._wordings.worded(None, problem.fix, nic.owner),
                     )
                 )
