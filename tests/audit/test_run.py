@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from tests.platforms.stand_ins import platforms_with
 from vnicaudit.audit.accepting.suppressions import Suppressor
-from vnicaudit.audit.effective import uses_of
+from vnicaudit.audit.effective.resolve import uses_of
 from vnicaudit.audit.reading.selection import RunOptions
 from vnicaudit.audit.run import AuditRun
 from vnicaudit.audit.tally import MAX_ERRORS

@@ -25,7 +25,7 @@ from typing import NamedTuple
 from tests.conformance.argv_lines import Line, random_line
 from tests.conformance.releases import HERE, RELEASES
 from tests.conformance.releases import programs as programs_of
-from vnicaudit.audit.effective import resolve
+from vnicaudit.audit.effective.resolve import resolve
 from vnicaudit.errors import TargetError
 from vnicaudit.knowledge.models import model_of_driver
 from vnicaudit.model.domain import Domain

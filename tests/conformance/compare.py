@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from vnicaudit.audit.effective import resolve
+from vnicaudit.audit.effective.resolve import resolve
 from vnicaudit.errors import TargetError
 from vnicaudit.knowledge.models import model_of_driver
 from vnicaudit.model.domain import Domain

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from lxml import etree
 
-from vnicaudit.audit.effective import resolve
+from vnicaudit.audit.effective.resolve import resolve
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.finding import S390, VIRTIO, Change
 from vnicaudit.model.host import HostConfig

@@ -20,7 +20,7 @@ from random import Random
 from typing import Any, NamedTuple
 
 from tests.conformance import recorded
-from vnicaudit.audit.effective import resolve_manifest
+from vnicaudit.audit.effective.resolve import resolve_manifest
 from vnicaudit.audit.judging.catalogue import rule_ids
 from vnicaudit.audit.judging.domains import DomainAuditor
 from vnicaudit.cli.wiring.platforms import every_platform

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from vnicaudit.audit.accepting.settings_entries import Usage
 from vnicaudit.audit.chunk import Job
-from vnicaudit.audit.effective import uses_of
+from vnicaudit.audit.effective.resolve import uses_of
 from vnicaudit.audit.reading.files import shown_path
 from vnicaudit.audit.reading.targets import (
     SeenFiles,

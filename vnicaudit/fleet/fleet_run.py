@@ -113,7 +113,7 @@ class _JudgedHost:
             yield self._work.host(host, frozenset(self._uses), self._target)
 
     def _domain(self, domain: Domain, host: HostConfig) -> Iterator[Audited]:
-        from vnicaudit.audit.effective import uses_of  # loaded for the first live host
+        from vnicaudit.audit.effective.resolve import uses_of  # loaded for the first live host
 
         self._uses |= uses_of(domain, host)
         if not self._sample.has_domain(domain):

@@ -3,7 +3,7 @@
 import pytest
 from msgspec.structs import replace
 
-from vnicaudit.audit.effective import resolve
+from vnicaudit.audit.effective.resolve import resolve
 from vnicaudit.model.domain import DomainConfig
 from vnicaudit.model.host import HostConfig, Version
 from vnicaudit.model.nic import KNOWN, NONE, UNKNOWN, NicConfig, Resolved, RunningNic

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from tests.rows import rows
 from tests.shares import examples
-from vnicaudit.audit.effective import resolve
+from vnicaudit.audit.effective.resolve import resolve
 from vnicaudit.audit.judging.catalogue import rule_ids
 from vnicaudit.audit.judging.domains import DomainAuditor
 from vnicaudit.cli.wiring.platforms import every_platform

@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from tests.rows import rows
-from vnicaudit.audit.effective import resolve, wants_vhost_net
+from vnicaudit.audit.effective.resolve import resolve, wants_vhost_net
 from vnicaudit.model.domain import DomainConfig
 from vnicaudit.model.finding import DESCRIPTORS
 from vnicaudit.model.host import HostConfig

@@ -1,7 +1,7 @@
 """The architecture of a definition that names none."""
 
 from tests.rows import rows
-from vnicaudit.audit.effective import resolve
+from vnicaudit.audit.effective.resolve import resolve
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.host import HostConfig
 from vnicaudit.platforms.domain_xml.read import arch_of, read_bytes

@@ -1,7 +1,7 @@
 """NICs that ``<qemu:commandline>`` adds, and devices that are kept from the guest."""
 
 from tests.rows import rows_of_tuples
-from vnicaudit.audit.effective import resolve
+from vnicaudit.audit.effective.resolve import resolve
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.host import HostConfig
 from vnicaudit.model.report import ReadError

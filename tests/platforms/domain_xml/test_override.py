@@ -6,7 +6,7 @@ What libvirt and QEMU make of it is recorded in tests/conformance/data/override.
 import pytest
 
 from tests.rows import rows
-from vnicaudit.audit.effective import resolve
+from vnicaudit.audit.effective.resolve import resolve
 from vnicaudit.audit.judging.domains import DomainAuditor
 from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.model.domain import Domain

@@ -4,7 +4,7 @@ knows."""
 import pytest
 
 from tests.rows import rows
-from vnicaudit.audit.effective import resolve
+from vnicaudit.audit.effective.resolve import resolve
 from vnicaudit.errors import TargetError
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.host import HostConfig

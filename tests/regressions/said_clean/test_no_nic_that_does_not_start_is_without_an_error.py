@@ -11,7 +11,7 @@ import pytest
 
 from tests.conformance.argv_lines import random_line
 from tests.rules.shipped import cases
-from vnicaudit.audit.effective import resolve
+from vnicaudit.audit.effective.resolve import resolve
 from vnicaudit.audit.judging.catalogue import rule_ids
 from vnicaudit.audit.judging.domains import DomainAuditor
 from vnicaudit.audit.reading.files import read_stream

@@ -5,7 +5,7 @@ taken for the same one of ``pcie.0``. What ``-set`` changes was compared as it s
 qapi/net.json."""
 
 from tests.rows import rows
-from vnicaudit.audit.effective import resolve
+from vnicaudit.audit.effective.resolve import resolve
 from vnicaudit.model.host import HostConfig
 from vnicaudit.platforms.qemu.proc import domain_of
 from vnicaudit.platforms.qemu.read import read_text

@@ -1,30 +1,141 @@
-"""NICs that QEMU does not emulate: assigned host devices, NICs of other hypervisors, and NICs whose
-arguments QEMU refuses.
+"""Resolves a NIC: everything that the guest gets of it, as libvirt and QEMU, KubeVirt or Nova
+determine it.
+
+Here are also vhost-net, the interfaces of KubeVirt's manifests, and NICs that QEMU does not
+emulate: assigned host devices, NICs of other hypervisors, and NICs whose arguments QEMU refuses.
 """
 
 from __future__ import annotations
 
+from typing import Protocol
+
 from msgspec.structs import replace
 
-from vnicaudit.audit.effective.queues import NO_MODEL, EmulatedNic, ResolvedFact
+from vnicaudit.audit.effective.queues import (
+    NO_MODEL,
+    EmulatedNic,
+    ResolvedFact,
+    resolve_model,
+    resolve_queues,
+    resolve_rx,
+    resolve_tx,
+)
+from vnicaudit.audit.effective.server import is_refused, is_refused_assigned, of_server
 from vnicaudit.knowledge.backends import (
     DEFAULT_RING,
     DEVICE,
     OWN_PATH,
     TAP_TYPES,
     has_device,
+    refused_behind,
     vhost_device,
 )
-from vnicaudit.knowledge.models import E1000, LEGACY
-from vnicaudit.knowledge.systems import KVM_DOMAINS
-from vnicaudit.model.domain import DomainConfig
+from vnicaudit.knowledge.models import E1000, LEGACY, not_created
+from vnicaudit.knowledge.refused_nics import refused_parts
+from vnicaudit.knowledge.systems import KVM_DOMAINS, QEMU_DOMAINS
+from vnicaudit.model.domain import Domain, DomainConfig
 from vnicaudit.model.finding import S390, VIRTIO
-from vnicaudit.model.host import Version
+from vnicaudit.model.host import HostConfig, Version
 from vnicaudit.model.kubevirt import MAX_QUEUES, MODELS, REMOVED_BINDINGS, Manifest
-from vnicaudit.model.nic import NONE, UNKNOWN, WORDS, Effective, NicConfig, Resolved, StartRefusal
+from vnicaudit.model.nic import (
+    NONE,
+    UNKNOWN,
+    WORDS,
+    Effective,
+    NicConfig,
+    Resolved,
+    RunningNic,
+    StartRefusal,
+)
 
 
-def is_assigned(nic: NicConfig) -> bool:
+class Resolver(Protocol):
+    """A function that works out the settings that the guest gets for one NIC. Pure: it depends on
+    nothing but its arguments."""
+
+    def __call__(
+        self, nic: NicConfig, domain: DomainConfig, host: HostConfig, running: RunningNic | None
+    ) -> Effective: ...
+
+
+def resolve(
+    nic: NicConfig, domain: DomainConfig, host: HostConfig, running: RunningNic | None = None
+) -> Effective:
+    """The effective facts of one NIC of a definition, or of a command line, as libvirt and QEMU
+    determine them."""
+    if _is_assigned(nic):
+        return _effective_assigned(nic, refused=is_refused_assigned(nic, domain, host, running))
+    if domain.type not in QEMU_DOMAINS:
+        return _foreign(nic, domain)
+    refusal = not_created(nic, domain, host) if running is None else running.refusal
+    if (never := _effective_if_refused(nic, refusal, host.qemu_version)) is not None:
+        refused = refused_parts(nic, None, domain, host, running)
+        return replace(never, starts=never.starts and not refused)
+    emulated = EmulatedNic(nic, domain, host, running)
+    if not emulated.proven and (why := refused_behind(nic, host)) is not None:
+        return _effective_without(nic, f"does not start: {why}")
+    model = resolve_model(emulated)
+    name = model.value.effective
+    vhost, queues = _resolve_vhost(emulated, name), resolve_queues(emulated, name)
+    rx, tx = resolve_rx(emulated, name), resolve_tx(emulated, name)
+    stopped = any(fact.refused for fact in (model, vhost, queues, rx, tx))
+    starts = not (stopped or is_refused(emulated, model.value))
+    found = Effective(model.value, vhost.value, queues.value, rx.value, tx.value, starts)
+    return _effective_unfilled(found, nic) if nic.unseen else found
+
+
+def resolve_manifest(
+    nic: NicConfig, domain: DomainConfig, host: HostConfig, running: RunningNic | None = None
+) -> Effective:
+    """The effective facts of one interface of a manifest, as KubeVirt determines them."""
+    if domain.manifest is None:
+        return resolve(nic, domain, host, running)
+    if _is_assigned(nic):
+        return _effective_assigned(nic, refused=bool(nic.refused))
+    return _refused_mac(_of_manifest(nic, domain, domain.manifest), nic)
+
+
+def resolve_server(
+    nic: NicConfig, domain: DomainConfig, host: HostConfig, running: RunningNic | None = None
+) -> Effective:
+    """The effective facts of one port of a server, as Nova determines them."""
+    if _is_assigned(nic) or domain.type not in QEMU_DOMAINS or domain.server is None:
+        return resolve(nic, domain, host, running)
+    return _refused_mac(of_server(nic, domain, domain.server, host), nic)
+
+
+def _refused_mac(found: Effective, nic: NicConfig) -> Effective:
+    """The facts, with ``starts`` false for a multicast MAC: libvirt refuses it in the definition
+    that will be made."""
+    return replace(found, starts=False) if nic.multicast else found
+
+
+def wants_vhost_net(
+    nic: NicConfig, domain: DomainConfig, host: HostConfig, running: RunningNic | None = None
+) -> bool:
+    """True if libvirt opens ``/dev/vhost-net`` for this NIC on a host that has it; also False if
+    that cannot be determined."""
+    if nic.actual_type not in TAP_TYPES or domain.type not in QEMU_DOMAINS:
+        return False
+    emulated = EmulatedNic(nic, domain, host, running)
+    return _opens_vhost_net(emulated, resolve_model(emulated).value.effective)
+
+
+def uses_of(domain: Domain, host: HostConfig) -> set[str]:
+    """The features of its host that a domain's NICs use: actual types, and ``kvm-tap`` if a NIC
+    gets vhost-net on a host that has it."""
+    uses = {kind for nic in domain.nics if (kind := nic.declared.actual_type) is not None}
+    if any(
+        wants_vhost_net(nic.declared, domain.declared, host, nic.running) for nic in domain.nics
+    ):
+        uses.add("kvm-tap")
+    return uses
+
+
+# NICs that QEMU does not emulate, and settings that a template leaves open.
+
+
+def _is_assigned(nic: NicConfig) -> bool:
     """True for a host device. The transient half of a teaming pair is one even if the network is
     unknown: libvirt starts it as nothing else (qemuDomainValidateActualNetDef)."""
     if nic.type == "network" and nic.actual_type is None:
@@ -32,7 +143,7 @@ def is_assigned(nic: NicConfig) -> bool:
     return "hostdev" in (nic.type, nic.actual_type)
 
 
-def effective_assigned(nic: NicConfig, *, refused: bool) -> Effective:
+def _effective_assigned(nic: NicConfig, *, refused: bool) -> Effective:
     """An assigned device of the host, without any virtio settings. ``refused``: libvirt is known
     not to start it."""
     reason = "passed through: no virtio device"
@@ -66,7 +177,7 @@ _VHOST_UNSEEN = Resolved[bool](None, None, _TEMPLATE, UNKNOWN)
 _UNSEEN = Resolved[int](None, None, _TEMPLATE, UNKNOWN)
 
 
-def effective_unfilled(found: Effective, nic: NicConfig) -> Effective:
+def _effective_unfilled(found: Effective, nic: NicConfig) -> Effective:
     """The facts of a NIC, with those unresolved that a template decides."""
     unseen = frozenset(nic.unseen)
     if unseen & _DECIDES_MODEL:
@@ -81,13 +192,13 @@ def effective_unfilled(found: Effective, nic: NicConfig) -> Effective:
     )
 
 
-def foreign(nic: NicConfig, domain: DomainConfig) -> Effective:
+def _foreign(nic: NicConfig, domain: DomainConfig) -> Effective:
     """The NIC of another hypervisor: shown as declared, and not judged."""
     reason = f"not a QEMU domain (type='{domain.type}'): not judged"
     return _as_declared(nic, reason, UNKNOWN)
 
 
-def effective_if_refused(
+def _effective_if_refused(
     nic: NicConfig, refusal: StartRefusal | None, qemu: Version | None
 ) -> Effective | None:
     """The facts of a NIC that QEMU refuses, or does not create; None if it creates it."""
@@ -95,10 +206,10 @@ def effective_if_refused(
     if refusal is None or outcome is None:
         return None
     reason = f"{WORDS[outcome]}: {refusal.reason}"
-    return effective_without(nic, reason, starts=outcome == "missing")
+    return _effective_without(nic, reason, starts=outcome == "missing")
 
 
-def effective_without(nic: NicConfig, reason: str, *, starts: bool = False) -> Effective:
+def _effective_without(nic: NicConfig, reason: str, *, starts: bool = False) -> Effective:
     """The facts of a NIC that the guest does not get, with the reason."""
     return replace(_as_declared(nic, reason, NONE), starts=starts)
 
@@ -117,7 +228,7 @@ def _as_declared(nic: NicConfig, reason: str, state: str) -> Effective:
 # Resolution of vhost-net, the kernel's packet path, for a NIC.
 
 
-def resolve_vhost(emulated: EmulatedNic, model: str | None) -> ResolvedFact[bool]:
+def _resolve_vhost(emulated: EmulatedNic, model: str | None) -> ResolvedFact[bool]:
     """Use of vhost-net by a NIC; refused if ``name='vhost'`` requires it on a host without it.
     Evidence from a running QEMU decides: a NIC seen with vhost is never refused it."""
     nic, running = emulated.nic, emulated.running
@@ -133,7 +244,7 @@ def resolve_vhost(emulated: EmulatedNic, model: str | None) -> ResolvedFact[bool
     return ResolvedFact(seen, inferred.refused and not running.vhost)
 
 
-def opens_vhost_net(emulated: EmulatedNic, model: str | None) -> bool:
+def _opens_vhost_net(emulated: EmulatedNic, model: str | None) -> bool:
     """True if libvirt opens ``/dev/vhost-net`` for this NIC on a host that has it."""
     if model is None or emulated.nic.actual_type is None:
         return False
@@ -203,7 +314,7 @@ _RENDERED = "KubeVirt: a template decides; the rendered manifest would show it"
 _NO_RING = "KubeVirt: there is no field for it"
 
 
-def of_manifest(nic: NicConfig, domain: DomainConfig, manifest: Manifest) -> Effective:
+def _of_manifest(nic: NicConfig, domain: DomainConfig, manifest: Manifest) -> Effective:
     """The effective facts of one interface of a manifest."""
     model = _model(nic, domain.arch, manifest)
     name = model.effective

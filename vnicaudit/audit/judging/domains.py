@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 
 from msgspec.structs import replace
 
-from vnicaudit.audit.effective import QEMU_DOMAINS, Resolver
+from vnicaudit.audit.effective.resolve import Resolver
 from vnicaudit.audit.judging.catalogue import Catalogue, RuleSet
 from vnicaudit.audit.judging.judgement import (
     FindingCollector,
@@ -22,6 +22,7 @@ from vnicaudit.audit.judging.judgement import (
 )
 from vnicaudit.audit.reading.targets import Platforms
 from vnicaudit.knowledge.fixes.owners import of_server
+from vnicaudit.knowledge.systems import QEMU_DOMAINS
 from vnicaudit.model.domain import Domain, StagedNic
 from vnicaudit.model.finding import (
     ALL_BUT_THE_MODEL,

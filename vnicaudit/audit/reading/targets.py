@@ -19,7 +19,7 @@ from vnicaudit.model.names import STANDARD_INPUT
 from vnicaudit.model.report import ReadError
 
 if TYPE_CHECKING:
-    from vnicaudit.audit.effective import Resolver
+    from vnicaudit.audit.effective.resolve import Resolver
     from vnicaudit.audit.reading.selection import Selection
     from vnicaudit.knowledge.fixes.wording import Wording
     from vnicaudit.model.domain import DomainConfig

@@ -115,7 +115,7 @@ def definition(
 ) -> Effective:
     """The effective facts of a NIC according to libvirt and QEMU. The resolver is loaded on first
     use."""
-    from vnicaudit.audit.effective import resolve
+    from vnicaudit.audit.effective.resolve import resolve
 
     return resolve(nic, domain, host, running)
 
@@ -123,7 +123,7 @@ def definition(
 def _manifest(
     nic: NicConfig, domain: DomainConfig, host: HostConfig, running: RunningNic | None
 ) -> Effective:
-    from vnicaudit.audit.effective import resolve_manifest
+    from vnicaudit.audit.effective.resolve import resolve_manifest
 
     return resolve_manifest(nic, domain, host, running)
 
@@ -131,7 +131,7 @@ def _manifest(
 def _server(
     nic: NicConfig, domain: DomainConfig, host: HostConfig, running: RunningNic | None
 ) -> Effective:
-    from vnicaudit.audit.effective import resolve_server
+    from vnicaudit.audit.effective.resolve import resolve_server
 
     return resolve_server(nic, domain, host, running)
 
