@@ -10,7 +10,7 @@ from vnicaudit.cli.wiring.platforms import (
     PLATFORMS,
     PlatformRegistry,
     RegisteredPlatform,
-    definition,
+    resolve_definition,
 )
 from vnicaudit.model.file_kind import Content, Item
 from vnicaudit.model.fleet import LiveOptions
@@ -31,7 +31,7 @@ def example() -> RegisteredPlatform:
     return RegisteredPlatform(
         NAME,
         (INVENTORY,),
-        definition,
+        resolve_definition,
         {"raw": "Inventory"},
         (TargetKind("inventory", _name_of, read=_read),),
         wordings={NAME: WORDING, ENGINE.name: ENGINE_WORDING},

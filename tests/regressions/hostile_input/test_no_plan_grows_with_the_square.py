@@ -149,5 +149,5 @@ def test_units_of_a_run_are_counted_as_they_end() -> None:
 
 def _order(folder: Path) -> RunContext:
     state = StateFolder(str(folder / "state"))
-    table = every_platform().kinds()
+    table = every_platform().unit_kinds()
     return RunContext("next-boot", RunLimits(), Schedule(), 30.0, state, table, adapters())

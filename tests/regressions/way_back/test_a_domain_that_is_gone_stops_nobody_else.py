@@ -84,7 +84,7 @@ def test_an_apply_goes_on(make_world: MakeWorld) -> None:
     }  # fmt: skip
     assert went.stopped == ""
     assert went.run.steps[0].message == NOWHERE
-    assert code_of(went.run, every_platform().kinds(), refused=False) == 5
+    assert code_of(went.run, every_platform().unit_kinds(), refused=False) == 5
 
 
 def test_a_rollback_goes_on(make_world: MakeWorld) -> None:
@@ -97,7 +97,7 @@ def test_a_rollback_goes_on(make_world: MakeWorld) -> None:
     }  # fmt: skip
     assert went.stopped == ""
     assert [machine.persistent for machine in world.machines[:3]] == world.before[:3]
-    assert code_of(went.run, every_platform().kinds(), refused=False) == 5
+    assert code_of(went.run, every_platform().unit_kinds(), refused=False) == 5
 
 
 def test_a_dry_run_says_so(make_world: MakeWorld) -> None:

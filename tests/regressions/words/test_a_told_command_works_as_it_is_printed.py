@@ -97,7 +97,7 @@ def test_which_uris_are_trusted_is_told_again(capsys: Capture) -> None:
         "--trust-uri", uri, "--trust-uri", "qemu:///system?socket=/of/another/run",
     )  # fmt: skip
     assert isinstance(options, RemedyOptions)
-    print_run(done, options, every_platform().kinds())
+    print_run(done, options, every_platform().unit_kinds())
     assert capsys.readouterr().err.endswith(
         f"Undo: vnicaudit rollback {APPLY.id} --state 'my state' --trust-uri "
         "'qemu+ext:///system?command=x y'\n"
@@ -110,7 +110,7 @@ def test_many_uris_that_are_trusted_are_told_by_one_word(capsys: Capture) -> Non
     words = (word for uri in uris for word in ("--trust-uri", uri))
     options = options_of(command_of_apply, "plan.json", "--state", STATE, *words)
     assert isinstance(options, RemedyOptions)
-    print_run(RunResult(replace(APPLY, steps=units)), options, every_platform().kinds())
+    print_run(RunResult(replace(APPLY, steps=units)), options, every_platform().unit_kinds())
     undo = f"Undo: vnicaudit rollback {APPLY.id} --state 'my state' --trust-uri all\n"
     assert capsys.readouterr().err.endswith(undo)
 

@@ -383,7 +383,7 @@ class Stage:
             schedule,
             self.deadline,
             state,
-            self.platforms.kinds(),
+            self.platforms.unit_kinds(),
             self.adapters,
             self.reach,
         )

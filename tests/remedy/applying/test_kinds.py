@@ -15,7 +15,7 @@ from vnicaudit.model.plan import (
     Unit,
 )
 
-KINDS = every_platform().kinds()
+KINDS = every_platform().unit_kinds()
 CLOUD = "openstack:prod"
 
 

@@ -274,7 +274,7 @@ def run_context(
         schedule=Schedule() if schedule is None else _schedule(schedule),
         deadline=made_once.deadline,
         state=StateFolder(options.folder),
-        kinds=wiring.platforms().kinds(),
+        kinds=wiring.platforms().unit_kinds(),
         adapters=wiring.adapters(),
         reach=reach,
         tell_remaining=RunTelling(quiet=False),

@@ -140,7 +140,7 @@ def command(options: ApplyOptions, wiring: Wiring) -> int:
     """
     _check_format(options)
     data = _read_plan(options.plan)
-    whole, kinds = from_json(data, options.plan), wiring.platforms().kinds()
+    whole, kinds = from_json(data, options.plan), wiring.platforms().unit_kinds()
     named = chosen_steps(whole.steps, options.domains, options.macs)
     plan = replace(whole, steps=_on_hosts(named, whole.hosts, options))
     steps, not_done = split_steps(plan, kinds, options.mode, unsafe=options.include_unsafe)

@@ -32,11 +32,11 @@ if TYPE_CHECKING:
     from vnicaudit.remedy.replacing import PlatformWriter
 
 
-def _none_change() -> tuple[type[Driver], ...]:
+def _no_drivers() -> tuple[type[Driver], ...]:
     return ()
 
 
-def _domains_alone() -> tuple[type[Description], ...]:
+def _no_descriptions() -> tuple[type[Description], ...]:
     return ()
 
 
@@ -47,9 +47,9 @@ class RegisteredPlatform(Platform, frozen=True):
     that it reads from files and may write."""
 
     planner: NewPlanner | None = None
-    drivers: Callable[[], tuple[type[Driver], ...]] = _none_change
+    drivers: Callable[[], tuple[type[Driver], ...]] = _no_drivers
     writer: Callable[[], PlatformWriter] | None = None
-    describes: Callable[[], tuple[type[Description], ...]] = _domains_alone
+    describes: Callable[[], tuple[type[Description], ...]] = _no_descriptions
 
 
 class PlatformRegistry(Platforms):
@@ -64,7 +64,7 @@ class PlatformRegistry(Platforms):
         """Planners of all platforms, in the order in which their targets are read."""
         return tuple(one.planner for one in self.registered if one.planner is not None)
 
-    def kinds(self) -> KindTable:
+    def unit_kinds(self) -> KindTable:
         """All kinds of units, each limited to targets of its own platform, so that an edited plan
         cannot send a change elsewhere."""
         from vnicaudit.remedy.applying.driver import KindTable
@@ -110,7 +110,7 @@ class TargetOwners:
         return kind in (one.kind for one in platform.targets)
 
 
-def definition(
+def resolve_definition(
     nic: NicConfig, domain: DomainConfig, host: HostConfig, running: RunningNic | None
 ) -> Effective:
     """The effective facts of a NIC according to libvirt and QEMU. The resolver is loaded on first
@@ -200,7 +200,7 @@ PLATFORMS = (
     RegisteredPlatform(
         names.DOMAIN_XML,
         (DOMAIN_XML,),
-        definition,
+        resolve_definition,
         {
             "raw": "Definition (as written)",
             "dump": "Persistent definition",
@@ -217,7 +217,7 @@ PLATFORMS = (
     RegisteredPlatform(
         names.QEMU,
         (QEMU_LOG, COMMANDS),
-        definition,
+        resolve_definition,
         {"qemu": "QEMU's arguments, as a definition"},
         (TargetKind("proc", proc_of, read=read_processes, not_planned=NOT_PLANNED),),
     ),
@@ -230,7 +230,7 @@ PLATFORMS = (
         describes=_manifest_descriptions,
     ),
     RegisteredPlatform(
-        names.INFRA_CODE, (INFRA_CODE,), definition, {"terraform": "Terraform resource"}
+        names.INFRA_CODE, (INFRA_CODE,), resolve_definition, {"terraform": "Terraform resource"}
     ),
     RegisteredPlatform(
         names.OPENSTACK,
