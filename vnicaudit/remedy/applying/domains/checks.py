@@ -78,11 +78,11 @@ def verify_domain(work: DomainWork) -> tuple[Check, ...]:
 
 
 class DomainChecks(NamedTuple):
-    """The checks of a domain that is to run with the NICs ``wanted``. ``hot``: the NICs were
+    """The checks of a domain that is to run with ``nic_changes``. ``hot``: the NICs were
     exchanged while it ran."""
 
     place: DomainPlace
-    wanted: tuple[NicChanges, ...]
+    nic_changes: tuple[NicChanges, ...]
     before: GuestBefore
     hot: bool
 
@@ -98,12 +98,12 @@ class DomainChecks(NamedTuple):
             yield Check("runs", "failed", "the domain is off: it did not stay up")
             return
         live = definitions.definition_of(machine.live(), host.uri)
-        missing = unmet(live, self.wanted)
+        missing = unmet(live, self.nic_changes)
         yield _check("device", not missing, "; ".join(missing), "the device is as planned")
         seen = self._agent()
         yield from seen.checks
         process = adapters.machine.running_process(machine.uuid) if host.local else None
-        for one in self.wanted:
+        for one in self.nic_changes:
             nic = nic_of(live, one.mac)
             if nic is None:
                 continue
