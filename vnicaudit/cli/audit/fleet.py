@@ -105,7 +105,7 @@ def _request(options: AuditOptions, wiring: Wiring) -> FleetRequest:
     """The audit requested by the options. Raises UsageError for conflicting options or an invalid
     setting or inventory; TargetError if a cloud cannot list its hosts."""
     audit = request_of(options, [], wiring.platforms())
-    settings = audit.reading.made_once
+    settings = audit.reading.environment
     check_scheduler(settings)
     sample = _sample(options.fleet)
     live, quiet = audit.reading.options.live, options.output.quiet

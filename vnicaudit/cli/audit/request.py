@@ -235,7 +235,7 @@ def request_of(
     baseline = reporting.baseline or read.settings.baseline or ""
     fixing = options.fixes
     check_fixing(fixing, options.nova, targets)
-    level, confidence = options.findings.level or settings.level, read.made_once.confidence
+    level, confidence = options.findings.level or settings.level, read.environment.confidence
     chosen = formats_of(reporting.formats, reporting.outputs, formats())
     outputs = beside_diff(fixing, pairs(chosen, reporting.outputs), reporting.formats)
     check_not_compressed(reporting.write_baseline or "")

@@ -110,5 +110,5 @@ def _checks(
 ) -> Iterator[HostCheck] | None:
     if not options.check:
         return None
-    live, parallel = reading.options.live, reading.made_once.parallel
+    live, parallel = reading.options.live, reading.environment.parallel
     return checked(chosen.hosts, wiring.platforms().probe, live, parallel)

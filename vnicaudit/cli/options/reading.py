@@ -188,7 +188,7 @@ class ReadingRequest(msgspec.Struct, frozen=True):
     options: RunOptions
     catalogue: Catalogue
     """The rules, adjusted by the settings."""
-    made_once: Environment
+    environment: Environment
     """The environment, and the settings of the same names."""
 
     def docs_url(self, *, redacted: bool) -> str:
@@ -220,13 +220,13 @@ def reading_of(
         reading.assume_libvirt or _version(settings.assume_libvirt),
         nova.nova_release or _release(settings.nova_release),
     )
-    made_once = environment(settings)
+    variables = environment(settings)
     live = LiveOptions(
-        deadline=made_once.deadline, agent=reading.agent, cloud=made_once.cloud_deadline
+        deadline=variables.deadline, agent=reading.agent, cloud=variables.cloud_deadline
     )
     selection = _selection(reading.excluded, files or FileOptions(), loaded)
-    run = RunOptions(made_once.jobs, live, servers or ServerFilter(), selection, nova.nova_config)
-    return ReadingRequest(loaded, assumptions, run, catalogue.adjusted(loaded.rules), made_once)
+    run = RunOptions(variables.jobs, live, servers or ServerFilter(), selection, nova.nova_config)
+    return ReadingRequest(loaded, assumptions, run, catalogue.adjusted(loaded.rules), variables)
 
 
 def settings_in(config: str | None) -> LoadedSettings:

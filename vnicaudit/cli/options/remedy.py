@@ -33,17 +33,17 @@ from vnicaudit.remedy.hypervisor import CloudAccess
 # Access to a cloud besides its API.
 
 
-def reach_of(trusted: Iterable[str], made_once: Environment, wiring: Wiring) -> CloudAccess:
+def reach_of(trusted: Iterable[str], variables: Environment, wiring: Wiring) -> CloudAccess:
     """Access to a cloud besides its API, with the trusted libvirt URIs (``--trust-uri``).
     Connections are closed when the command ends. Raises UsageError for an invalid endpoint."""
     uris = frozenset(trusted)
-    template = made_once.libvirt_of_host or ""
-    if made_once.nova_manage is None:
+    template = variables.libvirt_of_host or ""
+    if variables.nova_manage is None:
         return CloudAccess(None, template, trusted=uris)
-    command = _command(made_once.nova_manage_command)
-    controller = wiring.controller(made_once.nova_manage, command, made_once.nova_manage_timeout)
+    command = _command(variables.nova_manage_command)
+    controller = wiring.controller(variables.nova_manage, command, variables.nova_manage_timeout)
     click.get_current_context().call_on_close(controller.close)
-    return CloudAccess(controller, template, jobs=made_once.nova_manage_jobs, trusted=uris)
+    return CloudAccess(controller, template, jobs=variables.nova_manage_jobs, trusted=uris)
 
 
 def check_reach(reach: CloudAccess, servers: Iterable[str]) -> None:
@@ -266,13 +266,13 @@ def run_context(
     checked. A way back needs no file but its run's: only applying reads the nearest settings."""
     reads_settings = options.config or isinstance(schedule, ApplyScheduleOptions)
     settings = settings_in(options.config).settings if reads_settings else None
-    made_once = environment(settings)
-    reach = reach_of(options.trusted_uris, made_once, wiring)
+    variables = environment(settings)
+    reach = reach_of(options.trusted_uris, variables, wiring)
     return RunContext(
         mode=mode,
-        limits=RunLimits() if schedule is None else _limits(made_once, schedule),
+        limits=RunLimits() if schedule is None else _limits(variables, schedule),
         schedule=Schedule() if schedule is None else _schedule(schedule),
-        deadline=made_once.deadline,
+        deadline=variables.deadline,
         state=StateFolder(options.folder),
         kinds=wiring.platforms().unit_kinds(),
         adapters=wiring.adapters(),
@@ -281,8 +281,8 @@ def run_context(
     )
 
 
-def _limits(made_once: Environment, schedule: ScheduleOptions) -> RunLimits:
-    return RunLimits(made_once.guest_deadline, schedule.force_off, made_once.nova_manage_timeout)
+def _limits(variables: Environment, schedule: ScheduleOptions) -> RunLimits:
+    return RunLimits(variables.guest_deadline, schedule.force_off, variables.nova_manage_timeout)
 
 
 def _schedule(schedule: ScheduleOptions) -> Schedule:

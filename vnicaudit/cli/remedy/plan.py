@@ -168,7 +168,7 @@ def command(options: PlanCommandOptions, wiring: Wiring) -> int:
         # imported here: most commands read no inventory
         from vnicaudit.cli.remedy.plan_fleet import plan_fleet
 
-        return plan_fleet(options, request, read.made_once, wiring)
+        return plan_fleet(options, request, read.environment, wiring)
     if not options.targets:
         raise click.UsageError("Missing argument 'TARGET...', or -i INVENTORY.")
     check_filters(read.options.servers, options.targets, kinds)

@@ -35,14 +35,14 @@ from vnicaudit.text.targets import unsafe_parts
 
 
 def plan_fleet(
-    options: PlanCommandOptions, request: PlanRequest, made_once: Environment, wiring: Wiring
+    options: PlanCommandOptions, request: PlanRequest, environment: Environment, wiring: Wiring
 ) -> int:
     """Plan changes on the hosts of an inventory, read in parallel; returns the exit code."""
     platforms, quiet, live = wiring.platforms(), options.output.quiet, request.run.live
     chosen = chosen_hosts(options.inventory, live, wiring, quiet=quiet)
     if not quiet:
         tell_inventory(chosen)
-    limits = reading_limits(made_once)
+    limits = reading_limits(environment)
     hosts = PlannedHosts(chosen.hosts, platforms, live, limits, quiet=quiet)
     earlier = PlanHistoryReader(
         HistoryOptions(options.history, options.reading.config, options.state)
