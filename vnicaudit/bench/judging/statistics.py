@@ -52,11 +52,11 @@ def middle(low: float, high: float) -> float:
     return low if low == high else low / 2 + high / 2
 
 
-def median_interval(values: Sequence[float], level: float = 0.05) -> Interval | None:
-    """The interval that misses the median with a probability of at most ``level``, from order
+def median_interval(values: Sequence[float]) -> Interval | None:
+    """The interval that misses the median with a probability of at most 0.05, from order
     statistics (an inverted sign test); None if there are too few values for one."""
     n, tail, rank = len(values), 0, 0
-    while rank <= n and 2 * (tail + math.comb(n, rank)) <= level * 2**n * _ROUNDING:
+    while rank <= n and 2 * (tail + math.comb(n, rank)) <= 0.05 * 2**n * _ROUNDING:
         tail += math.comb(n, rank)
         rank += 1
     ordered = sorted(values)

@@ -172,12 +172,6 @@ def runs_to_show(difference: float, spread: float, *, alpha: float = 0.05) -> in
     return None
 
 
-def shown_by(runs: int, spread: float, *, alpha: float = 0.05) -> float:
-    """The smallest difference that ``runs`` in each arm show in four of five measurements."""
-    error = 2 * spread**2 / (max(runs, 1) * _EFFICIENCY)
-    return _reach(alpha) * math.sqrt(error)
-
-
 def _reach(alpha: float) -> float:
     """Standard errors by which a difference must differ from 0."""
     normal = NormalDist()

@@ -119,15 +119,13 @@ def trust_uri_option(text: str) -> Decorator:
     return click.option("--trust-uri", "trusted_uris", multiple=True, metavar="URI", help=text)
 
 
-def number_option(
-    name: str, *, least: int, default: int, text: str, most: int | None = None
-) -> Decorator:
+def number_option(name: str, *, least: int, default: int, text: str) -> Decorator:
     """The option ``--name`` for a whole number, which can also be set by an environment
     variable."""
     return click.option(
         name,
         envvar=_variable(name),
-        type=click.IntRange(min=least, max=most),
+        type=click.IntRange(min=least),
         default=default,
         show_default=True,
         metavar="N",

@@ -256,12 +256,10 @@ def is_for_commands(head: bytes) -> bool:
     return found is not None and found.line == first
 
 
-def read_text(
-    data: bytes, *, target: str, file: str | None, before: int | None = 0
-) -> Iterator[RunningQemu]:
+def read_text(data: bytes, *, target: str, file: str | None) -> Iterator[RunningQemu]:
     """Every QEMU in a log (its last start), in ``ps`` output, or pasted: :func:`read_parts` without
     the parts that are not judged."""
-    parts = read_parts(data, target=target, file=file, before=before)
+    parts = read_parts(data, target=target, file=file)
     yield from (part for part in parts if isinstance(part, RunningQemu))
 
 
