@@ -146,7 +146,7 @@ class GuestSettings(Protocol):
 
 
 class Adapters(NamedTuple):
-    """Platform services for the remedy and the lab. ``connect`` connects to a hypervisor and
+    """Platform services for changes and measurements. ``connect`` connects to a hypervisor and
     ``cloud`` to a cloud, each when it is called; ``machine`` is the machine that this program runs
     on; ``clock`` is used for all waiting; ``command_line`` reads a QEMU command line from any
     machine."""

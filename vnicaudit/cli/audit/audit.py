@@ -19,9 +19,9 @@ from vnicaudit.cli.audit.reporting import (
     audit_work,
     end_of,
     exit_code,
-    settled_in_baseline,
+    number_gone_from_baseline,
+    reported_results,
     tell_filtered,
-    with_closing,
 )
 from vnicaudit.cli.audit.request import (
     AUDIT_OPTIONS,
@@ -50,14 +50,6 @@ _UNREAD = 20
 """Errors of a target that are printed beside a diff."""
 
 
-def audit_with(options: AuditOptions, wiring: Wiring) -> int:
-    """Audit with these options; returns the exit code."""
-    # reject impossible combinations before anything is written
-    platforms = wiring.platforms()
-    targets = unique_targets(options.targets, platforms.targets)
-    return audit(request_of(options, targets, platforms))
-
-
 def audit(request: AuditRequest) -> int:
     """Fix what is requested, audit and report; returns the exit code."""
     with ExitStack() as stack:
@@ -73,7 +65,7 @@ def audit(request: AuditRequest) -> int:
         products = run.items(target.name for target in request.targets)
         whole = not _is_filtered(request)
         named = RequestedSubjects(request)
-        audited = with_closing(run, products, work.suppressor, named, whole=whole)
+        audited = reported_results(run, products, work.suppressor, named, whole=whole)
         reports.add(audited, progress.clear)
         progress.clear()
         named.check(run.results)
@@ -134,7 +126,7 @@ def _tell_not_judged(results: tuple[TargetResult, ...], request: AuditRequest) -
 def _summary(run: AuditRun, request: AuditRequest, done: FixCounts) -> Summary:
     return replace(
         run.summary,
-        baseline_gone=settled_in_baseline(request, run, whole=not _is_filtered(request)),
+        baseline_gone=number_gone_from_baseline(request, run, whole=not _is_filtered(request)),
         fixed=done.problems,
         fixed_files=done.files,
         refused=done.refused,
@@ -207,4 +199,7 @@ def command(options: AuditOptions, wiring: Wiring) -> int:
         return audit_fleet(options, wiring)
     if not options.targets and not options.nova.nova_config:
         raise click.UsageError("Missing argument 'TARGET...', or -i INVENTORY.")
-    return audit_with(options, wiring)
+    platforms = wiring.platforms()
+    targets = unique_targets(options.targets, platforms.targets)
+    # impossible combinations are rejected before anything is written
+    return audit(request_of(options, targets, platforms))

@@ -24,9 +24,9 @@ from vnicaudit.cli.audit.reporting import (
     audit_work,
     end_of,
     exit_code,
-    settled_in_baseline,
+    number_gone_from_baseline,
+    reported_results,
     tell_filtered,
-    with_closing,
 )
 from vnicaudit.cli.audit.request import AuditOptions, AuditRequest, FleetOptions, request_of
 from vnicaudit.cli.fleet.hosts import (
@@ -298,14 +298,14 @@ def _report(run: FleetRun, reports: Reports, named: RequestedSubjects) -> None:
     """Write the reports from the spool, except for their ends."""
     whole = run.audit.coverage.is_whole and not run.resumed
     reports.start(run.audit.started)
-    audited = with_closing(run, run.items(), run.suppressor, named, whole=whole)
+    audited = reported_results(run, run.items(), run.suppressor, named, whole=whole)
     reports.add(audited, lambda: None)
 
 
 def _finish(run: FleetRun, reports: Reports, request: FleetRequest) -> RunEnd:
     """Write the ends of the reports."""
     coverage = run.audit.coverage
-    gone = settled_in_baseline(request.audit, run, whole=coverage.is_whole)
+    gone = number_gone_from_baseline(request.audit, run, whole=coverage.is_whole)
     summary = msgspec.structs.replace(run.summary, baseline_gone=gone)
     end = msgspec.structs.replace(end_of(run, summary), coverage=coverage)
     return reports.finish(end)

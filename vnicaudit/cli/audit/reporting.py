@@ -170,7 +170,7 @@ class RequestedSubjects:
                 raise UsageError(f"--nic: there is no {name!r} in these targets{hint}")
 
 
-def with_closing(
+def reported_results(
     run: ReportedRun,
     products: Iterable[object],
     suppressor: Suppressor,
@@ -190,7 +190,7 @@ def with_closing(
         yield closing
 
 
-def settled_in_baseline(request: AuditRequest, run: ReportedRun, *, whole: bool) -> int:
+def number_gone_from_baseline(request: AuditRequest, run: ReportedRun, *, whole: bool) -> int:
     """Number of findings of the baseline that no longer occur; 0 unless everything was audited
     (``whole``) with all rules."""
     if not request.baseline or not whole or request.selects_rules:

@@ -75,8 +75,8 @@ class FleetOptions(msgspec.Struct, frozen=True):
     resume: bool = False
 
 
-_OF_FLEET = ("sample", "sample_seed", "traffic", "resume")
-_NOT_LIVE = (
+_NEEDS_INVENTORY = ("sample", "sample_seed", "traffic", "resume")
+_NOT_WITH_INVENTORY = (
     *FixOptions.__struct_fields__,
     *FileOptions.__struct_fields__,
     *ServerOptions.__struct_fields__,
@@ -86,9 +86,10 @@ _NOT_LIVE = (
 
 def check_fleet(*, is_fleet: bool) -> None:
     """Raises UsageError for an option that is of no use with an inventory, or without one."""
+    rejected = _NOT_WITH_INVENTORY if is_fleet else _NEEDS_INVENTORY
     for option in click.get_current_context().command.params:
         name = option.name or ""
-        if name in (_NOT_LIVE if is_fleet else _OF_FLEET) and is_on_command_line(name):
+        if name in rejected and is_on_command_line(name):
             why = "cannot be used with -i, which reads hosts" if is_fleet else "needs -i INVENTORY"
             raise UsageError(f"{option.opts[0]} {why}")
 

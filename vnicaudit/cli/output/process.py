@@ -42,8 +42,7 @@ def prepare() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             # a character that the terminal cannot show becomes an escape instead of a crash
-            # it is closed, or has been replaced by another file
-            with suppress(OSError, ValueError):
+            with suppress(OSError, ValueError):  # closed, or replaced by another file
                 stream.reconfigure(errors=PLAIN)
     _Ending.since = None
     for number in (signal.SIGTERM, signal.SIGHUP):

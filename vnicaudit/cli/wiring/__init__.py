@@ -26,7 +26,7 @@ R = TypeVar("R")
 
 
 def shipped_adapters() -> Adapters:
-    """The platform functions for the remedy and the lab."""
+    """The platform functions for changes and measurements."""
     from vnicaudit.cli.wiring.adapters import adapters
 
     return adapters()
@@ -56,7 +56,7 @@ def remembered(place: HistoryPlace, is_named: bool, quiet: bool) -> AuditSink | 
 
 
 class Wiring(msgspec.Struct, frozen=True):
-    """``adapters``: platform functions for the remedy and the lab. ``controller``: nova-manage at
+    """``adapters``: platform functions for changes and measurements. ``controller``: nova-manage at
     an endpoint, by its command line, with a timeout in seconds for each call; raises UsageError for
     an invalid endpoint. ``platforms``: all that is read, planned and changed. ``sink``: stores
     audits of fleets in a history; None: they are not stored."""

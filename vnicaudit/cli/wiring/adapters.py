@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 def adapters() -> Adapters:
-    """The platform functions called by the remedy and the lab."""
+    """The platform functions for changes and measurements."""
     return Adapters(connect, _ThisMachine(), connect_cloud, time, read_text, LinuxSettings)
 
 
