@@ -16,7 +16,7 @@ from vnicaudit.model.report import ReadError
 
 if TYPE_CHECKING:
     from vnicaudit.audit.reading.targets import CloudReading, Target
-    from vnicaudit.audit.tally import ComparedWork, TargetCounts
+    from vnicaudit.audit.tally import ComparingWork, TargetCounts
     from vnicaudit.audit.work import Product
 
 
@@ -28,7 +28,7 @@ class CloudServers:
     def __init__(
         self,
         targets: list[Target],
-        work: ComparedWork,
+        work: ComparingWork,
         chosen: ServerSelection,
         tallies: Mapping[str, TargetCounts],
         guests: list[tuple[Domain, str]],

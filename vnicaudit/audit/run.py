@@ -22,7 +22,7 @@ from vnicaudit.audit.reading.targets import (
 )
 from vnicaudit.audit.same_guest import SameGuests
 from vnicaudit.audit.tally import (
-    ComparedWork,
+    ComparingWork,
     FileCount,
     RunProgress,
     TargetCounts,
@@ -95,7 +95,7 @@ class AuditRun:
         self._read_host = read_host
         self._tallies: dict[str, TargetCounts] = {}
         self._totals = Totals()
-        self._compared = ComparedWork(work)
+        self._compared = ComparingWork(work)
         self._same = SameGuests()
         self._has_cloud = False
         self._seen_files = SeenFiles(())
@@ -125,7 +125,7 @@ class AuditRun:
         self._tallies = {target.name: TargetCounts() for target in targets}
         self._seen_files = SeenFiles(targets)
         self._has_cloud = bool(clouds)
-        self._compared = ComparedWork(self._work, joins=self._has_cloud)
+        self._compared = ComparingWork(self._work, joins=self._has_cloud)
         for target in targets:
             if target not in waited:
                 together = target.kind == "together"

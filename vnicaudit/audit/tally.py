@@ -1,4 +1,8 @@
-"""Counts kept while targets are read: per target, and over the whole run."""
+"""Counts and memories kept while targets are read, per target and over the whole run.
+
+:class:`RunProgress` is told how far the reading is. :class:`ComparingWork` works on each item, and
+remembers what is compared with other items when everything has been read.
+"""
 
 from __future__ import annotations
 
@@ -285,14 +289,14 @@ class FileCount:
         self._progress.read_files(done, self._total)
 
 
-# Work on each item that is read, and comparisons between items when everything has been read.
+# Work on each item that is read, and comparison of items when everything has been read.
 
 
 MAX_NODES = 20_000
 """Maximum number of compute nodes that are compared with each other."""
 
 
-class ComparedWork:
+class ComparingWork:
     """Works on each item, and remembers its NICs and compute nodes. ``joins``: the nodes are joined
     with the servers of a cloud too."""
 

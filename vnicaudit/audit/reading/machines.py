@@ -1,4 +1,4 @@
-"""Which machines are read, and the definitions of servers that were chosen."""
+"""Selects servers of clouds; reads several live hosts side by side."""
 
 from __future__ import annotations
 

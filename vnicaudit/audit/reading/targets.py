@@ -1,6 +1,7 @@
-"""Targets named by the user -> things to read: paths, standard input, live connections, clouds.
+"""Targets named by the user -> things to read: paths, standard input, live connections, clouds; and
+:class:`Platform` and :class:`Platforms`, by which the sources of NICs are passed to an audit.
 
-Recognition of files is by content (see :mod:`vnicaudit.audit.reading.files`), never by name.
+Files are recognised by content, a few by their place (:mod:`vnicaudit.audit.reading.files`).
 """
 
 from __future__ import annotations
@@ -23,13 +24,8 @@ if TYPE_CHECKING:
     from vnicaudit.audit.reading.selection import Selection
     from vnicaudit.knowledge.fixes.wording import Wording
     from vnicaudit.model.domain import DomainConfig
-    from vnicaudit.model.file_kind import FileKind, Unjudged
+    from vnicaudit.model.file_kind import FileKind, Item, Unjudged
     from vnicaudit.model.finding import Form, PlatformName
-    from vnicaudit.model.fleet import LiveDefinition, LiveOptions
-    from vnicaudit.model.host import Host
-
-if TYPE_CHECKING:
-    from vnicaudit.model.file_kind import Item
     from vnicaudit.model.fleet import (
         CloudItem,
         HostTraffic,
