@@ -184,12 +184,43 @@ def time_id(moment: datetime) -> str:
 # Mistakes in a table that somebody wrote (TOML, YAML), in place of the words of the decoder.
 
 
-_TYPES = {
-    "str": "text", "float": "a number", "int": "a whole number", "bool": "true or false",
-    "array": "a list", "object": "a table", "null": "nothing",
-}  # fmt: skip
-_EXPECTED = re.compile(r"Expected `(\w+)(?: \| null)?`(?: (>=|<=) (\S+)|, got `(\w+)`)")
+_KINDS = {
+    "str": "text",
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "true or false",
+    "array": "a list",
+    "object": "a table",
+    "null": "nothing",
+}
+_BOUNDS = {">=": "at least", "<=": "at most", ">": "more than", "<": "less than"}
+_EXPECTED = re.compile(
+    r"Expected `(?P<kinds>[^`]+)`(?:, got `(?P<got>\w+)`"
+    r"| (?P<length>of length )?(?P<bound>[<>]=?) (?P<number>[\d.]+?)(?:\.0)?"
+    r"| matching regex (?P<regex>.*))?",
+    re.DOTALL,
+)
 _FIELD = re.compile("Object (?:contains unknown|missing required) field `(.*)`", re.DOTALL)
+
+
+def operator_words(what: str) -> str:
+    """A message of msgspec about a value that an operator wrote, in their words: ``expected a list,
+    not text``, ``expected a whole number of at least 1``."""
+    if missing := re.fullmatch(r"Object missing required field `(.*)`", what):
+        return f"{missing[1]} is missing"
+    if other := re.fullmatch(r"Invalid enum value (.*)", what, re.DOTALL):
+        return f"{other[1]} is not one of its values"
+    found = _EXPECTED.fullmatch(what)
+    if found is None:
+        return f"{what[:1].lower()}{what[1:]}"
+    kinds = found["kinds"].removesuffix(" | null").split(" | ")  # TOML and YAML: or leave it out
+    said = "expected " + " or ".join(_KINDS.get(one, one) for one in kinds)
+    if found["got"]:
+        return f"{said}, not {_KINDS.get(found['got'], found['got'])}"
+    if found["bound"]:
+        bound = f"{_BOUNDS[found['bound']]} {found['number']}"
+        return f"{said} with {bound} in it" if found["length"] else f"{said} of {bound}"
+    return f"{said} that matches {found['regex']}" if found["regex"] else said
 
 
 def mistake(error: Exception, known: Iterable[str] = ()) -> tuple[str, str]:
@@ -202,11 +233,5 @@ def mistake(error: Exception, known: Iterable[str] = ()) -> tuple[str, str]:
         if "missing" in reason:
             return key or field[1], f"{name!r} is missing"
         return key or field[1], f"unknown key {name!r}{close_to(field[1], list(known))}"
-    if found := _EXPECTED.fullmatch(reason):
-        wanted, limit, bound, got = found.groups()
-        wanted = _TYPES.get(wanted, wanted)
-        if limit:
-            reason = f"expected {wanted}, at {'least' if limit == '>=' else 'most'} {bound}"
-        else:
-            reason = f"expected {wanted}, not {_TYPES.get(got, got)}"
+    reason = operator_words(reason)
     return key, f"{key}: {reason}" if key else reason

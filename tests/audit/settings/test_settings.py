@@ -249,7 +249,7 @@ def test_what_is_no_toml_is_told_with_its_line(tmp_path: Path, text: str, line: 
 def test_a_mistake_in_pyproject_is_told_with_its_line(tmp_path: Path) -> None:
     text = "[tool.x]\nselect = 1\n\n[tool.vnicaudit]\nselect = 2\n"
     assert complaint(tmp_path, text, "pyproject.toml") == (
-        "pyproject.toml:5: select: expected `array`, got `int`"
+        "pyproject.toml:5: select: expected a list, not a whole number"
     )
 
 
@@ -298,5 +298,5 @@ def test_a_limit_is_a_setting_and_the_environment_wins(
     found = environment(settings)
     assert (found.host_deadline, found.retries, found.parallel) == (20, 5, 32)
     assert complaint(tmp_path, "deadline = nan\n") == (
-        "vnicaudit.toml:1: deadline: expected `float` >= 0.1"
+        "vnicaudit.toml:1: deadline: expected a number of at least 0.1"
     )

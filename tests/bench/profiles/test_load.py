@@ -175,7 +175,7 @@ MISTAKES = {
     "syntax": ("title = \n", "not valid TOML: Invalid value"),
     "nothing": ("", "p.toml: title is missing"),
     "no workload": ('title = "t"\n', "p.toml: workload is missing"),
-    "empty title": (MINIMAL.replace('"t"', '" "'), "title: expected a text that matches"),
+    "empty title": (MINIMAL.replace('"t"', '" "'), "title: expected text that matches"),
     "workload is no table": (
         'title = "t"\nworkload = [3]\n',
         "[[workload]] 1: expected a table, not a whole number",
@@ -204,7 +204,7 @@ MISTAKES = {
     ),
     "no list": (
         workload('directions = "tx"'),
-        'directions: expected a list, not a text; for example directions = ["tx", "rx"]',
+        'directions: expected a list, not text; for example directions = ["tx", "rx"]',
     ),
     "empty list": (
         workload("connections = []"),
@@ -240,7 +240,7 @@ MISTAKES = {
         workload('sizes = ["1.5"]'), "sizes: '1.5' is invalid; expected a value such as",
     ),
     "a size of another type": (
-        workload("sizes = [1.5]"), "sizes: expected a whole number or a text, not a number",
+        workload("sizes = [1.5]"), "sizes: expected a whole number or text, not a number",
     ),
     "a rate that is none": (
         workload("rates = [0]"),
@@ -290,7 +290,7 @@ MISTAKES = {
         "primary: '*.64k' matches no id; the ids are talk.tcp.tx.c1.1k",
     ),
     "primary as a text": (
-        workload('primary = "yes"'), "primary: expected true or false or a list, not a text",
+        workload('primary = "yes"'), "primary: expected true or false or a list, not text",
     ),
     "a state that is not declared": (
         workload('states = ["plain"]'), "states: not declared in [states]: 'plain'",
@@ -300,9 +300,9 @@ MISTAKES = {
     ),
     "a state with blanks": (
         MINIMAL + '[states]\n"a b" = ""\n',
-        "states: expected a text that matches",
+        "states: expected text that matches",
     ),
-    "a name with blanks": (workload('name = "a b"'), "name: expected a text that matches"),
+    "a name with blanks": (workload('name = "a b"'), "name: expected text that matches"),
     "no metric": (
         MINIMAL + "[margins]\ngoodput = 3\nlatency_p98 = 3\n",
         "margins: no metric 'latency_p98'; did you mean 'latency_p99'?",
@@ -320,7 +320,7 @@ MISTAKES = {
     ),
     "steal of nothing": (head("max-steal = 0"), "max-steal: expected a number of more than 0; for"),
     "options that are no texts": (
-        workload("options = { port = 53 }"), "options: expected a text, not a whole number",
+        workload("options = { port = 53 }"), "options: expected text, not a whole number",
     ),
 }  # fmt: skip
 

@@ -26,7 +26,7 @@ from vnicaudit.audit.settings import OWN, SHARED
 from vnicaudit.audit.settings.file import SettingsFile, read_settings_file
 from vnicaudit.audit.settings.keys import Level, PolicyTable, Settings, SuppressTable
 from vnicaudit.base.files import why_not_own
-from vnicaudit.base.wording import close_to
+from vnicaudit.base.wording import close_to, operator_words
 from vnicaudit.errors import UsageError
 from vnicaudit.model.decoding import converted
 from vnicaudit.model.finding import SEVERITIES, Confidence, Location, Severity
@@ -79,7 +79,7 @@ def _options(
     except msgspec.ValidationError as error:
         what, _, path = str(error).partition(" - at `$.")
         key = path.rstrip("`")
-        message = f"{key}: {what[:1].lower()}{what[1:]}"
+        message = f"{key}: {operator_words(what)}"
         raise in_table(source, f"rules.{written}", message, key) from None
     return options
 
@@ -311,12 +311,11 @@ def _decoding_error(source: SettingsFile, message: str) -> UsageError:
         return source.error("rules: expected tables such as [rules.VNIC001]", "rules")
     if "RFC3339" in what or "`datetime`" in what:
         what = "expected a date such as 2027-01-31"
-    what = what.replace(" | null`", "`")
     key = path.rpartition(".")[2] or "the table"
     written = what.removeprefix("Invalid enum value ")
     if written != what and key in _CHOICES:
         what = f"expected one of {', '.join(_CHOICES[key])}, not {written}"
-    return source.error(f"{key}: {what[:1].lower()}{what[1:]}", path)
+    return source.error(f"{key}: {operator_words(what)}", path)
 
 
 def _check(source: SettingsFile, settings: Settings, catalogue: Catalogue) -> None:

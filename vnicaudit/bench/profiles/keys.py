@@ -11,10 +11,10 @@ from typing import Annotated, NamedTuple, get_type_hints
 
 import msgspec
 
-from vnicaudit.base.wording import close_to, shortened
+from vnicaudit.base.wording import close_to, operator_words, shortened
 from vnicaudit.bench.line_rate import Encapsulation
 from vnicaudit.errors import UsageError
-from vnicaudit.model.decoding import converted, operator_words
+from vnicaudit.model.decoding import converted
 from vnicaudit.model.measurement import Design, Direction
 
 COOLDOWN = 2.0

@@ -10,8 +10,9 @@ from typing import Annotated, get_type_hints
 import msgspec
 
 from vnicaudit.audit.settings.keys import SetOnce, Settings
+from vnicaudit.base.wording import operator_words
 from vnicaudit.errors import UsageError
-from vnicaudit.model.decoding import converted, operator_words
+from vnicaudit.model.decoding import converted
 from vnicaudit.model.finding import CONFIDENCES
 
 
