@@ -192,7 +192,7 @@ class EditedError(ActionError):
         )
 
 
-def define(work: DomainWork) -> None:
+def define_goal(work: DomainWork) -> None:
     """Define the goal if the definition is as it was before; do nothing if it is the goal already.
     Raises EditedError if it is neither, ActionError if libvirt refuses the goal, or accepts it and
     stores something else, SavedTextError if the saved text cannot be trusted."""
@@ -212,7 +212,7 @@ def define(work: DomainWork) -> None:
     _check(work, before, goal, now)
 
 
-def undefine(work: DomainWork) -> bool:
+def restore_definition(work: DomainWork) -> bool:
     """Restore the definition from before; returns False if that was not necessary. Raises
     EditedError if the definition is neither that nor what this run made of it, ActionError if it
     could not be restored exactly, SavedTextError if the saved text cannot be trusted."""

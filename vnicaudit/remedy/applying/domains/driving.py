@@ -67,7 +67,7 @@ def undo(work: DomainWork, reason: str, outcome: Outcome) -> Result:
     and NICs are restored even then."""
     changed, left = False, []
     try:
-        changed = definition_transactions.undefine(work)
+        changed = definition_transactions.restore_definition(work)
     except CANNOT_BE_UNDONE:
         raise
     except VnicauditError as error:
@@ -192,7 +192,7 @@ def forward(work: DomainWork) -> Result:
     try:
         if work.transaction.active and work.transaction.mode == "hotswap":
             hotswap.capture(work)  # before any change, as it may be refused
-        definition_transactions.define(work)
+        definition_transactions.define_goal(work)
         measured = work.notes.latest(Stopping, Detaching) is None
         interrupted = work.clock.monotonic()
         changed = _take_effect(work)
