@@ -101,7 +101,7 @@ class PlannedNic(PlanSubject[DomainUnit | FileUnit]):
         return self.request.options.converts(self.nic.mac)
 
     @property
-    def refused_rules(self) -> tuple[str, ...]:
+    def proposing_rules(self) -> tuple[str, ...]:
         """The rules that propose a change of this NIC, without changes that the policy decides."""
         found = filter(is_decided, self.judged.findings_of(self.nic))
         return tuple(dict.fromkeys(one.rule for one in found))
@@ -236,15 +236,15 @@ class EditedNic(PlannedNic):
     """A NIC whose definition is changed."""
 
     @property
-    def _changes(self) -> bool:
+    def _has_changes(self) -> bool:
         """True if anything is to be changed."""
         tuned = self.tuning is not None and bool(self.tuning.changes)
-        return tuned or self.converts or bool(self.refused_rules)
+        return tuned or self.converts or bool(self.proposing_rules)
 
     def proposed(self) -> ProposedChanges:
         """The changes for another backend, and those that findings propose. Raises RefusedError for
         a backend that may do harm."""
-        if not self._changes or self._in_the_way:
+        if not self._has_changes or self._in_the_way:
             return ProposedChanges()
         start = self._converted() if self.converts else ProposedChanges()
         if start.blocked:
@@ -279,10 +279,10 @@ class EditedNic(PlannedNic):
     def held_back(self, proposed: ProposedChanges) -> Iterator[tuple[Reason, str]]:
         """Changes that may do harm; all changes if the NIC cannot be changed here."""
         del proposed
-        if not self._changes:
+        if not self._has_changes:
             yield from self.without_proposal()
         elif in_the_way := self._in_the_way:
-            yield from ((in_the_way, rule) for rule in self.refused_rules or ("",))
+            yield from ((in_the_way, rule) for rule in self.proposing_rules or ("",))
         else:
             yield from self.unsafe_changes()
 

@@ -179,8 +179,8 @@ class PlanSubject(ABC, Generic[UnitT]):
         )  # fmt: skip
 
     @property
-    def refused_rules(self) -> tuple[str, ...]:
-        """The rules of the findings that are left because the changes cannot be made."""
+    def proposing_rules(self) -> tuple[str, ...]:
+        """The rules that propose changes of it: a record that nothing is planned names them."""
         return ()
 
 
@@ -199,7 +199,7 @@ def plan_subject(subject: PlanSubject[UnitT]) -> Iterator[UnitStep[UnitT] | NotP
     except RefusedError as error:
         refused = refused or reason_of(error)
     if refused is not None:
-        yield subject.not_planned(subject.refused_rules, refused)
+        yield subject.not_planned(subject.proposing_rules, refused)
     if step is not None:
         yield step
 
