@@ -309,7 +309,7 @@ def _preview(
     try:
         prepared = preparing(unit, drivers)
     except GoneError as error:
-        result = drivers.of(unit).explain(unit, error, begun=False, dry_run=True)
+        result = drivers.of(unit).result_if_gone(unit, error, begun=False, dry_run=True)
         return is_to_be(_NOT_BEGUN.get(result.outcome, "failed"), result.message, result.codes)
     except RefusedError as error:
         return is_to_be("refused", str(error), codes_of(error))

@@ -198,10 +198,12 @@ class Driver(ABC):
         """Undo the change of the unit, from any point where an interrupted run left it."""
 
     @abstractmethod
-    def verify(self, unit: UnitRequest, begin: Begin) -> UnitState:
+    def present_state(self, unit: UnitRequest, begin: Begin) -> UnitState:
         """The present state of the unit."""
 
-    def explain(self, unit: UnitRequest, error: GoneError, *, begun: bool, dry_run: bool) -> Result:
+    def result_if_gone(
+        self, unit: UnitRequest, error: GoneError, *, begun: bool, dry_run: bool
+    ) -> Result:
         """The result for a unit that no longer exists, with a message for the user. ``begun``: the
         run had started to change it; ``dry_run``: nothing was to be changed."""
         del unit, begun

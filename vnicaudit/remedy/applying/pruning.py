@@ -130,7 +130,7 @@ def _unit(found: PastRun, unit: UnitRequest, drivers: Drivers) -> UnitState:
         return UnitState(unit.name, "unknown", "the journal does not record the planned change")
     try:
         drivers.open([unit])
-        return drivers.of(unit).verify(unit, begin)
+        return drivers.of(unit).present_state(unit, begin)
     except TargetError as error:
         return UnitState(unit.name, "unknown", str(error), unreachable=True)
     except GoneError as error:
@@ -145,7 +145,7 @@ def _gone(found: PastRun, unit: UnitRequest, drivers: Drivers, error: GoneError)
     for other in found.request.units:
         with suppress(TargetError, ActionError, RefusedError, UsageError):
             drivers.open([other])
-    told = drivers.of(unit).explain(unit, error, begun=False, dry_run=True)
+    told = drivers.of(unit).result_if_gone(unit, error, begun=False, dry_run=True)
     return UnitState(unit.name, "gone" if told.outcome == "gone" else "moved", told.message)
 
 

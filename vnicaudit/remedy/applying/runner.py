@@ -300,7 +300,9 @@ class Runner:
         except GoneError as error:
             begun = notes.last(Begin) is not None
             driver = self._drivers.of(unit)
-            return _record_result(notes, driver.explain(unit, error, begun=begun, dry_run=False))
+            return _record_result(
+                notes, driver.result_if_gone(unit, error, begun=begun, dry_run=False)
+            )
         except RefusedError as error:
             return _record_result(notes, Result("refused", str(error), codes=codes_of(error)))
         except ActionError as error:

@@ -280,7 +280,7 @@ class CloudDriver(Driver):
             at_work = work.at(self._clouds.place(work.unit.target), CloudTransaction)
             return self.put_back(at_work, undoing.reason, undoing.outcome)
 
-    def verify(self, unit: UnitRequest, begin: Begin) -> UnitState:
+    def present_state(self, unit: UnitRequest, begin: Begin) -> UnitState:
         """The state of the unit now, compared with the transaction of the run."""
         place = self._clouds.place(unit.target)
         return UnitState(unit.name, *self.state(place, begin.of(CloudTransaction)))

@@ -219,7 +219,7 @@ class DomainDriver(Driver):
             restart_stopped_guest(at_work)
             raise
 
-    def verify(self, unit: UnitRequest, begin: Begin) -> UnitState:
+    def present_state(self, unit: UnitRequest, begin: Begin) -> UnitState:
         """The state of the definition and of the running guest, compared with the planned
         changes."""
         transaction = begin.of(DefinitionTransaction)
@@ -240,7 +240,9 @@ class DomainDriver(Driver):
         bad = failed(checks)
         return UnitState(unit.name, "differs" if bad else "in-effect", bad, checks)
 
-    def explain(self, unit: UnitRequest, error: GoneError, *, begun: bool, dry_run: bool) -> Result:
+    def result_if_gone(
+        self, unit: UnitRequest, error: GoneError, *, begun: bool, dry_run: bool
+    ) -> Result:
         """``gone``; for a domain that is now on another host of the run, ``refused`` if its change
         was not started, else ``failed``: its owner has to check which definition it has there."""
         del error, dry_run

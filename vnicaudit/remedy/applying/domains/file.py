@@ -227,7 +227,7 @@ class FileDriver(Driver):
             return result
         return Result(undoing.outcome, f"{undoing.reason}; it was put back")
 
-    def verify(self, unit: UnitRequest, begin: Begin) -> UnitState:
+    def present_state(self, unit: UnitRequest, begin: Begin) -> UnitState:
         """The state of the file: ``in-effect`` with the content that the run gave it, else
         ``differs``."""
         transaction = begin.of(DefinitionTransaction)
