@@ -25,7 +25,7 @@ from vnicaudit.remedy.applying.journal.state import StateFolder
 from vnicaudit.remedy.applying.unit_queue import Schedule, UnitQueue
 from vnicaudit.remedy.planning import domain_targets
 from vnicaudit.remedy.planning.domain_targets import MOST_NICS, DomainPlanner
-from vnicaudit.remedy.planning.source import Source
+from vnicaudit.remedy.planning.source import DomainSource
 from vnicaudit.reports.plan.json import from_json
 
 
@@ -99,7 +99,7 @@ def test_a_file_that_takes_too_long_costs_itself(
     _planned(tmp_path, _many(tmp_path, 1))  # what loads with the first plan is no file's time
     plan_one = DomainPlanner.plan
 
-    def slow(planner: DomainPlanner, source: Source) -> Iterator[Step | NotPlanned]:
+    def slow(planner: DomainPlanner, source: DomainSource) -> Iterator[Step | NotPlanned]:
         while source.name.endswith("b.xml"):
             for _item in read_stream(
                 BytesIO(source.text), "f", every_platform().files

@@ -20,7 +20,7 @@ from vnicaudit.platforms.libvirt.domains import (
 )
 from vnicaudit.remedy.applying.rollback import RollbackSelection
 from vnicaudit.remedy.planning.run import PlanOptions
-from vnicaudit.remedy.planning.source import Source
+from vnicaudit.remedy.planning.source import DomainSource
 from vnicaudit.text.targets import parse
 
 _CONTROLLER = re.compile(rb"    <controller .*?/>\n")
@@ -202,7 +202,7 @@ def _planned(text: bytes, again: bytes) -> tuple[str, ...]:
     fetched = Fetched(text.decode(), OFF, again=again.decode())
     found = definition_from(fetched, Surroundings(parse(URI), {}, {}))
     assert isinstance(found, LiveDefinition)
-    source = Source(URI, found.running, found.domain, found.text, way_back=found.way_back)
+    source = DomainSource(URI, found.running, found.domain, found.text, way_back=found.way_back)
     return step(source, PlanOptions(unsafe=True)).notes
 
 

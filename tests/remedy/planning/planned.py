@@ -21,7 +21,7 @@ from vnicaudit.platforms.libvirt.domains import Fetched, Surroundings, definitio
 from vnicaudit.remedy.planning.domain_targets import DomainPlanner
 from vnicaudit.remedy.planning.nic import NicFacts
 from vnicaudit.remedy.planning.run import PlanOptions, PlanRequest
-from vnicaudit.remedy.planning.source import AskNames, Source, no_names, sources
+from vnicaudit.remedy.planning.source import AskNames, DomainSource, no_names, sources
 from vnicaudit.text.targets import parse
 
 URI = "qemu:///system"
@@ -112,7 +112,7 @@ def definition(
 def live(
     text: str, state: DomainState = OFF, *, running: str | None = None, host: HostConfig = HOST,
     networks: tuple[Network, ...] = (), local: bool = True,
-) -> Source:  # fmt: skip
+) -> DomainSource:  # fmt: skip
     """What libvirt hands out of a domain with this persistent definition. Of a transient one
     (``state.persistent`` False) only ``running`` counts."""
     now = (running or text).replace("<domain ", "<domain id='7' ", 1) if state.active else text
@@ -120,15 +120,15 @@ def live(
     around = Surroundings(parse(URI), {network.name: network for network in networks}, {})
     found = definition_from(fetched, around)
     assert not isinstance(found, ReadError)
-    return Source(URI, found.running, found.domain, found.text, host, local=local)
+    return DomainSource(URI, found.running, found.domain, found.text, host, local=local)
 
 
-def in_file(path: Path, content: str | bytes) -> list[Source]:
+def in_file(path: Path, content: str | bytes) -> list[DomainSource]:
     """What is read of a file with that content."""
     path.write_bytes(content.encode() if isinstance(content, str) else content)
     found = list(sources(Target(str(path), "path"), RunOptions(), every_platform(), SeenFiles(())))
-    assert all(isinstance(one, Source) for one in found), found
-    return [one for one in found if isinstance(one, Source)]
+    assert all(isinstance(one, DomainSource) for one in found), found
+    return [one for one in found if isinstance(one, DomainSource)]
 
 
 def selected(
@@ -158,7 +158,7 @@ class Told(RunProgress):
 
 
 def plan(
-    source: Source, options: PlanOptions = VIRTIO, *, rules: tuple[str, ...] = (),
+    source: DomainSource, options: PlanOptions = VIRTIO, *, rules: tuple[str, ...] = (),
     devices: tuple[VdpaDevice, ...] | None = None, names: AskNames = no_names,
     users: dict[tuple[str, str], str] | None = None, platforms: PlatformRegistry | None = None,
 ) -> list[Planned]:  # fmt: skip
@@ -171,20 +171,20 @@ def plan(
     return coded(DomainPlanner(request, NicFacts(devices, users or {}, names)).plan(source))
 
 
-def steps(source: Source, options: PlanOptions = VIRTIO, **given: object) -> list[Step]:
+def steps(source: DomainSource, options: PlanOptions = VIRTIO, **given: object) -> list[Step]:
     """All steps, where nothing is left."""
     found = plan(source, options, **given)  # type: ignore[arg-type]
     assert all(isinstance(one, UnitStep) for one in found), found
     return [one for one in found if isinstance(one, UnitStep)]
 
 
-def step(source: Source, options: PlanOptions = VIRTIO, **given: object) -> Step:
+def step(source: DomainSource, options: PlanOptions = VIRTIO, **given: object) -> Step:
     """The one step."""
     (found,) = steps(source, options, **given)
     return found
 
 
-def left(source: Source, options: PlanOptions = VIRTIO, **given: object) -> NotPlanned:
+def left(source: DomainSource, options: PlanOptions = VIRTIO, **given: object) -> NotPlanned:
     """The one NIC that is left."""
     (found,) = plan(source, options, **given)  # type: ignore[arg-type]
     assert isinstance(found, NotPlanned), found

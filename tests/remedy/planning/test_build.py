@@ -40,7 +40,7 @@ from vnicaudit.model.host import Network
 from vnicaudit.model.plan import DomainUnit, GuestView, NotPlanned
 from vnicaudit.platforms.domain_xml.write import rewritten
 from vnicaudit.remedy.planning.run import PlanOptions
-from vnicaudit.remedy.planning.source import AgentNames, Source
+from vnicaudit.remedy.planning.source import AgentNames, DomainSource
 from vnicaudit.remedy.replacing import digest, is_of_source
 
 KEEPS = "the guest already supports virtio; its MAC and device address stay the same"
@@ -205,7 +205,7 @@ class _Names(AgentNames):
         super().__init__(adapters(), 1)
         self.asked: list[str] = []
 
-    def _ask(self, source: Source) -> dict[str, str]:
+    def _ask(self, source: DomainSource) -> dict[str, str]:
         self.asked.append(source.domain.name)
         return {MAC: "ens3", SECOND: "ens4"}
 

@@ -27,13 +27,13 @@ from vnicaudit.model.host import HostConfig, Network
 from vnicaudit.model.report import Audited
 from vnicaudit.remedy.planning.domain_targets import DomainPlanner
 from vnicaudit.remedy.planning.nic import NicFacts
-from vnicaudit.remedy.planning.source import JudgedDomain, Source, no_names
+from vnicaudit.remedy.planning.source import DomainSource, JudgedDomain, no_names
 from vnicaudit.remedy.planning.subject import is_decided
 
 TO_VIRTIO = Change("model", "e1000", "virtio", safe=True)
 
 
-def judged(source: Source) -> JudgedDomain:
+def judged(source: DomainSource) -> JudgedDomain:
     return JudgedDomain(source, requested(work()))
 
 

@@ -37,7 +37,7 @@ from vnicaudit.model.plan import Plan
 from vnicaudit.model.report import ReadError
 from vnicaudit.remedy.planning import run
 from vnicaudit.remedy.planning.run import PlanOptions
-from vnicaudit.remedy.planning.source import Source
+from vnicaudit.remedy.planning.source import DomainSource
 from vnicaudit.reports.plan.json import to_json
 
 TEXT = definition(interface("e1000"))
@@ -57,7 +57,7 @@ class _Machine:
         return (CARD,)
 
 
-_HOSTS: dict[str, list[Source | ReadError]] = {}
+_HOSTS: dict[str, list[DomainSource | ReadError]] = {}
 
 
 def _definitions(uri: str, _options: object) -> Iterator[Host | LiveDefinition | ReadError]:
@@ -93,13 +93,13 @@ def plan(
 
 
 @pytest.fixture
-def hosts() -> Iterator[dict[str, list[Source | ReadError]]]:
+def hosts() -> Iterator[dict[str, list[DomainSource | ReadError]]]:
     """What stands for live hosts: URI -> their domains. One without is silent."""
     yield _HOSTS
     _HOSTS.clear()
 
 
-def named(name: str, *interfaces: str, uuid: str = UUID, state: object = OFF) -> Source:
+def named(name: str, *interfaces: str, uuid: str = UUID, state: object = OFF) -> DomainSource:
     text = definition(*(interfaces or (interface("e1000"),)), name=name, uuid=uuid)
     return live(text, state)  # type: ignore[arg-type]
 
@@ -118,7 +118,7 @@ def test_a_plan_says_what_made_it_and_of_what(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_read_costs_itself(
-    tmp_path: Path, hosts: dict[str, list[Source | ReadError]]
+    tmp_path: Path, hosts: dict[str, list[DomainSource | ReadError]]
 ) -> None:
     hosts["qemu:///system"] = [named("a"), ReadError("domain 'b': not read: gone")]
     broken = tmp_path / "a.xml"
@@ -131,7 +131,9 @@ def test_what_cannot_be_read_costs_itself(
     assert third == "qemu:///session: no answer within 30 s"
 
 
-def test_a_password_in_a_uri_is_not_in_the_plan(hosts: dict[str, list[Source | ReadError]]) -> None:
+def test_a_password_in_a_uri_is_not_in_the_plan(
+    hosts: dict[str, list[DomainSource | ReadError]],
+) -> None:
     hosts["qemu+ssh://root@kvm7/system"] = [named("a")]
     made = plan("qemu+ssh://root:Tr0ub4dor@kvm7/system")
     assert made.targets == ("qemu+ssh://root@kvm7/system",)
@@ -154,7 +156,7 @@ def test_a_file_that_two_targets_name_is_planned_once(
     ]  # fmt: skip
 
 
-def test_the_order_is_that_of_the_targets(hosts: dict[str, list[Source | ReadError]]) -> None:
+def test_the_order_is_that_of_the_targets(hosts: dict[str, list[DomainSource | ReadError]]) -> None:
     for uri, name in (("qemu+ssh://b/system", "b"), ("qemu+ssh://a/system", "a")):
         hosts[uri] = [named(name)]
     made = plan("qemu+ssh://b/system", "qemu+ssh://a/system")
@@ -190,7 +192,7 @@ def test_the_order_is_that_of_the_targets(hosts: dict[str, list[Source | ReadErr
     ],
 )
 def test_what_was_named_must_be_there(
-    options: PlanOptions, says: str, hosts: dict[str, list[Source | ReadError]]
+    options: PlanOptions, says: str, hosts: dict[str, list[DomainSource | ReadError]]
 ) -> None:
     """A slip of the pen would look like a host where all is well."""
     hosts["qemu:///system"] = [named("a"), named("b", interface("e1000", 2))]
@@ -200,7 +202,7 @@ def test_what_was_named_must_be_there(
 
 
 def test_where_not_all_was_read_it_may_be_there(
-    hosts: dict[str, list[Source | ReadError]],
+    hosts: dict[str, list[DomainSource | ReadError]],
 ) -> None:
     hosts["qemu:///system"] = [named("a"), ReadError("domain 'b': not read: gone")]
     made = plan("qemu:///system", options=PlanOptions(domains=frozenset({"a", "b"})))
@@ -208,20 +210,24 @@ def test_where_not_all_was_read_it_may_be_there(
     assert made.errors[1] == "no domain in the targets has the name 'b' (--domain)"
 
 
-def test_a_nic_with_nothing_to_change_is_there(hosts: dict[str, list[Source | ReadError]]) -> None:
+def test_a_nic_with_nothing_to_change_is_there(
+    hosts: dict[str, list[DomainSource | ReadError]],
+) -> None:
     hosts["qemu:///system"] = [named("a", interface("virtio"))]
     made = plan("qemu:///system", options=PlanOptions(macs=(MAC,)))
     assert (made.steps, made.not_planned, made.errors) == ((), (), ())
 
 
-def test_a_nic_that_was_plugged_in_is_there(hosts: dict[str, list[Source | ReadError]]) -> None:
+def test_a_nic_that_was_plugged_in_is_there(
+    hosts: dict[str, list[DomainSource | ReadError]],
+) -> None:
     now = definition(interface("virtio"), interface("e1000", 2))
     hosts["qemu:///system"] = [live(definition(interface("virtio")), RUNNING, running=now)]
     made = plan("qemu:///system", options=PlanOptions(macs=(SECOND,)))
     assert [left.about.mac for left in made.not_planned] == [SECOND]
 
 
-def test_one_device_is_not_for_two_guests(hosts: dict[str, list[Source | ReadError]]) -> None:
+def test_one_device_is_not_for_two_guests(hosts: dict[str, list[DomainSource | ReadError]]) -> None:
     """A clone has its original's MAC addresses."""
     hosts["qemu:///system"] = [
         named("a", interface("virtio")), named("b", interface("virtio")),
@@ -235,7 +241,9 @@ def test_one_device_is_not_for_two_guests(hosts: dict[str, list[Source | ReadErr
     assert virtio.steps == ()
 
 
-def test_a_device_that_somebody_has_is_taken(hosts: dict[str, list[Source | ReadError]]) -> None:
+def test_a_device_that_somebody_has_is_taken(
+    hosts: dict[str, list[DomainSource | ReadError]],
+) -> None:
     """By definition, or while it runs only."""
     vdpa = interface("virtio", 2, kind="vdpa", children=f"<source dev='{DEVICE}'/>")
     here = named("a", interface("virtio"))
@@ -252,7 +260,7 @@ def test_a_device_that_somebody_has_is_taken(hosts: dict[str, list[Source | Read
 
 
 def test_what_would_be_wrong_is_judged_by_all_rules(
-    hosts: dict[str, list[Source | ReadError]],
+    hosts: dict[str, list[DomainSource | ReadError]],
 ) -> None:
     pinned = definition(interface("e1000", children="<driver name='vhost'/>"))
     hosts["qemu:///system"] = [live(pinned, host=replace(HOST, vhost_net=False, kvm=True))]

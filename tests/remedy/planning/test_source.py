@@ -18,7 +18,7 @@ from vnicaudit.model.fleet import LiveDefinition
 from vnicaudit.model.host import Host, Network
 from vnicaudit.model.report import NotJudged, ReadError
 from vnicaudit.remedy.planning import source as module
-from vnicaudit.remedy.planning.source import Source, sources, with_actual_types
+from vnicaudit.remedy.planning.source import DomainSource, sources, with_actual_types
 
 TEXT = definition(interface("e1000"))
 NOVA_CONF = "[libvirt]\nuse_virtio_for_bridges = False\n"
@@ -27,7 +27,7 @@ NOVA_CONF = "[libvirt]\nuse_virtio_for_bridges = False\n"
 def read(
     path: Path,
     options: RunOptions = RunOptions(),  # noqa: B008
-) -> list[Source | ReadError | NotJudged]:
+) -> list[DomainSource | ReadError | NotJudged]:
     return list(sources(Target(str(path), "path"), options, every_platform(), SeenFiles(())))
 
 
@@ -44,7 +44,7 @@ def test_a_path_is_made_absolute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     (tmp_path / "a.xml").write_text(TEXT)
     monkeypatch.chdir(tmp_path)
     (found,) = sources(Target("a.xml", "path"), RunOptions(), every_platform(), SeenFiles(()))
-    assert isinstance(found, Source)
+    assert isinstance(found, DomainSource)
     assert (found.target, found.file) == ("a.xml", str(tmp_path / "a.xml"))
 
 
@@ -98,7 +98,7 @@ def test_a_file_that_is_not_recognised_is_an_error_where_it_was_named(tmp_path: 
 def test_a_definition_that_breaks_off_is_an_error_in_a_folder_too(tmp_path: Path) -> None:
     (tmp_path / "a.xml").write_text(TEXT + TEXT[:200])
     first, error = read(tmp_path)
-    assert isinstance(first, Source)
+    assert isinstance(first, DomainSource)
     assert isinstance(error, ReadError)
 
 
@@ -155,7 +155,7 @@ def test_a_live_host() -> None:
     found, gone, silent = sources(
         Target("qemu:///system", "libvirt"), RunOptions(), there, SeenFiles(())
     )
-    assert isinstance(found, Source)
+    assert isinstance(found, DomainSource)
     assert (found.target, found.name, found.file, found.local, found.host) == (
         "qemu:///system", "web", None, False, HOST,
     )  # fmt: skip

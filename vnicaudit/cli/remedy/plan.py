@@ -162,8 +162,8 @@ def command(options: PlanCommandOptions, wiring: Wiring) -> int:
     )
     wanted = replace(wanted, policy=read.settings.settings.policy)
     progress = Progress(enabled=not quiet)
-    work, by_all = works_of(options.selected, options.ignored, read, platforms)
-    request = PlanRequest(work, by_all, wanted, wiring.adapters(), read.options, progress)
+    work, all_rules_work = works_of(options.selected, options.ignored, read, platforms)
+    request = PlanRequest(work, all_rules_work, wanted, wiring.adapters(), read.options, progress)
     if options.inventory.are_used(options.targets):
         # imported here: most commands read no inventory
         from vnicaudit.cli.remedy.plan_fleet import plan_fleet

@@ -38,7 +38,7 @@ def plan_fleet(
     options: PlanCommandOptions, request: PlanRequest, environment: Environment, wiring: Wiring
 ) -> int:
     """Plan changes on the hosts of an inventory, read in parallel; returns the exit code."""
-    platforms, quiet, live = wiring.platforms(), options.output.quiet, request.run.live
+    platforms, quiet, live = wiring.platforms(), options.output.quiet, request.reading.live
     chosen = chosen_hosts(options.inventory, live, wiring, quiet=quiet)
     if not quiet:
         tell_inventory(chosen)

@@ -137,18 +137,18 @@ def _server(
 
 
 def _domain_planner(run: PlanRun) -> TargetPlanner:
-    from vnicaudit.remedy.planning.domain_targets import DomainTargets
+    from vnicaudit.remedy.planning.domain_targets import DomainTargetPlanner
 
-    return DomainTargets(run)
+    return DomainTargetPlanner(run)
 
 
 def _cloud_planner(run: PlanRun) -> TargetPlanner | None:
     kinds = map(run.request.work.platforms.kind_of, run.targets)
     if not any(kind is not None and kind.cloud is not None for kind in kinds):
         return None
-    from vnicaudit.remedy.planning.cloud.run import CloudTargets
+    from vnicaudit.remedy.planning.cloud.run import CloudTargetPlanner
 
-    return CloudTargets(run)
+    return CloudTargetPlanner(run)
 
 
 def _domain_drivers() -> tuple[type[Driver], ...]:

@@ -20,8 +20,8 @@ from vnicaudit.remedy.planning.policy import Tuning, planned_tuning
 from vnicaudit.remedy.planning.run import PlanRequest, PlanRun, TargetPlanner
 from vnicaudit.remedy.planning.source import (
     AgentNames,
+    DomainSource,
     JudgedDomain,
-    Source,
     live_sources,
     no_names,
     sources,
@@ -52,7 +52,7 @@ class DomainPlanner:
         self._facts = facts
         self._options = request.options
 
-    def plan(self, source: Source) -> Iterator[Planned]:
+    def plan(self, source: DomainSource) -> Iterator[Planned]:
         """The steps of one domain, and its NICs that are not planned."""
         domain = source.domain
         if not self._options.takes(domain.name, domain.uuid):
@@ -73,7 +73,7 @@ class DomainPlanner:
             yield from plan_subject(subject)
         yield from self._plugged_in(source)
 
-    def _judged_domain(self, source: Source) -> JudgedDomain:
+    def _judged_domain(self, source: DomainSource) -> JudgedDomain:
         """The domain, judged. Raises RefusedError for a domain that is not planned at all."""
         if source.domain.template:
             text = _TEMPLATE.format(source.domain.template)
@@ -85,7 +85,7 @@ class DomainPlanner:
     def _takes(self, nic: Nic) -> bool:
         return not self._options.macs or nic.mac in self._options.macs
 
-    def _plugged_in(self, source: Source) -> Iterator[NotPlanned]:
+    def _plugged_in(self, source: DomainSource) -> Iterator[NotPlanned]:
         """Running NICs that are not virtio and that no definition has."""
         known = {nic.mac for nic in source.domain.nics}
         for nic in filter(self._takes, source.running.nics):
@@ -104,7 +104,7 @@ class DomainPlanner:
         return planned_tuning(self._options.policy, domain.declared, domain.nics, chosen)
 
 
-def _not_planned(domain: Domain, nic: Nic, source: Source, reason: Reason) -> NotPlanned:
+def _not_planned(domain: Domain, nic: Nic, source: DomainSource, reason: Reason) -> NotPlanned:
     return NotPlanned(
         domain.ref_of(nic), source.target, (), reason.text, code=reason.code,
         file=source.file, line=source.line,
@@ -117,7 +117,7 @@ _TOO_LONG = (
 )
 
 
-class DomainTargets(TargetPlanner):
+class DomainTargetPlanner(TargetPlanner):
     """Plans domains of live hosts, and in files."""
 
     def __init__(self, run: PlanRun) -> None:
@@ -135,7 +135,7 @@ class DomainTargets(TargetPlanner):
     def plan(self, targets: tuple[Target, ...]) -> None:
         """Plan each domain once."""
         run, request = self._run, self._request
-        live, to = request.run.live, request.options.to
+        live, to = request.reading.live, request.options.to
         guests = AgentNames(request.adapters, live.deadline) if live.agent else None
         facts = NicFacts(
             request.adapters.machine.vdpa_devices() if to == "vdpa" else None,
@@ -146,7 +146,7 @@ class DomainTargets(TargetPlanner):
         read: set[str] = set()
         try:
             for target, source in self._sources(targets):
-                if not isinstance(source, Source):
+                if not isinstance(source, DomainSource):
                     run.add_unread(target, source)
                     continue
                 read.add(target.name)
@@ -159,7 +159,7 @@ class DomainTargets(TargetPlanner):
                 guests.close()
         run.add_unread_targets(targets, read)
 
-    def _plan_domain(self, target: Target, source: Source, planner: DomainPlanner) -> None:
+    def _plan_domain(self, target: Target, source: DomainSource, planner: DomainPlanner) -> None:
         """Add the planned items of one domain to the run. All domains of a file share the CPU
         time of one file; a file that exceeds it is reported, and the run goes on."""
         found, file = self._run.planned[target.name], source.file
@@ -180,7 +180,7 @@ class DomainTargets(TargetPlanner):
 
     def _sources(
         self, targets: tuple[Target, ...]
-    ) -> Iterator[tuple[Target, Source | ReadError | NotJudged]]:
+    ) -> Iterator[tuple[Target, DomainSource | ReadError | NotJudged]]:
         """All domains; a file in two targets is read once. Live hosts are in the order in which
         they were read; the planned items are put into the order of the targets."""
         hosts = self._request.read_hosts
@@ -194,8 +194,8 @@ class DomainTargets(TargetPlanner):
                 self._request.progress(target.name, number)
                 yield target, source
 
-    def _in_target(self, target: Target) -> Iterator[Source | ReadError | NotJudged]:
-        run, options = self._run, self._request.run
+    def _in_target(self, target: Target) -> Iterator[DomainSource | ReadError | NotJudged]:
+        run, options = self._run, self._request.reading
         files = FileCount(target.name, options.selection, run.seen_files, self._request.progress)
         if target.kind == "path":
             files.begin()
@@ -213,7 +213,7 @@ def _users(
         for name, kind in kinds
         if kind is not None and kind.definitions is not None
         for source in live_sources(name, kind.definitions(name, live))
-        if isinstance(source, Source)
+        if isinstance(source, DomainSource)
         for nic in (*source.running.nics, *source.domain.nics)
         if nic.source is not None and nic.declared.type in ("vdpa", "vhostuser")
     }

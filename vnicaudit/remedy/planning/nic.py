@@ -39,9 +39,9 @@ from vnicaudit.remedy.planning.subject import (
     PlanSubject,
     ProposedChanges,
     is_decided,
-    resolved,
     safety,
     unsafe,
+    with_follow_up_changes,
 )
 from vnicaudit.remedy.replacing import digest, step_digest
 
@@ -253,7 +253,7 @@ class EditedNic(PlannedNic):
             if not self.request.may(change):
                 raise NotPlannedError(unsafe(change))
         findings_with = partial(self.judged.findings_to_plan, self.nic)
-        return self._completed(resolved(start, findings_with, self._planned_change))
+        return self._completed(with_follow_up_changes(start, findings_with, self._planned_change))
 
     def _planned_change(self, finding: Finding) -> Change | None:
         """The finding's change, judged as safe as it is together with the others; None if it is

@@ -74,7 +74,7 @@ _KNOWN = 10_000
 """Maximum number of names, and of MAC addresses, remembered to suggest for a misspelt one."""
 
 
-class RequestedTargets:
+class RequestedDomains:
     """Is shown every domain and object that is read."""
 
     def __init__(self, options: PlanOptions) -> None:
@@ -142,14 +142,14 @@ ReadHosts = Callable[[Sequence[Target]], Iterator[tuple[Target, Iterator[Definit
 
 class PlanRequest(NamedTuple):
     """The request for a plan. ``work`` judges by the requested rules and decides what is changed;
-    ``by_all`` judges by all rules, to find what a change would break. ``run``: how targets are
-    read. ``read_hosts``: reads live hosts side by side; None: one after the other."""
+    ``all_rules_work`` judges by all rules, to find what a change would break. ``reading``: how
+    targets are read. ``read_hosts``: reads live hosts side by side; None: one after the other."""
 
     work: AuditWork
-    by_all: AuditWork
+    all_rules_work: AuditWork
     options: PlanOptions
     adapters: Adapters
-    run: RunOptions
+    reading: RunOptions
     progress: RunProgress = RunProgress()
     read_hosts: ReadHosts | None = None
 
@@ -167,7 +167,7 @@ class PlanRun:
         self.request = request
         self.targets = targets
         self.seen_files = SeenFiles(targets)
-        self.requested = RequestedTargets(request.options)
+        self.requested = RequestedDomains(request.options)
         self.planners: tuple[TargetPlanner, ...] = ()
         self.planned: dict[str, list[Planned]] = {target.name: [] for target in targets}
         self.errors: dict[str, list[str]] = {name: [] for name in self.planned}

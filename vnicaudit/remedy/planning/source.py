@@ -34,7 +34,7 @@ from vnicaudit.remedy.planning.subject import JudgedItem, is_decided, worst_firs
 IsOfUse = Callable[[Description], bool]
 
 
-class Source(NamedTuple):
+class DomainSource(NamedTuple):
     """One domain. ``running``: its running form; ``domain``: its persistent definition; ``text``:
     that definition, or the file that contains it (empty: there is none)."""
 
@@ -72,7 +72,7 @@ def sources(
     seen_files: SeenFiles,
     is_of_use: IsOfUse = lambda _item: False,
     on_files: Callable[[int], None] = lambda _number: None,
-) -> Iterator[Source | ReadError | NotJudged]:
+) -> Iterator[DomainSource | ReadError | NotJudged]:
     """Every domain of a target, except in ``seen_files``, which were read for another target.
     ``is_of_use`` is given each item of a file that is not a domain, and tells if another planner
     uses it. ``on_files`` is given the number of files read so far. Raises UsageError for a target
@@ -94,14 +94,14 @@ def sources(
 
 def live_sources(
     uri: str, items: Iterator[Host | LiveDefinition | ReadError]
-) -> Iterator[Source | ReadError]:
+) -> Iterator[DomainSource | ReadError]:
     """Every domain of a live host."""
     try:
         for item in items:
             if isinstance(item, ReadError):
                 yield item
             elif isinstance(item, LiveDefinition):
-                yield Source(
+                yield DomainSource(
                     uri, item.running, item.domain, item.text, item.host, local=item.local,
                     way_back=item.way_back,
                 )  # fmt: skip
@@ -111,7 +111,7 @@ def live_sources(
 
 def _file(
     path: str, top: str, platforms: Platforms, is_of_use: IsOfUse, *, named: bool
-) -> Iterator[Source | ReadError | NotJudged]:
+) -> Iterator[DomainSource | ReadError | NotJudged]:
     try:
         data = read_regular(path, MAX_BYTES + 1)
     except OSError as error:
@@ -125,7 +125,7 @@ def _file(
     for item in read_stream(BytesIO(data), path, platforms.files, explicit=named):
         if isinstance(item, Domain):
             domains = True
-            yield Source(top, item, item, data, file=os.path.abspath(path))
+            yield DomainSource(top, item, item, data, file=os.path.abspath(path))
         elif isinstance(item, ReadError | NotJudged):
             yield item
         elif not isinstance(item, PutAside) and is_of_use(item):
@@ -164,7 +164,7 @@ _SECONDS = 30.0
 """Time for all guests of a target together: a guest that does not answer costs a few seconds."""
 
 
-AskNames = Callable[[Source], Mapping[str, str]]
+AskNames = Callable[[DomainSource], Mapping[str, str]]
 """MAC -> name of the interface, from the guest's agent; empty if it was not asked."""
 
 
@@ -178,16 +178,16 @@ class AgentNames:
         self._deadline = deadline
         self._hosts: dict[str, Hypervisor | None] = {}
         self._left: dict[str, float] = {}
-        self._last: tuple[Source | None, Mapping[str, str]] = (None, {})
+        self._last: tuple[DomainSource | None, Mapping[str, str]] = (None, {})
 
-    def __call__(self, source: Source) -> Mapping[str, str]:
+    def __call__(self, source: DomainSource) -> Mapping[str, str]:
         """MAC -> name; empty if the guest does not run, or does not answer. Each guest is asked
         once for all its NICs, one guest after the other."""
         if self._last[0] is not source:
             self._last = (source, self._ask(source))
         return self._last[1]
 
-    def _ask(self, source: Source) -> Mapping[str, str]:
+    def _ask(self, source: DomainSource) -> Mapping[str, str]:
         state = source.running.state
         uuid = source.domain.uuid
         if state is None or not state.active or not state.agent or uuid is None:
@@ -219,7 +219,7 @@ class AgentNames:
         return self._hosts[target]
 
 
-def no_names(source: Source) -> Mapping[str, str]:
+def no_names(source: DomainSource) -> Mapping[str, str]:
     """No names."""
     del source
     return {}
@@ -240,7 +240,7 @@ class _ChangedNic(NamedTuple):
 class JudgedDomain(JudgedItem[Domain]):
     """One domain of a target, before anything is changed."""
 
-    def __init__(self, source: Source, request: PlanRequest) -> None:
+    def __init__(self, source: DomainSource, request: PlanRequest) -> None:
         """Judge the domain. Raises RefusedError if a rule crashes."""
         self.source = source
         self._kinds = request.work.platforms.files

@@ -71,7 +71,7 @@ class JudgedItem(Generic[Item]):
         single NIC."""
         return tuple(
             Blocked("brings-up-error", f"it would cause {found.rule}: {found.message}")
-            for found in self._findings_by(self._request.by_all, after)
+            for found in self._findings_by(self._request.all_rules_work, after)
             if found.severity == "error" and found.fingerprint not in self._errors
             and (nic is None or found.about.index in (nic, None))
         )  # fmt: skip
@@ -79,7 +79,7 @@ class JudgedItem(Generic[Item]):
     @cached_property
     def _errors(self) -> frozenset[str]:
         """Fingerprints of the errors that exist already."""
-        found = self._findings_by(self._request.by_all, self.item)
+        found = self._findings_by(self._request.all_rules_work, self.item)
         return frozenset(one.fingerprint for one in found if one.severity == "error")
 
     def _findings_by(self, work: AuditWork, item: Item) -> tuple[Finding, ...]:
@@ -212,7 +212,7 @@ def _held_back(subject: PlanSubject[UnitT], proposed: ProposedChanges) -> Iterat
         yield subject.not_planned(tuple(filter(None, rules)), reason)
 
 
-def resolved(
+def with_follow_up_changes(
     start: ProposedChanges,
     findings_with: Callable[[Sequence[Change]], Iterable[Finding]],
     planned_change: Callable[[Finding], Change | None],

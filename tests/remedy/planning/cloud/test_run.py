@@ -35,7 +35,7 @@ from vnicaudit.model.plan import FlavorUnit, Plan
 from vnicaudit.model.report import Audited, ReadError
 from vnicaudit.remedy.planning import run
 from vnicaudit.remedy.planning.run import PlanOptions
-from vnicaudit.remedy.planning.source import Source
+from vnicaudit.remedy.planning.source import DomainSource
 
 URI = "qemu+ssh://cmp1/system"
 
@@ -59,7 +59,7 @@ class _Cloud:
         self.notes = self.said.get(self._target, ())
 
 
-_HOSTS: dict[str, list[Source]] = {}
+_HOSTS: dict[str, list[DomainSource]] = {}
 
 
 def _definitions(uri: str, _options: object) -> Iterator[Host | LiveDefinition]:
@@ -81,7 +81,7 @@ def cloud() -> Iterator[dict[str, list[CloudItem]]]:
 
 
 @pytest.fixture
-def hosts() -> Iterator[dict[str, list[Source]]]:
+def hosts() -> Iterator[dict[str, list[DomainSource]]]:
     """URI of a live host -> its domains."""
     yield _HOSTS
     _HOSTS.clear()
@@ -206,7 +206,7 @@ def test_what_is_named_must_be_there() -> None:
 
 
 def test_a_definition_tells_what_nova_does_not_say(
-    cloud: dict[str, list[CloudItem]], hosts: dict[str, list[Source]]
+    cloud: dict[str, list[CloudItem]], hosts: dict[str, list[DomainSource]]
 ) -> None:
     """And what would have to be done about it on its host is done in the cloud."""
     bare = {"properties_source": "unseen", "image_state": "volume", "image": None}
@@ -225,7 +225,7 @@ def test_a_definition_tells_what_nova_does_not_say(
         assert made.not_planned == ()
 
 
-def test_other_domains_of_a_host_keep_their_place(hosts: dict[str, list[Source]]) -> None:
+def test_other_domains_of_a_host_keep_their_place(hosts: dict[str, list[DomainSource]]) -> None:
     hosts[URI] = [live(definition(interface("e1000"), name="own"))]
     made = plan(Target(URI, "libvirt"), Target(CLOUD, "openstack"))
     assert [one.about.name for one in made.steps] == ["own", "legacy", "web-01"]

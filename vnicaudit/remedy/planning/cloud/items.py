@@ -39,9 +39,9 @@ from vnicaudit.remedy.planning.subject import (
     ProposedChanges,
     findings_in,
     plan_subject,
-    resolved,
     safety,
     unsafe,
+    with_follow_up_changes,
 )
 from vnicaudit.text.targets import client
 
@@ -78,7 +78,7 @@ class PlannedImage(PlanSubject[ImageUnit]):
 
     def proposed(self) -> ProposedChanges:
         """The changes that findings propose, without those that are held back."""
-        return resolved(
+        return with_follow_up_changes(
             ProposedChanges(),
             lambda _changes: self._findings,  # changing one property causes no other finding
             lambda found: None if self._reason_to_hold(found) else found.change,

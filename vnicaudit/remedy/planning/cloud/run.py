@@ -83,7 +83,7 @@ def _with_model(nic: Nic, model: str) -> Nic:
     return replace(nic, declared=replace(nic.declared, model=model))
 
 
-class CloudTargets(TargetPlanner):
+class CloudTargetPlanner(TargetPlanner):
     """Plans clouds, after all other targets: nova.conf files of the compute nodes and the
     definitions there add facts about the servers."""
 
@@ -94,7 +94,7 @@ class CloudTargets(TargetPlanner):
         self._several = len(clouds) > 1
         self._seen = SeenObjects()
         others = len(clouds) < len(run.targets)
-        self._chosen = ServerSelection(self._request.run.servers, remember=others)
+        self._chosen = ServerSelection(self._request.reading.servers, remember=others)
         self._planners: dict[str, CloudPlanner] = {}
         self._waiting: dict[str, list[Server]] = {}
 
@@ -132,7 +132,7 @@ class CloudTargets(TargetPlanner):
         """Read everything in one cloud, and add to the run what could not be read, and notes. True
         if anything could be read."""
         run, request = self._run, self._request
-        cloud = self._platforms.cloud(target, request.run.live)
+        cloud = self._platforms.cloud(target, request.reading.live)
         planner = CloudPlanner(request, target.name)
         self._planners[target.name] = planner
         self._waiting[target.name] = []

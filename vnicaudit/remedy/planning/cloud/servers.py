@@ -41,9 +41,9 @@ from vnicaudit.remedy.planning.subject import (
     PlanSubject,
     ProposedChanges,
     is_decided,
-    resolved,
     safety,
     unsafe,
+    with_follow_up_changes,
     worst_first,
 )
 
@@ -214,7 +214,7 @@ class PlannedServer(PlanSubject[ServerUnit]):
     def proposed(self) -> ProposedChanges:
         """The changes that findings propose, with those that are needed for the server to start
         again, if it is stopped for them, and with the policy's."""
-        proposed = resolved(
+        proposed = with_follow_up_changes(
             ProposedChanges(),
             lambda changes: worst_first(
                 self._judged_server.findings_after(self._with_changes(changes))
