@@ -45,7 +45,7 @@ class CheckResults(NamedTuple):
     over: bool = False
 
     @property
-    def settled(self) -> bool:
+    def is_final(self) -> bool:
         """True if another round of checks would be pointless."""
         return self.over or not failed(self.checks)
 
@@ -58,12 +58,12 @@ def verify(
     other side stopped answering, the unit no longer exists) ends it."""
     seen = CheckResults(())
 
-    def settled() -> bool:
+    def is_final() -> bool:
         nonlocal seen
         seen = run_checks()
-        return seen.settled
+        return seen.is_final
 
-    wait_until(work.clock, settled, work.limits.guest_deadline, poll)
+    wait_until(work.clock, is_final, work.limits.guest_deadline, poll)
     return seen.checks
 
 

@@ -120,7 +120,7 @@ def restart_stopped_guest(work: DomainWork) -> None:
         if work.transaction.mode == "hotswap" and work.place.machine.state().active:
             hotswap.repair(back, kind=definition_kind(work.transaction, undoing=undoing))
             return
-        settle(back)
+        await_pending_shutdown(back)
         if work.transaction.active and not work.place.machine.state().active:
             work.tell(
                 "the journal cannot be written: starting the guest again, so that it is not "
@@ -144,7 +144,7 @@ def _restored(work: DomainWork, *, exchange: bool) -> list[str]:
         return []
     back = _back(work)
     try:
-        settle(work)
+        await_pending_shutdown(work)
         if not work.place.machine.state().active:
             start(back)
         elif transaction.mode == "hotswap":
@@ -345,7 +345,7 @@ def stop(work: DomainWork) -> None:
     )
 
 
-def settle(work: DomainWork) -> None:
+def await_pending_shutdown(work: DomainWork) -> None:
     """Wait for a guest that an interrupted run asked to shut down: it may still be shutting
     down."""
     if asked := work.notes.pending(Stopping, StayedOn, Started):
