@@ -51,6 +51,10 @@ class Prepared(NamedTuple):
     note: str = ""
 
 
+NOTHING_TO_DO = Prepared(None)
+"""Prepared without a change: the unit is not started."""
+
+
 class PrepareRequest(NamedTuple):
     """The context for preparing a unit. ``earlier``: earlier runs of the same plan, newest
     first."""

@@ -21,7 +21,13 @@ from vnicaudit.errors import (
     TargetError,
 )
 from vnicaudit.model.runs import RunRecord
-from vnicaudit.remedy.applying.driver import BegunUnit, Drivers, Prepared, rollback_command
+from vnicaudit.remedy.applying.driver import (
+    NOTHING_TO_DO,
+    BegunUnit,
+    Drivers,
+    Prepared,
+    rollback_command,
+)
 from vnicaudit.remedy.applying.history import current_record
 from vnicaudit.remedy.applying.journal.events import (
     Begin,
@@ -371,7 +377,7 @@ class Runner:
 def begin_nothing(unit: UnitRequest, drivers: Drivers) -> Prepared:
     """Prepares no change: a run that is only finished or undone starts no further unit."""
     del unit, drivers
-    return Prepared(None)
+    return NOTHING_TO_DO
 
 
 def _best_effort(tell: Tell) -> Tell:

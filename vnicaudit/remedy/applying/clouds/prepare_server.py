@@ -32,7 +32,7 @@ from vnicaudit.remedy.applying.clouds.transaction import (
     ServerBefore,
 )
 from vnicaudit.remedy.applying.domains.checks import guest_before
-from vnicaudit.remedy.applying.domains.prepare import Reason, refuse_for
+from vnicaudit.remedy.applying.domains.prepare import Refusal, refuse_for
 from vnicaudit.remedy.applying.journal.events import (
     NicChanges,
     Properties,
@@ -109,7 +109,7 @@ def check_power(
 
 def _against(
     state: ServerState, transaction: CloudTransaction, *, was_interrupted: bool
-) -> Iterator[Reason]:
+) -> Iterator[Refusal]:
     now = phase(state)
     if state.locked:
         reason = f" ({state.locked_reason[:100]})" if state.locked_reason else ""

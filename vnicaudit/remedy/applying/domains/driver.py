@@ -35,6 +35,7 @@ from vnicaudit.remedy.applying.domains.prepare import (
     prepare,
 )
 from vnicaudit.remedy.applying.driver import (
+    NOTHING_TO_DO,
     BegunUnit,
     Driver,
     Prepared,
@@ -164,7 +165,7 @@ class DomainDriver(Driver):
         stays_off = transaction.active and ended is not None and not ended.undone
         active = state.active or stays_off
         if current == goal and not (active and request.mode != "next-boot"):
-            return Prepared(None)
+            return NOTHING_TO_DO
         made = replace(made, mode=request.mode, active=active, guest_before=seen, exact=whole)
         return Prepared(made, current, goal)
 
@@ -194,7 +195,7 @@ class DomainDriver(Driver):
         seen = guest_before(machine, macs, mode, self._adapters.clock, active=state.active)
         is_so = definitions.equal_but_controllers(current, original)
         if is_so and not (active and mode != "next-boot"):
-            return Prepared(None)
+            return NOTHING_TO_DO
         made = DefinitionTransaction(
             mode, wanted, active, before=digest(current), goal=digest(original), guest_before=seen,
             exact=True,

@@ -20,6 +20,7 @@ from vnicaudit.remedy.applying.domains.definition_transactions import (
 )
 from vnicaudit.remedy.applying.domains.prepare import DISAGREE, of_the_plan
 from vnicaudit.remedy.applying.driver import (
+    NOTHING_TO_DO,
     BegunUnit,
     Driver,
     Prepared,
@@ -103,7 +104,7 @@ def prepare_file(steps: tuple[FileUnitStep, ...]) -> Prepared:
     before = read_file(path, MAX_BYTES)
     if not is_of_source(first, digest(before)):
         if _is_so(before, steps):
-            return Prepared(None)
+            return NOTHING_TO_DO
         raise UnitRefusedError(
             "the file has changed since the plan was made: make a new plan", "drift"
         )
@@ -194,7 +195,7 @@ class FileDriver(Driver):
         )
         current = _current(unit, request, len(before) + len(goal) + 1)
         if current == goal:
-            return Prepared(None)
+            return NOTHING_TO_DO
         if current != before:
             which = f"--restore --domain {word(unit.file or '')}"
             ignored = "--over-edits is not for files; " if request.over_edits else ""
@@ -210,7 +211,7 @@ class FileDriver(Driver):
         _, original = kept_original(request.run, unit)
         current = _current(unit, request, _MOST)
         if current == original:
-            return Prepared(None)
+            return NOTHING_TO_DO
         transaction = DefinitionTransaction(
             "next-boot", before=digest(current), goal=digest(original)
         )

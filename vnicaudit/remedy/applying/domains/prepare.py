@@ -20,7 +20,7 @@ from vnicaudit.remedy.applying.domains.definition_transactions import (
     runs_with,
     unmet,
 )
-from vnicaudit.remedy.applying.driver import Prepared
+from vnicaudit.remedy.applying.driver import NOTHING_TO_DO, Prepared
 from vnicaudit.remedy.applying.journal.events import NicChanges
 from vnicaudit.remedy.hypervisor import Adapters, Machine
 from vnicaudit.remedy.planning.backends import still_against
@@ -30,7 +30,8 @@ from vnicaudit.remedy.replacing import UnitRefusedError, check_about, digest, is
 # Reasons to refuse changing a domain now.
 
 
-Reason = tuple[RefusalCode, str]
+Refusal = tuple[RefusalCode, str]
+"""A code, and the sentence for people."""
 
 
 def check_state(state: MachineState, mode: Mode) -> None:
@@ -38,12 +39,12 @@ def check_state(state: MachineState, mode: Mode) -> None:
     refuse_for(_against(state, mode))
 
 
-def refuse_for(reasons: Iterable[Reason]) -> None:
-    """Raises RefusedError with all these reasons, if there are any."""
-    reasons = tuple(reasons)
-    if reasons:
-        codes = dict.fromkeys(code for code, _ in reasons)
-        raise UnitRefusedError("; ".join(text for _, text in reasons), *codes)
+def refuse_for(refusals: Iterable[Refusal]) -> None:
+    """Raises RefusedError with all these refusals, if there are any."""
+    refusals = tuple(refusals)
+    if refusals:
+        codes = dict.fromkeys(code for code, _ in refusals)
+        raise UnitRefusedError("; ".join(text for _, text in refusals), *codes)
 
 
 def check_owner(domain: Domain) -> None:
@@ -81,7 +82,7 @@ def check_restart(action: str) -> None:
         )
 
 
-def _against(state: MachineState, mode: Mode) -> Iterator[Reason]:
+def _against(state: MachineState, mode: Mode) -> Iterator[Refusal]:
     if not state.persistent:
         yield "transient", "it is transient: it has no persistent definition to change"
     if state.job or state.migrating:
@@ -142,7 +143,9 @@ def prepare(
     else:
         wanted = _changes_made_already(domain, steps)
         if mode == "next-boot" or not state.active or runs_with(machine, steps[0].target, wanted):
-            return Prepared(None)
+            return NOTHING_TO_DO
+        # The definition has the changes already: only the running guest takes them. A rollback
+        # restores the definition that an earlier run changed; if no run did, it leaves it alone.
         before, goal = earlier(before) or before, before
     active = state.active
     if active and mode == "restart":
