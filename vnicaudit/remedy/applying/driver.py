@@ -30,7 +30,7 @@ from vnicaudit.remedy.applying.journal.events import (
 )
 from vnicaudit.remedy.applying.journal.journal_file import KeptTexts
 from vnicaudit.remedy.applying.journal.past_run import PastRun
-from vnicaudit.remedy.applying.journal.state import Notes
+from vnicaudit.remedy.applying.journal.state import UnitJournal
 from vnicaudit.remedy.applying.session import Session
 from vnicaudit.remedy.hypervisor import Trials
 from vnicaudit.text.targets import command
@@ -96,7 +96,7 @@ class BegunUnit(msgspec.Struct, frozen=True):
 
     unit: UnitRequest
     begin: Begin
-    notes: Notes
+    notes: UnitJournal
     texts: KeptTexts
     folder: Path
     limits: RunLimits

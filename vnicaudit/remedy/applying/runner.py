@@ -38,7 +38,7 @@ from vnicaudit.remedy.applying.journal.events import (
 )
 from vnicaudit.remedy.applying.journal.journal_file import Journal, KeptTexts
 from vnicaudit.remedy.applying.journal.past_run import PastRun, reread
-from vnicaudit.remedy.applying.journal.state import Notes, begun_with
+from vnicaudit.remedy.applying.journal.state import UnitJournal, begun_with
 from vnicaudit.remedy.applying.unit_queue import Schedule, UnitQueue, in_parallel
 from vnicaudit.remedy.hypervisor import Trials
 from vnicaudit.remedy.replacing import UnitRefusedError, codes_of
@@ -288,7 +288,7 @@ class Runner:
     def _run_unit(self, unit: UnitRequest, *, undo: str = "") -> Result:
         """Change one unit, from its present state. Raises NoResponseError if the host stopped
         answering."""
-        notes = Notes(self._journal, unit.key, self._found.of(unit.key))
+        notes = UnitJournal(self._journal, unit.key, self._found.of(unit.key))
         with self._exclusion.hold(unit.exclusive):
             result = self._unit_result(unit, notes, undo)
             if result.outcome == "failed":  # recorded before the next member of its group starts
@@ -297,7 +297,7 @@ class Runner:
         self._tell(self._names[unit.key], f"{result.outcome}{message}")
         return result
 
-    def _unit_result(self, unit: UnitRequest, notes: Notes, undo: str) -> Result:
+    def _unit_result(self, unit: UnitRequest, notes: UnitJournal, undo: str) -> Result:
         try:
             return self._carried_out(unit, notes, undo)
         except NoResponseError as error:
@@ -314,7 +314,7 @@ class Runner:
         except ActionError as error:
             return _record_result(notes, Result("failed", str(error)))
 
-    def _carried_out(self, unit: UnitRequest, notes: Notes, undo: str) -> Result:
+    def _carried_out(self, unit: UnitRequest, notes: UnitJournal, undo: str) -> Result:
         kept = KeptTexts(self._found.folder, unit.key)
         begin = notes.last(Begin)
         if begin is None:
@@ -351,7 +351,7 @@ class Runner:
         driver, undoing = self._drivers.of(work.unit), work.notes.last(Undoing)
         return driver.forward(work) if undoing is None else driver.undo(work, undoing)
 
-    def _begin(self, unit: UnitRequest, notes: Notes, kept: KeptTexts) -> Begin | None:
+    def _begin(self, unit: UnitRequest, notes: UnitJournal, kept: KeptTexts) -> Begin | None:
         if other := self._exclusion.failed_member(unit.exclusive):
             run, anyway = self._found.request, ""
             if run.kind == "rollback":
@@ -391,6 +391,6 @@ def _best_effort(tell: Tell) -> Tell:
     return tell_safely
 
 
-def _record_result(notes: Notes, result: Result) -> Result:
+def _record_result(notes: UnitJournal, result: Result) -> Result:
     notes.write(result)
     return result

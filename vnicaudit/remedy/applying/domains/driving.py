@@ -39,7 +39,7 @@ from vnicaudit.remedy.applying.journal.events import (
     Undoing,
 )
 from vnicaudit.remedy.applying.journal.journal_file import KeptKind, seconds_since
-from vnicaudit.remedy.applying.journal.state import Notes
+from vnicaudit.remedy.applying.journal.state import UnitJournal
 from vnicaudit.remedy.applying.verifying import failed, wait_until
 from vnicaudit.remedy.hypervisor import Trial
 
@@ -115,7 +115,7 @@ def restart_stopped_guest(work: DomainWork) -> None:
         return
     undoing = work.notes.last(Undoing) is not None
     back = _back(work) if undoing else work
-    back = replace(back, notes=Notes(None, work.unit.key, work.notes.entries()))
+    back = replace(back, notes=UnitJournal(None, work.unit.key, work.notes.entries()))
     with suppress(VnicauditError):
         if work.transaction.mode == "hotswap" and work.place.machine.state().active:
             hotswap.repair(back, kind=definition_kind(work.transaction, undoing=undoing))

@@ -219,7 +219,7 @@ def _id_behind(ids: Sequence[str]) -> str:
 E = TypeVar("E", bound=BaseEvent)
 
 
-class Notes:
+class UnitJournal:
     """The journal of one unit, including the lines of an interrupted run. Without ``journal``, new
     lines are only remembered: for actions that cannot wait until the journal can be written."""
 
