@@ -17,6 +17,7 @@ VnicauditError
 │   └── BusyError         exit 4   … because another measurement is still running there
 ├── HistoryError          exit 4   a history cannot be reached, read or written
 ├── MeasureError          exit 4   the output of a measurement cannot be read
+│   └── NoTrafficError    exit 4   … because no traffic got through
 └── ReaderGoneError       exit 141 the reader of standard output went away (head, less)
 """
 

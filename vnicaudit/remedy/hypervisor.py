@@ -114,7 +114,7 @@ class ReadCommandLine(Protocol):
     """Reads a process's command line, from any machine."""
 
     def __call__(self, data: bytes, *, target: str, file: str | None) -> Iterable[RunningQemu]:
-        """The QEMU of a ``/proc/PID/cmdline``; None for another program. Raises TargetError if it
+        """The QEMU of a ``/proc/PID/cmdline``; empty for another program. Raises TargetError if it
         cannot be understood."""
 
 

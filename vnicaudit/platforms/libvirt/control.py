@@ -1,5 +1,4 @@
-"""A live libvirt with which domains are changed. The only module that opens it for more than
-reading.
+"""A live libvirt with which domains are changed. The only module that changes anything over it.
 
 Every call has a deadline. Definitions that are to be written back are read with passwords
 (VIR_DOMAIN_XML_SECURE), because libvirt would drop them otherwise.

@@ -1,4 +1,7 @@
-"""Remove old runs. A removed run can no longer be undone."""
+"""Past runs: remove old ones, which can no longer be undone then (``old_runs``, ``remove_runs``);
+check whether the changes of one are in effect (``in_effect``); finish or undo what a dead process
+left half done (``recover``).
+"""
 
 from __future__ import annotations
 

@@ -190,7 +190,7 @@ class PlanRun:
     def is_of_use(self, item: Description) -> bool:
         """Show all planners an item of a file that is not a domain. True if one of them uses it:
         then its file is not reported as one without domains."""
-        return sum(planner.learns(item) for planner in self.planners) > 0
+        return sum(planner.learns(item) for planner in self.planners) > 0  # not any(): all see it
 
 
 class TargetPlanner(ABC):
