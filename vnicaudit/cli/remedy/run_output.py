@@ -6,7 +6,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import click
 
@@ -25,7 +25,7 @@ from vnicaudit.text.targets import command
 
 if TYPE_CHECKING:
     from vnicaudit.cli.options.output import Format, OutputOptions
-    from vnicaudit.model.plan import Mode, Plan, Step
+    from vnicaudit.model.plan import BlockedCode, Mode, ModeCode, NotAppliedCode, Plan, Step
     from vnicaudit.model.runs import RunRecord, UnitRun
     from vnicaudit.remedy.applying.driver import KindTable
     from vnicaudit.remedy.applying.runner import RunResult
@@ -211,6 +211,8 @@ def _unverified(unit: UnitRun) -> bool:
 
 _EACH = 20
 """Up to this number, steps are listed one by one; beyond it, each reason once."""
+_LOSS: NotAppliedCode = "loss"
+_UNSAFE: NotAppliedCode = "unsafe"
 
 
 def split_steps(
@@ -231,16 +233,18 @@ def split_steps(
 def _blocking_reason(step: Step, kinds: KindTable, mode: Mode, *, unsafe: bool) -> Preview | None:
     """Why a step is not applied; None: it is."""
 
-    def is_refused(reason: str, codes: tuple[str, ...]) -> Preview:
+    def is_refused(
+        reason: str, codes: tuple[BlockedCode | ModeCode | NotAppliedCode | Literal[""], ...]
+    ) -> Preview:
         known = tuple(dict.fromkeys(filter(None, codes)))  # one that was edited may have none
         place = step.unit.path if isinstance(step.unit, FileUnit) else step.target
         return Preview(kinds.unit_name(step), "refused", reason, known, (step.id,), place)
 
     if step.refused:
-        lost = tuple("loss" for loss in step.losses if not loss.accepted)
+        lost = tuple(_LOSS for loss in step.losses if not loss.accepted)
         return is_refused("; ".join(step.refused), (*(one.code for one in step.blocked), *lost))
     if not step.safe and not unsafe:
-        return is_refused(f"unsafe: {step.reason} (--include-unsafe)", ("unsafe",))
+        return is_refused(f"unsafe: {step.reason} (--include-unsafe)", (_UNSAFE,))
     if not _is_possible(step, kinds, mode):
         option = step.mode(mode)
         return is_refused(f"not possible with --mode {mode}: {option.reason}", (option.code,))
@@ -270,7 +274,7 @@ def nothing_to_apply(not_done: Sequence[tuple[Step, Preview]], kinds: KindTable,
     """A message for when no step can be applied: the number of steps, and what each kind of them
     needs."""
     blocked = sum(bool(step.refused) for step, _why_not in not_done)
-    allowed = [(step, "unsafe" in why_not.codes) for step, why_not in not_done if not step.refused]
+    allowed = [(step, _UNSAFE in why_not.codes) for step, why_not in not_done if not step.refused]
     impossible = [step for step, is_unsafe in allowed if not is_unsafe]
     mode_words = f" not possible with --mode {mode}{_other_mode(impossible, kinds, mode)}"
     parts = [
