@@ -1,17 +1,36 @@
-"""The page on architecture names modules that exist."""
+"""The page on architecture names modules and folders that exist."""
 
 import re
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
+TEXT = (ROOT / "docs/explanation/architecture.md").read_text("utf-8")
+FILES = [
+    path.relative_to(ROOT)
+    for folder in ("vnicaudit", "docs", "tests", "benchmarks", "scripts", "stubs")
+    for path in (ROOT / folder).rglob("*.*")
+    if path.is_file() and path.parent.name != "__pycache__"
+]
+FOLDERS = {f"/{folder}" for path in FILES for folder in path.parents}
+"""Those that hold a file: what is left of one that was removed may hold the bytecode of Python."""
 
 
 def test_modules_that_the_page_names_exist() -> None:
-    text = (ROOT / "docs/explanation/architecture.md").read_text("utf-8")
-    named = {one for one in re.findall(r"`([\w/]+\.py)`", text) if not re.search("NAME|NNN", one)}
-    there = [
-        path for folder in ("vnicaudit", "docs", "tests") for path in (ROOT / folder).rglob("*.py")
-    ]
-    known = {f"/{path.relative_to(ROOT)}" for path in there}
+    named = {one for one in re.findall(r"`([\w/]+\.py)`", TEXT) if not re.search("NAME|NNN", one)}
     assert len(named) > 20
-    assert [one for one in named if not any(path.endswith(f"/{one}") for path in known)] == []
+    assert [one for one in named if not any(f"/{path}".endswith(f"/{one}") for path in FILES)] == []
+
+
+def test_folders_that_the_page_names_exist() -> None:
+    named = set(re.findall(r"`([\w/]+)/`", TEXT))
+    assert len(named) > 40
+    assert [one for one in named if not any(path.endswith(f"/{one}") for path in FOLDERS)] == []
+
+
+def test_folders_that_the_table_of_layers_names_are_in_their_layer() -> None:
+    rows = re.findall(r"^\| `(\w+)/` \| (.*) \|$", TEXT, re.MULTILINE)
+    named = [
+        f"/vnicaudit/{layer}/{one}" for layer, cell in rows for one in re.findall(r"`(\w+)/`", cell)
+    ]
+    assert len(named) > 20
+    assert [one for one in named if one not in FOLDERS] == []
