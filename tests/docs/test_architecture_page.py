@@ -7,7 +7,7 @@ ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "docs/explanation/architecture.md").read_text("utf-8")
 FILES = [
     path.relative_to(ROOT)
-    for folder in ("vnicaudit", "docs", "tests", "benchmarks", "scripts", "stubs")
+    for folder in ("vnicaudit", "docs", "tests", "benchmarks", "scripts", "stubs", "templates")
     for path in (ROOT / folder).rglob("*.*")
     if path.is_file() and path.parent.name != "__pycache__"
 ]
