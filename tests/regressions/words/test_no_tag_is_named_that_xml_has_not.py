@@ -3,7 +3,7 @@
 
 from pathlib import Path
 
-from tests.regressions.said_clean.definitions import audited, definition
+from tests.regressions.false_negatives.definitions import audited, definition
 from tests.rows import rows
 
 MODEL = "<model type='virtio'/>"

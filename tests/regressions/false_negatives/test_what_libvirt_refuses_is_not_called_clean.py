@@ -6,7 +6,7 @@ Then any value in capitals was taken for a placeholder: ``iommu='MAYBE'`` was cl
 
 from pathlib import Path
 
-from tests.regressions.said_clean.definitions import audited, definition
+from tests.regressions.false_negatives.definitions import audited, definition
 
 
 def test_blanks_around_a_model_are_not_said_to_be_defined(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.regressions.said_clean.definitions import definition, planned
+from tests.regressions.false_negatives.definitions import definition, planned
 
 
 @pytest.mark.parametrize("model", ["virtio-transitional", "virtio-net-ccw"])

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.inside import inside
-from tests.regressions.said_clean.definitions import audited, nics
+from tests.regressions.false_negatives.definitions import audited, nics
 
 QEMU = "http://libvirt.org/schemas/domain/qemu/1.0"
 OSINFO = "http://libosinfo.org/xmlns/libvirt/domain/1.0"

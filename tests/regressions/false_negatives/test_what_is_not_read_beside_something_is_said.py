@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.cli.inside import inside
-from tests.regressions.said_clean.test_a_second_kind_in_a_file_is_not_dropped import (
+from tests.regressions.false_negatives.test_a_second_kind_in_a_file_is_not_dropped import (
     DOMAIN,
     NOVA,
     indented,

@@ -1,0 +1,1 @@
+"""False negatives: said clean, and was not."""

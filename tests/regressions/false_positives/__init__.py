@@ -1,0 +1,1 @@
+"""False positives: said wrong, and was fine."""

@@ -1,1 +1,0 @@
-"""Said clean, and was not."""

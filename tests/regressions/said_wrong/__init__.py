@@ -1,1 +1,0 @@
-"""Said wrong, and was fine."""
