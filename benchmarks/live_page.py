@@ -53,10 +53,10 @@ def serve(state: Path, page: Path) -> None:
     imported = peak_memory()
     began = time.process_time()
     route = page_route(history_place(None, state), state, patience=3600)
-    page.write_bytes(route("").body)
+    page.write_bytes(route().body)
     made = time.process_time() - began
     began = time.process_time()
-    route("")
+    route()
     again = time.process_time() - began
     peak = peak_memory()
     print(

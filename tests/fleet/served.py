@@ -16,8 +16,8 @@ from vnicaudit.fleet.serving import (
 )
 
 ROUTES: Mapping[str, Route] = {
-    "/": lambda _accept: RouteContent(HTML, b"<!doctype html><title>page</title>"),
-    "/metrics": lambda _accept: RouteContent("text/plain; version=0.0.4", b"up 1\n"),
+    "/": lambda: RouteContent(HTML, b"<!doctype html><title>page</title>"),
+    "/metrics": lambda: RouteContent("text/plain; version=0.0.4", b"up 1\n"),
 }
 
 

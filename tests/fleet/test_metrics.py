@@ -1,15 +1,13 @@
-"""Scrapes over HTTP: both formats, side by side, and of a history that is slow or fails."""
+"""Scrapes over HTTP: side by side, and of a history that is slow or fails."""
 
 import threading
 import time
-import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 from urllib.error import HTTPError
 from urllib.request import urlopen
 
 import pytest
-from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from tests.bench.endpoints.left import until
 from tests.fleet.served import served
@@ -18,11 +16,9 @@ from tests.reports.metrics.test_fleet import COUNTS, text_of
 from vnicaudit.errors import TargetError
 from vnicaudit.fleet.serving import NotReadyError, RouteContent, SharedValue
 from vnicaudit.model.fleet import FleetCounts
-from vnicaudit.reports.metrics import exposed, fleet_families
+from vnicaudit.reports.metrics import MEDIA_TYPE, fleet_families, written
 
 T = TypeVar("T")
-
-OPENMETRICS = "application/openmetrics-text; version=1.0.0"
 
 
 class SlowHistory:
@@ -41,13 +37,12 @@ class SlowHistory:
         return COUNTS
 
 
-def route(shared: SharedValue[FleetCounts], accept: str) -> RouteContent:
-    return RouteContent(*exposed(fleet_families(shared.get()), accept))
+def route(shared: SharedValue[FleetCounts]) -> RouteContent:
+    return RouteContent(MEDIA_TYPE, "".join(written(fleet_families(shared.get()))).encode())
 
 
-def scraped(url: str, accept: str) -> tuple[str, str]:
-    asked = urllib.request.Request(f"{url}/metrics", headers={"Accept": accept})
-    with urllib.request.urlopen(asked, timeout=120) as answer:
+def scraped(url: str) -> tuple[str, str]:
+    with urlopen(f"{url}/metrics", timeout=120) as answer:
         return answer.headers["Content-Type"], answer.read().decode()
 
 
@@ -59,31 +54,23 @@ def given(shared: SharedValue[T]) -> T | None:
         return None
 
 
-def test_each_format_is_what_was_asked_for_and_says_the_same() -> None:
-    prometheus_type, prometheus = exposed(fleet_families(COUNTS), "text/plain")
-    openmetrics_type, openmetrics = exposed(fleet_families(COUNTS), OPENMETRICS)
-    assert prometheus_type.startswith("text/plain; version=")
-    assert openmetrics_type.startswith("application/openmetrics-text; version=1.0.0")
-    checked_metrics(prometheus.decode())
-    parsed = text_string_to_metric_families(openmetrics.decode())  # type: ignore[no-untyped-call]
-    own = text_string_to_metric_families(f"{text_of(COUNTS)}# EOF\n")  # type: ignore[no-untyped-call]
-    assert [(one.name, one.samples) for one in parsed] == [(one.name, one.samples) for one in own]
-
-
 def test_scrapes_that_overlap_cost_one_reading() -> None:
     history, all_there = SlowHistory(), threading.Barrier(8)
     shared = SharedValue(history.counts, good_for=60, patience=120, clock=time)
 
-    def scrape(accept: str) -> RouteContent:
+    def scrape() -> RouteContent:
         all_there.wait(120)
-        return route(shared, accept)
+        return route(shared)
 
     with served({"/metrics": scrape}) as server, ThreadPoolExecutor(8) as pool:
-        futures = [pool.submit(scraped, server.address.url, OPENMETRICS) for _ in range(8)]
+        futures = [pool.submit(scraped, server.address.url) for _ in range(8)]
         until(lambda: history.asked > 0, "the history is asked")
         history.go.set()
         results = {future.result(120) for future in futures}
-    assert len(results) == 1
+    [(media_type, text)] = results
+    assert media_type == "text/plain; version=0.0.4; charset=utf-8"
+    checked_metrics(text)
+    assert text == text_of(COUNTS)
     assert (history.asked, history.most) == (1, 1)
 
 
@@ -132,17 +119,6 @@ def test_an_error_is_not_kept_and_an_old_value_is_not_served() -> None:
     assert shared.get() == 2
 
 
-@pytest.mark.parametrize(
-    "version", ["x", "", "1.x", "x.0.0", "1.0.0.0.0", "9" * 5000, "-1", "1.0.0;escaping=x", "\xff"]
-)
-@pytest.mark.parametrize("kind", ["application/openmetrics-text", "text/plain"])
-def test_whatever_version_is_wanted_there_are_metrics(kind: str, version: str) -> None:
-    """``version=x`` ended the request without an answer and without a line in the log."""
-    media_type, text = exposed(fleet_families(COUNTS), f"{kind};version={version}")
-    assert media_type.startswith((kind, "text/plain"))
-    assert b"vnicaudit_fleet_hosts" in text
-
-
 class SlowPage:
     """A page that takes as long as the test says: each waits to be released."""
 
@@ -166,7 +142,7 @@ def test_a_page_that_takes_long_is_made_meanwhile() -> None:
     page = SlowPage()
     shared = SharedValue(page, good_for=-1, patience=0.01, clock=time, older=True)
     shared.begin()
-    route = {"/": lambda _accept: RouteContent("text/html", shared.get().encode())}
+    route = {"/": lambda: RouteContent("text/html", shared.get().encode())}
     with served(route) as server:
         with pytest.raises(HTTPError) as none_yet:
             urlopen(server.address.url, timeout=120)

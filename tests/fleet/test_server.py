@@ -152,7 +152,7 @@ def test_a_reader_who_takes_nothing_holds_nobody_up() -> None:
     big = RouteContent(HTML, b"x" * (64 << 20))
     limits = Limits(requests=1, idle=3, whole=6)
     with (
-        served({**ROUTES, "/": lambda _accept: big}, limits) as server,
+        served({**ROUTES, "/": lambda: big}, limits) as server,
         connected(server) as slow,
     ):
         slow.sendall(GET.replace(b"/metrics", b"/"))
@@ -162,8 +162,7 @@ def test_a_reader_who_takes_nothing_holds_nobody_up() -> None:
 
 
 def test_a_history_that_fails_is_a_503_without_its_reasons() -> None:
-    def fails(accept: str) -> RouteContent:
-        del accept
+    def fails() -> RouteContent:
         raise TargetError("postgresql://audit:secret@db/history: no route")
 
     told: list[str] = []
@@ -176,8 +175,8 @@ def test_a_history_that_fails_is_a_503_without_its_reasons() -> None:
 
 
 def test_a_mistake_of_ours_is_a_500_and_is_logged() -> None:
-    def fails(accept: str) -> RouteContent:
-        raise KeyError(accept)
+    def fails() -> RouteContent:
+        raise KeyError("")
 
     told: list[str] = []
     with served({**ROUTES, "/metrics": fails}, errors=told) as server:

@@ -65,10 +65,9 @@ EXTRAS = {
     "openstack": Extra(("openstack",), "clouds (openstack:CLOUD)"),
     "hosts": Extra(("testinfra",), "ssh:// and other endpoints of bench"),
     "generator": Extra(("ziglang",), "requests between ends of any architecture, for bench"),
-    "history": Extra(("sqlalchemy",), "the history of a fleet"),
+    "history": Extra(("sqlalchemy",), "the history of a fleet, and fleet serve --metrics"),
     "postgresql": Extra(("sqlalchemy", "psycopg"), "a history in PostgreSQL"),
     "dask": Extra(("distributed",), "audit -i, with VNICAUDIT_SCHEDULER"),
-    "serve": Extra(("sqlalchemy", "prometheus_client"), "fleet serve --metrics"),
 }
 """The extras of setup.cfg."""
 

@@ -66,9 +66,8 @@ class Response(msgspec.Struct, frozen=True):
         )
 
 
-Route = Callable[[str], RouteContent]
-"""Returns the content for an ``Accept`` header. Raises VnicauditError if there is none at the
-moment."""
+Route = Callable[[], RouteContent]
+"""Returns the content. Raises VnicauditError if there is none at the moment."""
 
 
 def plain(status: int, text: str, *more: tuple[str, str]) -> Response:
@@ -417,7 +416,7 @@ class _Handler(BaseHTTPRequestHandler):
         if route is None:
             return plain(404, "not found")
         try:
-            return Response(200, route(self.headers.get("Accept", "")))
+            return Response(200, route())
         except VnicauditError as error:
             self.server.on_error(str(error))
             if isinstance(error, NotReadyError):

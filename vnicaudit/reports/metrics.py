@@ -1,21 +1,19 @@
 """Families of gauges, and how they are written.
 
-In the text format of Prometheus, which node_exporter's textfile collector reads. A family without
-samples is left out: promtool warns about it, and it cannot be queried. Source: Prometheus,
-"Exposition formats".
+In the text format of Prometheus, which its scrapes and node_exporter's textfile collector read. A
+family without samples is left out: promtool warns about it, and it cannot be queried. Source:
+Prometheus, "Exposition formats".
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec.structs import replace
 
 from vnicaudit.base.deadlines import moment
-from vnicaudit.errors import MissingExtraError
 from vnicaudit.model.finding import SEVERITIES, Severity, name_of
 from vnicaudit.model.fleet import FindingCount, FleetCounts, SiteCounts
 from vnicaudit.model.names import RuleInfo
@@ -23,29 +21,26 @@ from vnicaudit.model.report import Audited, RunEnd, RunInfo
 from vnicaudit.reports.safe import safe
 from vnicaudit.reports.writers import Options, ReportWriter
 
-if TYPE_CHECKING:
-    from prometheus_client.core import GaugeMetricFamily
-
+MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 Labels = tuple[tuple[str, str], ...]
 
 
 class Family(msgspec.Struct, frozen=True):
-    """One gauge with its samples, each with different labels. ``unit``: suffix of the name."""
+    """One gauge with its samples, each with different labels."""
 
     name: str
     help: str
     samples: tuple[tuple[Labels, float], ...]
-    unit: str = ""
 
 
-def gauge(name: str, help_: str, samples: Iterable[tuple[Labels, float]], unit: str = "") -> Family:
+def gauge(name: str, help_: str, samples: Iterable[tuple[Labels, float]]) -> Family:
     """A family with the prefix ``vnicaudit_``."""
-    return Family(f"vnicaudit_{name}", help_, tuple(samples), unit)
+    return Family(f"vnicaudit_{name}", help_, tuple(samples))
 
 
-def single(name: str, help_: str, value: float, unit: str = "") -> Family:
+def single(name: str, help_: str, value: float) -> Family:
     """A family with one sample without labels."""
-    return gauge(name, help_, (((), value),), unit)
+    return gauge(name, help_, (((), value),))
 
 
 def written(families: Iterable[Family]) -> Iterator[str]:
@@ -65,52 +60,6 @@ def _labels(labels: Labels) -> str:
         (name, safe(value).replace("\\", "\\\\").replace('"', '\\"')) for name, value in labels
     )
     return "{" + ",".join(f'{name}="{value}"' for name, value in shown) + "}"
-
-
-# Metric families in the format requested by a scraper, written by prometheus-client.
-
-
-def check_exposition() -> None:
-    """Raises MissingExtraError if prometheus-client is not installed."""
-    try:
-        import prometheus_client  # noqa: F401
-    except ImportError:
-        raise MissingExtraError("fleet serve --metrics", "serve") from None
-
-
-def exposed(families: Iterable[Family], accept: str) -> tuple[str, bytes]:
-    """Media type and text according to the ``Accept`` header. Raises MissingExtraError."""
-    check_exposition()
-    from prometheus_client import CollectorRegistry
-    from prometheus_client.exposition import choose_encoder
-
-    registry = CollectorRegistry(auto_describe=False)
-    registry.register(_Collector(tuple(families)))
-    try:
-        encode, media_type = choose_encoder(accept)
-        return media_type, encode(registry)
-    except (TypeError, ValueError):  # prometheus-client: a version that is none
-        encode, media_type = choose_encoder("")
-        return media_type, encode(registry)
-
-
-class _Collector:
-    """Provides the families for one scrape."""
-
-    def __init__(self, families: tuple[Family, ...]) -> None:
-        self._families = families
-
-    def collect(self) -> Iterator[GaugeMetricFamily]:
-        """The families that have samples."""
-        from prometheus_client.core import GaugeMetricFamily
-
-        for family in self._families:
-            if family.samples:
-                names = [name for name, _value in family.samples[0][0]]
-                gauge = GaugeMetricFamily(family.name, family.help, labels=names, unit=family.unit)
-                for labels, value in family.samples:
-                    gauge.add_metric([safe(text) for _name, text in labels], value)
-                yield gauge
 
 
 # Metrics of one audit, added up while it runs.
@@ -205,7 +154,7 @@ def _of_targets(end: RunEnd) -> Iterator[Family]:
     parts = sum(target.not_judged_count for target in end.targets)
     yield single("not_judged", "Parts of files seen and not judged.", parts)
     ended = moment(end.finished).timestamp()
-    yield single("run_timestamp_seconds", "End of the audit, Unix time.", ended, "seconds")
+    yield single("run_timestamp_seconds", "End of the audit, Unix time.", ended)
 
 
 def _by_rule(counts: Iterable[tuple[str, int]]) -> Iterator[tuple[Labels, int]]:
@@ -244,16 +193,15 @@ def fleet_families(counts: FleetCounts) -> Iterator[Family]:
         "fleet_oldest_reading_timestamp_seconds",
         "Time of the oldest reading of a host, Unix time.",
         ((_site(one), _seconds(one.oldest_reading)) for one in counts.sites if one.oldest_reading),
-        "seconds",
     )
     shares = (("hosts", counts.host_share), ("nics", counts.nic_share))
     yield gauge("fleet_coverage_ratio", "Share of the fleet the newest audit was asked to cover.",
-                (((("of", of),), share) for of, share in shares), "ratio")  # fmt: skip
+                (((("of", of),), share) for of, share in shares))  # fmt: skip
     yield gauge("fleet_changes", "Findings changed by the newest audit.",
                 (((("change", name),), getattr(counts, name)) for name in _CHANGES))  # fmt: skip
     if counts.finished is not None:
         yield single("fleet_audit_timestamp_seconds", "End of the newest audit, Unix time.",
-                     _seconds(counts.finished), "seconds")  # fmt: skip
+                     _seconds(counts.finished))  # fmt: skip
 
 
 def bounded(counts: FleetCounts) -> FleetCounts:

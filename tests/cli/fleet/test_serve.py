@@ -89,9 +89,9 @@ def test_metrics_and_the_page_of_what_is_kept(state: Path) -> None:
     with serving(state, "--metrics") as url:
         text = checked_metrics(fetched(f"{url}/metrics"))
         page = fetched_when_made(f"{url}/")
-    assert 'vnicaudit_fleet_hosts{site="north",state="fresh"} 1.0\n' in text
-    labels = 'owner="libvirt",rule="TEST01",severity="high",site="north"'
-    assert f"vnicaudit_fleet_findings{{{labels}}} 1.0\n" in text
+    assert 'vnicaudit_fleet_hosts{site="north",state="fresh"} 1\n' in text
+    labels = 'rule="TEST01",severity="high",site="north",owner="libvirt"'
+    assert f"vnicaudit_fleet_findings{{{labels}}} 1\n" in text
     assert page.startswith("<!")
     assert "Content-Security-Policy" in page
     assert "Fleet of 1 host" in page

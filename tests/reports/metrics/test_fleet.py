@@ -116,9 +116,9 @@ def hostile(seed: int) -> FleetCounts:
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("_round", range(3))
-def test_label_sets_are_bounded_and_totals_add_up(_round: int) -> None:
-    seed = drawn_seed()
+@pytest.mark.parametrize("number", range(3))
+def test_label_sets_are_bounded_and_totals_add_up(number: int) -> None:
+    seed = drawn_seed() + number
     print(f"seed {seed}")
     counts, few = hostile(seed), bounded(hostile(seed))
     assert len({one.site for one in few.sites}) <= MAX_SITES + 1

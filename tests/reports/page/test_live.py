@@ -57,7 +57,7 @@ def state(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def text(state: Path) -> str:
     """The page."""
-    return page_route(history_place(None, state), state, patience=120)("").body.decode()
+    return page_route(history_place(None, state), state, patience=120)().body.decode()
 
 
 @pytest.fixture

@@ -35,7 +35,7 @@ from vnicaudit.model.fleet import Coverage, FleetAudit, HostReading
 from vnicaudit.model.history import FleetHost
 from vnicaudit.model.ranking import FindingHistory
 from vnicaudit.model.report import Tool
-from vnicaudit.reports.metrics import check_exposition, exposed, fleet_families
+from vnicaudit.reports.metrics import MEDIA_TYPE, fleet_families, written
 from vnicaudit.reports.page.from_audit import (
     PageAbout,
     PageEnd,
@@ -196,15 +196,14 @@ PAGE_PATIENCE = 5.0
 def metrics_route(place: HistoryPlace, on_error: Callable[[str], object] = str) -> Route:
     """Metrics of a fleet, from its history. ``on_error``: see SharedValue. Raises
     MissingExtraError."""
-    check_exposition()
     check_extras(place.kind)
     shared = SharedValue(
         lambda: _counts(place),
         good_for=GOOD_FOR, patience=PATIENCE, clock=time, on_error=on_error,
     )  # fmt: skip
 
-    def route(accept: str) -> RouteContent:
-        return RouteContent(*exposed(fleet_families(shared.get()), accept))
+    def route() -> RouteContent:
+        return RouteContent(MEDIA_TYPE, "".join(written(fleet_families(shared.get()))).encode())
 
     return route
 
@@ -224,8 +223,7 @@ def page_route(
     )  # fmt: skip
     shared.begin()
 
-    def route(accept: str) -> RouteContent:
-        del accept
+    def route() -> RouteContent:
         return RouteContent(HTML, shared.get())
 
     return route

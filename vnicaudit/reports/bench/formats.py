@@ -107,7 +107,7 @@ def to_prometheus(result: BenchResult, options: Options) -> Iterator[str]:
             gauge("bench_value", "Median of the runs that count, in the unit of the metric.",
                   _values(result)),
             gauge("bench_run_timestamp_seconds", "Start of the measurement, Unix time.",
-                  _started(result), "seconds"),
+                  _started(result)),
         ]
     )  # fmt: skip
 
