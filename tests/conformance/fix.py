@@ -26,6 +26,7 @@ from vnicaudit.audit.accepting.suppressions import Suppressor
 from vnicaudit.audit.judging.catalogue import rule_ids
 from vnicaudit.audit.reading.files import read_stream
 from vnicaudit.audit.reading.selection import RunOptions
+from vnicaudit.audit.run import AuditRun
 from vnicaudit.audit.work import Assumptions, AuditWork
 from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.model.report import ReadError
@@ -90,7 +91,7 @@ def fixed_files(folder: Path, *, include_unsafe: bool) -> list[FileFixed]:
     work = AuditWork(
         rules, Assumptions(), Suppressor((), date.today(), rules), {}, every_platform()
     )
-    paths = files_with_changes([str(folder)], work, RunOptions())
+    paths = files_with_changes(AuditRun(work, RunOptions()).items([str(folder)]), work)
     return list(
         fix_files(paths, work, every_platform().writer, include_unsafe=include_unsafe, write=True)
     )

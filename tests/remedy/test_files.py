@@ -6,6 +6,7 @@ import pytest
 
 from tests.remedy.works import work
 from vnicaudit.audit.reading.selection import RunOptions
+from vnicaudit.audit.run import AuditRun
 from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.remedy.in_place import FileFixed, files_with_changes, fix_files
 
@@ -39,12 +40,13 @@ _ORDERS = pytest.mark.parametrize("names", [("a.yaml", "b.yaml"), ("b.yaml", "a.
 
 def _fix(folder: Path, *, write: bool = True) -> list[FileFixed]:
     judge = work()
-    paths = files_with_changes([str(folder)], judge, RunOptions())
+    paths = files_with_changes(AuditRun(judge, RunOptions()).items([str(folder)]), judge)
     return list(fix_files(paths, judge, every_platform().writer, include_unsafe=False, write=write))
 
 
 def _left(folder: Path) -> list[str]:
-    return list(files_with_changes([str(folder)], work(), RunOptions()))
+    judge = work()
+    return list(files_with_changes(AuditRun(judge, RunOptions()).items([str(folder)]), judge))
 
 
 @_ORDERS
@@ -82,7 +84,7 @@ def test_a_preference_that_is_not_among_the_files(tmp_path: Path) -> None:
     machine = tmp_path / "vm.yaml"
     machine.write_text(_MACHINE % "")
     judge = work()
-    paths = files_with_changes([str(machine)], judge, RunOptions())
+    paths = files_with_changes(AuditRun(judge, RunOptions()).items([str(machine)]), judge)
     (one,) = fix_files(paths, judge, every_platform().writer, include_unsafe=False, write=True)
     assert (one.changes, one.refused) == (2, ())
     assert "{name: first, model: virtio, masquerade: {}}" in machine.read_text()

@@ -61,7 +61,7 @@ def _replaced(text: str, replacements: Sequence[Replacement]) -> str:
 
 def _fixed(path: Path) -> str:
     judge = work()
-    paths = files_with_changes([str(path)], judge, RunOptions())
+    paths = files_with_changes(AuditRun(judge, RunOptions()).items([str(path)]), judge)
     list(fix_files(paths, judge, every_platform().writer, include_unsafe=False, write=True))
     return path.read_bytes().decode()
 

@@ -128,7 +128,12 @@ _Compared = tuple[Differences, Iterable[Finding | FindingRecord], bool]
 
 def _reports(options: DiffOptions) -> _Compared:
     old, new = read_report(options.old), read_report(options.new)
-    found = [one for one in compared(old, new) if _is_shown(one.finding, options.level)]
+    # what was not judged again is told whatever its level: NEW is no whole audit
+    found = [
+        one
+        for one in compared(old, new)
+        if one.state == "unknown" or _is_shown(one.finding, options.level)
+    ]
     record = differences(options.old, options.new, found, tuple(notes(old, new)))
     worse = [one.finding for one in found if one.state in _NEW]
     return report_differences(record), worse, not record.counts["unknown"]

@@ -345,4 +345,4 @@ def _nic(nic: Ref) -> str:
 def _summary(one: ReportDifferences) -> str:
     parts = [f"{number:,} {_TITLES[state]}" for state, number in one.counts.items() if number]
     total = count(sum(one.counts.values()), "finding")
-    return f"{total}: {', '.join(parts)}" if parts else "No findings in either report"
+    return f"{total}: {', '.join(parts)}" if parts else "No findings to compare"

@@ -13,9 +13,6 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from vnicaudit.audit.reading.files import MAX_BYTES, real_path
-from vnicaudit.audit.reading.selection import RunOptions
-from vnicaudit.audit.run import AuditRun
-from vnicaudit.audit.tally import RunProgress
 from vnicaudit.audit.work import AuditWork
 from vnicaudit.base.opening import open_regular
 from vnicaudit.errors import OwnedElsewhereError, RefusedError
@@ -286,17 +283,13 @@ class FileFixed(NamedTuple):
     """The findings whose unsafe changes were made."""
 
 
-def files_with_changes(
-    targets: Iterable[str],
-    work: AuditWork,
-    options: RunOptions,
-    progress: RunProgress | None = None,
-) -> dict[str, bool]:
-    """The files of the targets in which there is a change to make -> True if a change is of a
-    preference. Those come first: they decide the result for virtual machines in other files."""
+def files_with_changes(products: Iterable[object], work: AuditWork) -> dict[str, bool]:
+    """The files in which there is a change to make -> True if a change is of a preference. Those
+    come first: they decide the result for virtual machines in other files. ``products``: what an
+    audit of all files with this ``work`` yields."""
     preferences: dict[str, bool] = {}
     found: dict[str, bool] = {}
-    for product in AuditRun(work, options, progress).items(targets):
+    for product in products:
         if not isinstance(product, Audited):
             continue
         of_preference = product.scope == "preference"

@@ -232,6 +232,21 @@ def test_what_makes_no_sense(arguments: tuple[str, ...], message: str, folder: P
     assert (folder / "a.xml").read_bytes() == before
 
 
+@pytest.mark.parametrize("option", ["--domain", "--nic"])
+def test_nothing_is_written_where_one_of_several_names_is_misspelt(
+    option: str, folder: Path
+) -> None:
+    before = (folder / "a.xml").read_bytes()
+    right = {"--domain": "a", "--nic": "0"}[option]
+    for wrong in ("52:54:00:ff:ff:ff", ""):
+        result = vnicaudit("audit", ".", "--fix", option, right, option, wrong, cwd=folder)
+        assert result.returncode == 2
+        assert f"{option}" in result.stderr
+        assert (folder / "a.xml").read_bytes() == before
+    assert vnicaudit("audit", ".", "--fix", option, right, cwd=folder).returncode == 0
+    assert (folder / "a.xml").read_bytes() != before
+
+
 def test_nothing_is_changed_where_the_report_cannot_be_written(folder: Path) -> None:
     before = (folder / "a.xml").read_bytes()
     result = vnicaudit("audit", ".", "--fix", "--output", "no/such/folder/r", cwd=folder)

@@ -132,6 +132,16 @@ def test_what_is_suppressed_is_accepted(reports: Path) -> None:
     assert states("old.json", "accepted.json") == (0, {("accepted", "fixed"), ("still", "same")})
 
 
+def test_what_was_not_judged_again_is_told_whatever_the_level(reports: Path) -> None:
+    (reports / "guests/same.xml").unlink()
+    (reports / "guests/fixed.xml").write_text("<domain")
+    inside("audit", "guests", "guests/same.xml", "-o", "part.json")
+    for options in ((), ("--level", "error"), ("--level", "never")):
+        done = inside("diff", "old.json", "part.json", *options)
+        assert done.returncode == 4
+        assert "not judged again" in done.stdout
+
+
 @pytest.mark.parametrize("by", ["--level", "--owner", "--baseline"])
 def test_what_the_newer_report_leaves_out_is_not_gone(reports: Path, by: str) -> None:
     define(reports / "guests", fixed="rtl8139", same="rtl8139", spoiled="virtio")

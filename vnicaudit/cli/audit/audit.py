@@ -54,10 +54,9 @@ def audit(request: AuditRequest) -> int:
     """Fix what is requested, audit and report; returns the exit code."""
     with ExitStack() as stack:
         reports = Reports(request, stack, replacements=_replacements(request))
-        judging = audit_work(request, for_report=False)
-        done = fix(request, judging)
-        rows = any(FORMATS[name].needs_rows for name, _place in request.outputs)
-        rows = rows or bool(request.finding_filter.nics)
+        by_nic = bool(request.finding_filter.nics)
+        done = fix(request, audit_work(request, for_report=False, with_rows=by_nic))
+        rows = by_nic or any(FORMATS[name].needs_rows for name, _place in request.outputs)
         work = audit_work(request, for_report=True, with_rows=rows)
         progress = Progress(enabled=not request.quiet)
         run = AuditRun(work, request.reading.options, progress, done.input)

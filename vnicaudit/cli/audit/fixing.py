@@ -5,23 +5,25 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from io import BytesIO
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from vnicaudit.audit.run import AuditRun
 from vnicaudit.audit.work import AuditWork
 from vnicaudit.audit.workers import why_not_here
 from vnicaudit.base.deadlines import standard_input
 from vnicaudit.base.files import BACKUP
 from vnicaudit.base.wording import ascii_word, count, word
+from vnicaudit.cli.audit.reporting import RequestedSubjects
 from vnicaudit.cli.options.output import use_color
 from vnicaudit.cli.output.files import emit, flush, stream
 from vnicaudit.cli.output.progress import ProgressLine, tell
 from vnicaudit.cli.output.reading_progress import Progress, awaited_input
-from vnicaudit.model.report import NotFixed
+from vnicaudit.model.report import Audited, NotFixed
 from vnicaudit.reports.safe import Paint, message, safe
 
 if TYPE_CHECKING:
@@ -107,10 +109,13 @@ def fix(request: AuditRequest, work: AuditWork) -> FixCounts:
 
     names = [target.name for target in targets if target.kind == "path"]
     progress = Progress(enabled=not request.quiet)
+    run, named = AuditRun(work, request.reading.options, progress), RequestedSubjects(request)
     try:
-        paths = files_with_changes(names, work, request.reading.options, progress)
+        paths = files_with_changes(_with_names_noted(run.items(names), named), work)
     finally:
         progress.clear()
+    if len(names) == len(targets):  # otherwise it may be the name of what comes in by a pipe
+        named.check(run.results)
     report, writer = _FixReport(request), platforms.writer
     found = fix_files(
         paths,
@@ -130,6 +135,14 @@ def fix(request: AuditRequest, work: AuditWork) -> FixCounts:
     if data is not None and why_not_here(data, "-", platforms) is None:
         report.take(fix_text(data, "-", work, writer, include_unsafe=fixing.include_unsafe))
     return msgspec.structs.replace(report.end(), stdin=data)
+
+
+def _with_names_noted(products: Iterable[object], named: RequestedSubjects) -> Iterator[object]:
+    """The products of an audit, whose names are noted: nothing is written for a misspelt one."""
+    for product in products:
+        if isinstance(product, Audited):
+            named.take(product)
+        yield product
 
 
 class _FixReport:

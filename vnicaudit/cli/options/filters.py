@@ -99,7 +99,10 @@ def filter_of(
     options: FindingOptions, level: Level, confidence: Confidence | None, owners: frozenset[str]
 ) -> FindingFilter:
     """The filter selected by the options; ``level`` and ``confidence`` also come from the
-    settings."""
+    settings. Raises UsageError for an empty name."""
+    for option, values in (("--domain", options.domains), ("--nic", options.nics)):
+        if not all(value.strip() for value in values):
+            raise UsageError(f"{option} needs a name")
     return FindingFilter(
         SEVERITIES[0] if level == "never" else level,
         confidence or CONFIDENCES[0],
