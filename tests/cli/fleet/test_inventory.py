@@ -8,6 +8,8 @@ import pytest
 
 from tests.cli.inside import inside
 from tests.platforms.openstack.conftest import cloud, nowhere
+from vnicaudit.cli.fleet.hosts import ChosenHosts, tell_inventory
+from vnicaudit.fleet.own_format import Inventory
 
 __all__ = ["cloud", "nowhere"]
 ROOT = Path(__file__).parents[3]
@@ -87,3 +89,20 @@ def test_hosts_of_a_cloud() -> None:
     refused = inside("fleet", "inventory", "-i", "openstack:demo")
     assert refused.returncode == 4
     assert "only admins can see its hypervisors" in refused.stderr
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "told"),
+    [
+        ("tcp://dask.example.org:8786", True),
+        ("dask.example.org:8786", True),
+        ("tls://dask.example.org:8786", False),
+        ("tcp://127.0.0.1:8786", False),
+        (None, False),
+    ],
+)
+def test_a_scheduler_without_tls_is_told(
+    scheduler: str | None, told: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tell_inventory(ChosenHosts(Inventory(()), ()), scheduler=scheduler)
+    assert (f"Note: VNICAUDIT_SCHEDULER={scheduler}: no TLS" in capsys.readouterr().err) is told

@@ -34,7 +34,6 @@ from vnicaudit.cli.fleet.hosts import (
     check_scheduler,
     chosen_hosts,
     engine_of,
-    is_exposed,
     reading_limits,
     tell_inventory,
 )
@@ -164,16 +163,11 @@ def _digest(request: FleetRequest) -> str:
     return blake2b(encoded, digest_size=16).hexdigest()
 
 
-_EXPOSED = (
-    "no TLS: anyone on the network path, or who can reach the scheduler, can run programs on its "
-    "workers and on this machine"
-)
-
-
 def audit_fleet(options: AuditOptions, wiring: Wiring) -> int:
     """Audit the hosts of an inventory, report, and store the readings; returns the exit code."""
     request = _request(options, wiring)
-    _tell_notes(request)
+    if not request.audit.quiet:
+        tell_inventory(request.selection, request.audit.redactor, request.settings.scheduler)
     with fleet_lock(request.state), ExitStack() as stack:
         stack.enter_context(_redacted_errors(request))
         redact = None if request.audit.redactor is None else request.redacted
@@ -211,15 +205,6 @@ def audit_fleet(options: AuditOptions, wiring: Wiring) -> int:
     is_baseline = reports.writes_baseline and not end.is_partial
     code = 0 if is_baseline else exit_code(run, request.audit)
     return HistoryError.exit_code if memory.has_failed and code <= 1 else code
-
-
-def _tell_notes(request: FleetRequest) -> None:
-    if request.audit.quiet:
-        return
-    tell_inventory(request.selection, request.audit.redactor)
-    if is_exposed(request.settings.scheduler):
-        where = request.redacted(f"VNICAUDIT_SCHEDULER={request.settings.scheduler}")
-        tell(safe(f"Note: {where}: {_EXPOSED}"))
 
 
 @contextmanager

@@ -15,6 +15,7 @@ from vnicaudit.audit.run import AuditRun
 from vnicaudit.audit.work import NicsWork
 from vnicaudit.base.wording import close_to
 from vnicaudit.cli.options.candidates import targets as target_words
+from vnicaudit.cli.options.environment import environment
 from vnicaudit.cli.options.filters import domain_option, owner_option, owners_of
 from vnicaudit.cli.options.output import (
     OutputOptions,
@@ -234,7 +235,7 @@ def _inventory(
 
     chosen = chosen_hosts(options.inventory, live, wiring, quiet=options.output.quiet)
     if not options.output.quiet:
-        tell_inventory(chosen)
+        tell_inventory(chosen, scheduler=environment().scheduler)
     uris = tuple(host.uri for host in chosen.hosts)
     return uris, reader_in_order(chosen.hosts, wiring.platforms(), live)
 

@@ -85,10 +85,23 @@ def _check_host(host: InventoryHost, platforms: PlatformRegistry) -> None:
         )
 
 
-def tell_inventory(chosen: ChosenHosts, redactor: Redactor | None = None) -> None:
-    """Print the notes on an inventory."""
+_EXPOSED = (
+    "no TLS: anyone on the network path, or who can reach the scheduler, can run programs on its "
+    "workers and on this machine"
+)
+
+
+def tell_inventory(
+    chosen: ChosenHosts, redactor: Redactor | None = None, scheduler: str | None = None
+) -> None:
+    """Print the notes on an inventory, and on the scheduler whose workers read its hosts."""
     for note in inventory_notes(chosen, redactor):
         tell(safe(f"Note: {note}"))
+    if _is_exposed(scheduler):
+        where = f"VNICAUDIT_SCHEDULER={scheduler}"
+        if redactor is not None:
+            where = redactor.knowing(chosen.inventory.hosts).text(where)
+        tell(safe(f"Note: {where}: {_EXPOSED}"))
 
 
 def inventory_notes(chosen: ChosenHosts, redactor: Redactor | None = None) -> Iterable[str]:
@@ -159,7 +172,7 @@ def check_scheduler(settings: Environment) -> None:
             )
 
 
-def is_exposed(scheduler: str | None) -> bool:
+def _is_exposed(scheduler: str | None) -> bool:
     """True if others can listen to the connection to the scheduler, or connect to it themselves."""
     if scheduler is None:
         return False

@@ -144,12 +144,12 @@ def command(options: ApplyOptions, wiring: Wiring) -> int:
     named = chosen_steps(whole.steps, options.domains, options.macs)
     plan = replace(whole, steps=_on_hosts(named, whole.hosts, options))
     steps, not_done = split_steps(plan, kinds, options.mode, unsafe=options.include_unsafe)
+    context = _context(whole.hosts, options, wiring)
     if steps:
         _print_plan(plan, steps, options)
     tell_not_applied(not_done)
     if not steps:
         return _print_no_run(not_done, kinds, options)
-    context = _context(whole.hosts, options, wiring)
     _check_reachable(steps, context, options)
     measurement = _measurement(options, wiring)
     if options.schedule.dry_run:
