@@ -91,7 +91,10 @@ def test_a_nic_that_is_gone_cannot_be_put_back(world: World) -> None:
     )
 
 
-def test_again(world: World) -> None:
+@pytest.mark.parametrize("active", [False, True])
+def test_again(world: World, active: bool) -> None:
+    if active:
+        world.machines[0].boot()
     world.apply(world.steps, world.context())
     assert [taken_back(world).outcome for _ in range(2)] == ["applied", "already"]
 
