@@ -241,7 +241,7 @@ def test_nothing_is_written_where_one_of_several_names_is_misspelt(
     for wrong in ("52:54:00:ff:ff:ff", ""):
         result = vnicaudit("audit", ".", "--fix", option, right, option, wrong, cwd=folder)
         assert result.returncode == 2
-        assert f"{option}" in result.stderr
+        assert option in result.stderr
         assert (folder / "a.xml").read_bytes() == before
     assert vnicaudit("audit", ".", "--fix", option, right, cwd=folder).returncode == 0
     assert (folder / "a.xml").read_bytes() != before

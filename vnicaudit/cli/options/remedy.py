@@ -261,11 +261,14 @@ def run_context(
     wiring: Wiring,
     mode: Mode,
     schedule: ScheduleOptions | None = None,
+    *,
+    reads_settings: bool = False,
 ) -> RunContext:
     """The context of a run, from the options. ``schedule`` None: nothing is started, only
-    checked. A way back needs no file but its run's: only applying reads the nearest settings."""
-    reads_settings = options.config or isinstance(schedule, ApplyScheduleOptions)
-    settings = settings_in(options.config).settings if reads_settings else None
+    checked. ``reads_settings``: also those of the nearest file, and not only of one that is named;
+    a way back needs no file but its run's."""
+    is_read = reads_settings or bool(options.config)
+    settings = settings_in(options.config).settings if is_read else None
     variables = environment(settings)
     reach = reach_of(options.trusted_uris, variables, wiring)
     return RunContext(

@@ -258,7 +258,7 @@ def _context(hosts: Sequence[PlanHost], options: ApplyOptions, wiring: Wiring) -
     """The context of the run. The hosts of an inventory are opened one by one, each when its turn
     comes, and locked; canaries are chosen in each of their groups. A measured run has all of its
     hosts open."""
-    context = run_context(options, wiring, options.mode, options.schedule)
+    context = run_context(options, wiring, options.mode, options.schedule, reads_settings=True)
     if not hosts or options.trials.bench is not None:
         return context
     groups = {host.uri: _canary_groups(host, options.canary_by) for host in reversed(hosts)}
