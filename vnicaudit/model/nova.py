@@ -183,7 +183,8 @@ class NovaOption(msgspec.Struct, frozen=True):
     certain reason why oslo.config cannot fill it in: "refers to itself"; ``""`` if it can, or if
     that is unknown. ``suggestions`` are the options, as ``section/name``, that were probably meant
     if no release of Nova has this one. ``right_section`` is the section in which Nova reads the
-    option, if it is in another one.
+    option, if it is in another one. ``called`` is its name as written in a home that is no
+    nova.conf (``NovaLibvirtRxQueueSize``).
     """
 
     section: str
@@ -201,6 +202,7 @@ class NovaOption(msgspec.Struct, frozen=True):
     broken: str = ""
     suggestions: tuple[str, ...] = ()
     right_section: str = ""
+    called: str = ""
 
     @property
     def written(self) -> str:
@@ -241,11 +243,6 @@ class NovaIndex:
             found = self._effective([*lost, *after])
             self._winners[section, name] = found
         return self._winners[section, name]
-
-    @cached_property
-    def lines(self) -> dict[int, NovaOption]:
-        """Each assignment by its line, for one file."""
-        return {option.line: option for option in self.options}
 
     @cached_property
     def last(self) -> frozenset[int]:
@@ -298,6 +295,11 @@ class NovaConfig(Description, frozen=True, dict=True):
     options (a template includes something, a file cannot be read). ``release_assumed``: the user
     did not name the release; it is the newest that is known. ``compute``: nova-compute reads the
     file, not only another service, and it is not a backup copy.
+
+    ``home`` is the program whose file this is, if it is no nova.conf: one that writes nova.conf
+    from it (``OpenStack-Ansible``, a name of :mod:`vnicaudit.knowledge.nova_conf.homes`); ``part``
+    then says where in the file its options are, so that several are told apart. Such a
+    configuration is never ``complete``.
     """
 
     scope = "config"
@@ -312,6 +314,8 @@ class NovaConfig(Description, frozen=True, dict=True):
     complete: bool = True
     compute: bool = False
     rest_checksum: int = 0
+    home: str = ""
+    part: str = ""
 
     @property
     def ref(self) -> Ref:
@@ -340,9 +344,13 @@ class NovaConfig(Description, frozen=True, dict=True):
         """The last assignment in the judged file, whether it is in effect or not."""
         return self._own.winner(section, name)
 
-    def on_line(self, line: int | None) -> NovaOption | None:
-        """The assignment that begins on a line of the judged file."""
-        return self._own.lines.get(line or 0)
+    @cached_property
+    def _by_place(self) -> dict[Location, NovaOption]:
+        return {self.at(option): option for option in self.own}
+
+    def at_place(self, place: Location) -> NovaOption | None:
+        """The assignment at a place in the judged file."""
+        return self._by_place.get(place)
 
     @property
     def own(self) -> tuple[NovaOption, ...]:
@@ -378,7 +386,7 @@ class NovaConfig(Description, frozen=True, dict=True):
         plain = option.known is None or option.known.status == "current"
         plain = plain and not option.suggestions
         column = option.value_column if plain and option.value_column else option.column
-        return Location(self.target, option.file, option.line, None, column)
+        return Location(self.target, option.file, option.line, self.part or None, column)
 
     def field_of(self, option: NovaOption) -> str:
         """Name of an option in a problem: ``section/name``, with its number if there are
@@ -391,7 +399,9 @@ class NovaConfig(Description, frozen=True, dict=True):
         if field is not None and option is None:  # named by the section to which it may belong
             section, _, name = field.partition("/")
             option = self.written(section, name)
-        return Location(self.target, self.file) if option is None else self.at(option)
+        if option is None:
+            return Location(self.target, self.file, xpath=self.part or None)
+        return self.at(option)
 
     @property
     def libvirt(self) -> bool | None:

@@ -237,8 +237,7 @@ def _nova(old: NovaConfig, new: NovaConfig, made: tuple[MadeChange, ...]) -> Ite
 
 
 def _option_of(made: MadeChange, config: NovaConfig) -> NovaOption | None:
-    place = made.finding.location
-    return config.on_line(place.line) if place.file == config.file else None
+    return config.at_place(made.finding.location)
 
 
 def _domain(

@@ -249,7 +249,7 @@ def changed_place(item: Item, made: MadeChange) -> object:
     option, as another change of it may affect the same lines."""
     if not isinstance(item, NovaConfig):
         return made.finding.about.index
-    option = item.on_line(made.finding.location.line)
+    option = item.at_place(made.finding.location)
     return option and option.written
 
 

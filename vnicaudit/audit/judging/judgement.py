@@ -13,6 +13,7 @@ import msgspec
 from vnicaudit.audit.judging.catalogue import Catalogue, LoadedRule, NamedRule, RuleSet
 from vnicaudit.base.wording import ANY_UUID
 from vnicaudit.knowledge.fixes.owners import WordedFix, Wordings, of_image
+from vnicaudit.knowledge.nova_conf.homes import in_words_of
 from vnicaudit.model.finding import (
     AuditedScope,
     Crashed,
@@ -25,6 +26,7 @@ from vnicaudit.model.finding import (
     Skipped,
 )
 from vnicaudit.model.names import NO_NAMES, FixNames
+from vnicaudit.model.nova import NovaConfig
 from vnicaudit.model.openstack import Image
 from vnicaudit.model.report import Audited
 from vnicaudit.model.rule import Problem
@@ -225,10 +227,27 @@ class DescriptionAuditor:
             rules = self._rules[scope] = RuleSet(scope, self._rule_ids, self._catalogue)
         named = of_image(target, item) if isinstance(item, Image) else NO_NAMES
         collector, key = FindingCollector(self._wordings), _key(item)
-        collector.take(ask(rules.of(), item), owner, lambda _field: key, item.place, ref, named)
+        verdicts = ask(rules.of(), item)
+        if isinstance(item, NovaConfig) and item.home:
+            verdicts = tuple(_in_words_of_home(verdict, item) for verdict in verdicts)
+        collector.take(verdicts, owner, lambda _field: key, item.place, ref, named)
         name = ref.name or "" if scope != "config" else place.file or ""
         audited = collector.audited(target, name, owner, scope)
         return msgspec.structs.replace(audited, file=place.file, uuid=ref.id, fix_names=named)
+
+
+def _in_words_of_home(verdict: RuleVerdict, config: NovaConfig) -> RuleVerdict:
+    """The verdict on settings in another program's file, in its terms."""
+    problems = tuple(
+        msgspec.structs.replace(
+            problem,
+            message=in_words_of(config, problem.message),
+            fix=in_words_of(config, problem.fix) if isinstance(problem.fix, str) else problem.fix,
+        )
+        for problem in verdict.problems
+    )
+    needs = in_words_of(config, verdict.needs)
+    return msgspec.structs.replace(verdict, problems=problems, needs=needs)
 
 
 def _key(item: Description) -> str:
@@ -237,7 +256,7 @@ def _key(item: Description) -> str:
     is unique across clouds."""
     ref, place = item.ref, item.place(None)
     if item.scope == "config":
-        return file_key(place.file or "")
+        return file_key(place.file or "") + (f"#{place.xpath}" if place.xpath else "")
     if ref.id is not None:
         alone = item.scope == "image" or ANY_UUID.fullmatch(ref.id)
         return ref.id if alone else f"{ref.id}#{ref.name or ''}"

@@ -17,6 +17,7 @@ from vnicaudit.platforms.domain_xml import DOMAIN_XML, xpath_of
 from vnicaudit.platforms.infra_code import INFRA_CODE
 from vnicaudit.platforms.kubevirt import MANIFEST
 from vnicaudit.platforms.nova_conf import NOVA_CONF
+from vnicaudit.platforms.nova_homes import NOVA_HOMES
 from vnicaudit.platforms.qemu import COMMANDS, NOT_PLANNED, QEMU_LOG, proc_of, read_processes
 
 if TYPE_CHECKING:
@@ -212,7 +213,10 @@ PLATFORMS = (
         writer=_domain_writer,
     ),
     RegisteredPlatform(
-        names.NOVA_CONF, (NOVA_CONF,), writer=_nova_conf_writer, describes=_nova_conf_descriptions
+        names.NOVA_CONF,
+        (NOVA_CONF, NOVA_HOMES),
+        writer=_nova_conf_writer,
+        describes=_nova_conf_descriptions,
     ),
     RegisteredPlatform(
         names.QEMU,

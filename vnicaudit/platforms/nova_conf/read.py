@@ -6,6 +6,7 @@ import os
 from codecs import BOM_UTF8
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
 
 import msgspec
 
@@ -155,6 +156,78 @@ IsKept = Callable[[str, str], bool]
 """Whether to keep an option, by its section (``""``: unknown) and name."""
 
 
+class Spot(NamedTuple):
+    """Where an option is written, and how sure that is: see :class:`NovaOption`. ``called``: its
+    name there, if it is not that of nova.conf."""
+
+    line: int
+    column: int | None = None
+    value_column: int | None = None
+    certain: bool = True
+    present: bool = True
+    called: str = ""
+
+
+class OptionCollector:
+    """The options of one file, whatever its form: those that are kept."""
+
+    def __init__(self, file: str, is_kept: IsKept = is_asked_for) -> None:
+        self.options: list[NovaOption] = []
+        self.compute = False
+        self.rest_checksum = 0
+        self._file = file
+        self._is_kept = is_kept
+
+    def add(self, section: str, name: str, value: str, spot: Spot) -> None:
+        """Add one assignment; ``section`` as :func:`section_name` returns it."""
+        if name.endswith("_key") or any(part in name for part in _CREDENTIAL):
+            return
+        self.compute = self.compute or section == "libvirt" or name == "compute_driver"
+        if not self._is_kept(section, name):
+            self.rest_checksum = hash((self.rest_checksum, section, name, *value.split("\n")))
+            return
+        self.options.append(
+            NovaOption(
+                section,
+                name,
+                value,
+                self._file,
+                spot.line,
+                spot.certain and not is_placeholder(value),
+                spot.column,
+                spot.value_column,
+                spot.present,
+                suggestions=tuple("/".join(each) for each in options_named(section, name))
+                if section
+                else (),
+                right_section=section_of_misplaced(section, name),
+                called=spot.called,
+            )
+        )
+
+    def config(
+        self, target: str, home: str, part: str, comments: tuple[AcceptingComment, ...] = ()
+    ) -> NovaConfig:
+        """The options as a configuration that ``home`` writes: see :class:`NovaConfig`."""
+        found = NovaConfig(
+            target,
+            self._file,
+            tuple(self.options),
+            (self._file,),
+            complete=False,
+            rest_checksum=self.rest_checksum,
+            comments=comments,
+            home=home,
+            part=part,
+        )
+        return as_of(found)
+
+
+def section_name(written: str) -> str:
+    """A section as oslo.config compares it: in lower case, except DEFAULT."""
+    return written if written == "DEFAULT" else written.lower()
+
+
 def parsed_text(text: str, file: str, is_kept: IsKept = is_asked_for) -> Parsed:
     """The options of one file as written. Raises TargetError, with file and line, if Nova would
     refuse the file."""
@@ -165,51 +238,33 @@ def parsed_text(text: str, file: str, is_kept: IsKept = is_asked_for) -> Parsed:
         lines, open_ended = [TemplateLine(line, True, False) for line in written], False
     section: str | None = None
     lost = deque(number for number, line in enumerate(lines, 1) if line.section_lost)
-    options: list[NovaOption] = []
-    compute, rest = False, 0
+    found = OptionCollector(file, is_kept)
     try:
         for number, name, value in statements(line.text for line in lines):
             while lost and lost[0] <= number:
                 lost.popleft()
                 section = ""
-            if value is None:  # compared in lower case, except DEFAULT (oslo.config)
-                section = name if name == "DEFAULT" else name.lower()
+            if value is None:
+                section = section_name(name)
                 continue
             if section is None:
                 raise IniError("Section must be started before assignment", number)
-            if name.endswith("_key") or any(part in name for part in _CREDENTIAL):
-                continue
-            compute = compute or section == "libvirt" or name == "compute_driver"
-            if not is_kept(section, name):
-                rest = hash((rest, section, name, *value))
-                continue
             line = lines[number - 1]
-            column, value_column = _columns(written[number - 1], name)
             present = section != "" and line.certain
-            whole = "\n".join(value)  # a value on several lines is joined like in oslo.config
-            options.append(
-                NovaOption(
-                    section,
-                    name,
-                    whole,
-                    file,
-                    number,
-                    not open_ended and present and not is_placeholder(whole),
-                    column,
-                    value_column,
-                    present and not line.adrift,
-                    suggestions=tuple("/".join(each) for each in options_named(section, name))
-                    if section
-                    else (),
-                    right_section=section_of_misplaced(section, name),
-                )
+            spot = Spot(
+                number,
+                *_columns(written[number - 1], name),
+                not open_ended and present,
+                present and not line.adrift,
             )
+            # a value on several lines is joined like in oslo.config
+            found.add(section, name, "\n".join(value), spot)
     except IniError as error:
         why = f"{error.message}: Nova would not start with it"
         raise TargetError(why, file=file, line=error.number) from None
     shown = "\n".join(line.text for line in lines)  # without comments of the template language
     comments = tuple(AcceptingComment(file, *one) for one in accepting_comments(shown, "ini"))
-    return Parsed(tuple(options), open_ended, compute, rest, comments)
+    return Parsed(tuple(found.options), open_ended, found.compute, found.rest_checksum, comments)
 
 
 def _columns(line: str, key: str) -> tuple[int | None, int | None]:

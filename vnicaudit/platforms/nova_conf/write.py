@@ -36,16 +36,21 @@ _QUOTED = re.compile(rb"(?P<quote>[\"'])(?P<inside>.*)(?P=quote)")
 _LONE_RETURN = re.compile(rb"\r(?!\n)")
 _REMARK = re.compile(rb"\s[#;]|\A[#;]")
 _PLAIN = re.compile(r"[A-Za-z0-9_.,:/+-]+")
+_IN_WORD = re.compile(rb"[^\s\"',;}\])<#\\]")
 
 
 def edits_for(data: bytes, place: Location, change: Change) -> list[Edit]:
     """The edits that set the option at ``place`` to another value, or remove it with all its lines,
     there and wherever else its section has it: otherwise another occurrence would take effect.
 
+    In another program's file (``place.xpath``) only a value is changed, where it is written.
+
     Raises RefusedError if it is not there, or not for certain (a template).
     """
     if place.line is None:
         raise RefusedError("the option is not in this file")
+    if place.xpath is not None:
+        return [_value_at(data, place.line, place.column, change)]
     if _LONE_RETURN.search(data):  # lines are counted differently there
         raise RefusedError("a carriage return ends a line of the file: edit it by hand")
     by_line, by_name = _assignments(data)
@@ -67,6 +72,22 @@ def edits_for(data: bytes, place: Location, change: Change) -> list[Edit]:
     if change.new is None:
         return [Edit(option.start, option.below, b"") for option in gone]
     return _new_value(data, chosen, change.new.encode())
+
+
+def _value_at(data: bytes, line: int, column: int | None, change: Change) -> Edit:
+    """The edit of a value that stands in a file of any form, as it is."""
+    if change.new is None or change.old is None:
+        raise RefusedError("this is no nova.conf: remove the setting by hand")
+    start = len(_MARK) if data.startswith(_MARK) else 0
+    for _ in range(line - 1):
+        start = _line_end(data, start) + 1
+    before = data[start : _line_end(data, start)].decode("utf-8", "replace")[: (column or 1) - 1]
+    start += len(before.encode())
+    end = start + len(change.old.encode())
+    is_there = data[start:end] == change.old.encode() and not _IN_WORD.match(data, end)
+    if column is None or not is_there or _PLAIN.fullmatch(change.new) is None:
+        raise RefusedError("this is not a simple value: edit it by hand")
+    return Edit(start, end, change.new.encode())
 
 
 def text_of(data: bytes) -> str:
