@@ -186,10 +186,34 @@ def test_every_configuration_of_the_page_is_tried() -> None:
 
 @pytest.mark.parametrize(
     ("name", "wanted"),
-    [("guest.xml", True), ("nova.conf", True), ("nova.conf.j2", True), ("vm.yaml", True),
-     ("vm.yml", True), ("main.tf", True), ("x.pkr.hcl", True), ("x.pkr.json", True),
-     ("build.sh", True), ("README.md", False), ("a.py", False), ("xml", False)],
+    [("guest.xml", True), ("nova.conf", True), ("nova.conf.j2", True), ("nova.conf.erb", True),
+     ("_nova.conf.tpl", True), ("nova.conf.tmpl", True), ("nova.conf.template", True),
+     ("a.libvirt", True), ("vm.yaml", True), ("main.tf", True), ("x.pkr.hcl", True),
+     ("x.pkr.json", True), ("build.sh", True), ("Dockerfile", True), ("compute.pp", True),
+     ("xml", True), ("README.md", False), ("a.py", False), ("a.go", False)],
 )  # fmt: skip
 def test_files_that_are_looked_at(name: str, wanted: bool) -> None:
+    identify = pytest.importorskip("identify.identify")
     for hook in HOOKS:
-        assert bool(re.search(hook["files"], name)) is wanted
+        assert hook["types"] == ["text"]
+        assert "files" not in hook
+        assert identify.tags_from_filename(name).isdisjoint(hook["exclude_types"]) is wanted
+
+
+def test_every_type_that_is_left_out_exists() -> None:
+    identify = pytest.importorskip("identify.identify")
+    for hook in HOOKS:
+        assert set(hook["exclude_types"]) <= identify.ALL_TAGS
+
+
+@pytest.mark.parametrize("name", ["nova.conf.erb", "_nova.conf.tpl"])
+def test_a_template_of_nova_conf_with_an_error_stops_the_commit(
+    name: str, theirs: Path, hooks: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    guests(theirs, slow="virtio")
+    text = "[DEFAULT]\n# <%= @note %>{{ .note }}\n[libvirt]\nuse_virtio_for_bridges = false\n"
+    (theirs / name).write_text(text)
+    configured(theirs, hooks, 0, monkeypatch, home)
+    result = pre_commit(theirs, "--all-files")
+    assert result.returncode == 1, result.stdout
+    assert f"{name}:4:26" in result.stdout

@@ -19,7 +19,13 @@ def test_options_of_a_template_are_certain_or_not(text: str, options: list[str])
 
 @pytest.mark.parametrize(
     ("opening", "closing"),
-    [("{%", "%}"), ("{{ x ", "}}"), ("{% if x %}", "{% endif %}"), ("<%", "")],
+    [
+        ("{%", "%}"),
+        ("{{ x ", "}}"),
+        ("{% if x %}", "{% endif %}"),
+        ("<%", ""),
+        ('<% if "\\"', '" %>'),
+    ],
 )
 def test_a_hostile_template_is_looked_through_once(opening: str, closing: str) -> None:
     small, large = (opening * count + closing * count for count in (2_000, 16_000))

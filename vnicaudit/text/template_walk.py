@@ -25,9 +25,10 @@ HOLE = "\ufffc"
 
 _OPEN = re.compile(r"\{\{|\{%|(?<!\$)\{#")
 _OPEN_OR_ERB = re.compile(
-    r"\{\{|\{%|(?<!\$)\{#|<%|(?<!%)%\{(?=~?\s*(?:if|else|endif|for|endfor)\b)"
+    r"\{\{|\{%|(?<!\$)\{#|<%(?!%)|(?<!%)%\{(?=~?\s*(?:if|else|endif|for|endfor)\b)"
 )
-"""``${#`` belongs to a shell; Terraform writes a literal ``%{`` as ``%%{``."""
+"""``${#`` belongs to a shell; Terraform writes a literal ``%{`` as ``%%{``, ERB ``<%`` as
+``<%%``."""
 CLOSE = {"{{": "}}", "{%": "%}", "{#": "#}", "<%": "%>", "%{": "}"}
 
 _BEGIN = frozenset({
@@ -42,6 +43,19 @@ _ENDS_IN_DO = re.compile(r"\bdo\s*(?:\|[^|]*\|)?\s*-?\Z")
 _DO = 200
 """Length of the end of a tag in which ERB's ``do |x|`` is searched."""
 _BREAKS = r"[^\r\n]"
+
+_CODE = re.compile(
+    r"\"(?:[^\"\\]|\\.){0,200}\"|'(?:[^'\\]|\\.){0,200}'|#[^\n]*"
+    r"|(?P<ends>\}|(?<![\w.:@$])end\b(?![?!:]))"
+    r"|(?:\A|[\n;=(|])[ \t]*(?P<word>(?:while|until|for)\b[^\n;]*|(?:if|unless|case|begin|def)\b)"
+    r"|(?P<begins>\{|(?<![\w.:@$])do\b(?![?!:]))",
+    re.DOTALL,
+)
+"""What begins and ends blocks in Ruby, and in Puppet's EPP; strings and comments are passed over.
+Ruby's ``while`` may have a ``do`` on its line, and a condition behind a statement is no block."""
+_CODE_BETWEEN = re.compile(r"(?:else|elsif|when|in|rescue|ensure)\b")
+_CODE_INSERTS = re.compile(r"\b(?:_erbout|concat|return|render|include|inherit|def)\b")
+"""Code that may output something, or end the output (also tags of Mako)."""
 
 Turn = Literal["begins", "between", "ends", "silent", "inserts"]
 """Effect of a tag: it begins a part that ends further down (a condition, a loop, a macro),
@@ -89,6 +103,21 @@ class Tag(NamedTuple):
         if first == "set":
             return "=" not in self.text
         return _ENDS_IN_DO.search(self.text[2:-2][-_DO:]) is not None
+
+    @property
+    def erb_levels(self) -> tuple[int, int]:
+        """For a statement of ERB or EPP: number of blocks around it that it ends, and number of
+        those that it begins."""
+        code = self.text[2:-2].strip("-").strip()
+        if _CODE_BETWEEN.match(code) is not None:
+            return 1, 1
+        left = entered = 0
+        for match in _CODE.finditer(code):
+            if match["ends"]:
+                left, entered = left + (entered == 0), max(0, entered - 1)
+            elif match["begins"] or (match["word"] and not code.endswith("{")):
+                entered += 1
+        return left, entered
 
     def covered(self, mark: str) -> str:
         """``mark`` in place of each character of the tag, with its line breaks."""
@@ -209,12 +238,13 @@ class _TemplateWalk:
         """Add one tag; the lines that it spans stay, empty."""
         if tag.opener in ("{%", "%{"):
             self._statement(tag)
-        elif tag.opener == "{{":
+        elif tag.opener == "{{" or tag.text.startswith("<%="):
             self._parts.append(HOLE)
             self._certain = False
-        elif tag.opener == "<%":
+        elif tag.opener == "<%" and not tag.text[2:].lstrip("-").startswith("#"):
+            self._erb_statement(tag)
+        if self._parts and tag.source.startswith("-%>\n", tag.end - 3):  # joins the next line to it
             self._opens()
-            self._certain = False
         for _ in range(tag.text.count("\n")):
             self.end_line()
 
@@ -243,6 +273,16 @@ class _TemplateWalk:
             self._leave()
         elif turn == "inserts" or tag.word == "extends":  # the extended template surrounds this one
             self._opens()
+
+    def _erb_statement(self, tag: Tag) -> None:
+        left, entered = tag.erb_levels
+        if left > self._depth or _CODE_INSERTS.search(tag.text):
+            self._opens()
+        if left:
+            self._depth = max(0, self._depth - left)
+            self._leave()
+        self._depth += entered
+        self._certain = self._certain and not (self._parts and (left or entered))
 
     def _leave(self) -> None:
         self._section_lost = self._section_lost or self._section_in_block

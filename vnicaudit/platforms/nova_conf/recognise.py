@@ -99,8 +99,12 @@ def is_loaded(name: str) -> bool:
 
 
 def _looks_like_ini(lines: list[str]) -> bool:
-    section = ""
+    section = closing = ""
     for line in lines:
+        if not section:
+            is_in_tag, closing = bool(closing), _closing_behind(line, closing)
+            if is_in_tag or closing:
+                continue
         if header := _header(line):
             section = header
         elif not section:
@@ -119,11 +123,19 @@ def _header(line: str) -> str:
     return name if is_one else ""
 
 
+def _closing_behind(line: str, closing: str) -> str:
+    """What closes the tag of ERB, or the comment of Jinja, that is still open behind a line, and
+    that was open before it if ``closing`` is not empty."""
+    if not closing:
+        closing = {"<%": "%>", "{#": "#}"}.get(line.lstrip()[:2], "")
+    return "" if closing in line else closing
+
+
 def _skippable(line: str) -> bool:
     """True for a line that may precede the first section: empty, a comment, a template
     statement."""
     line = line.strip()
-    return not line or line.startswith(("#", ";", "{%", "{#", "{{"))
+    return not line or line.startswith(("#", ";", "{%", "{#", "{{", "<%"))
 
 
 def is_own(section: str, line: str) -> bool:
