@@ -30,7 +30,8 @@ def test_one_that_is_known_is_not_from_outside() -> None:
 
 def test_who_writes_a_definition_anew_says_so() -> None:
     assert [rewritten_by(one) for one in get_args(KnownOwner)] == [
-        "", "", "Nova", "KubeVirt", "oVirt", "OpenNebula", "Proxmox VE", "",
+        "", "", "Nova", "KubeVirt", "oVirt", "OpenNebula", "Proxmox VE", "CloudStack", "Ganeti",
+        "Incus or LXD", "",
     ]  # fmt: skip
     assert rewritten_by(OutsideOwner("inventory")) == ""
     assert rewritten_by(OutsideOwner("engine", "the Engine")) == "the Engine"

@@ -243,8 +243,10 @@ _PRODUCTS: dict[str, KnownOwner] = {
     "RHEV Hypervisor": "ovirt",
     "RHV": "ovirt",
     "KubeVirt": "kubevirt",
+    "CloudStack KVM Hypervisor": "cloudstack",
 }
-"""SMBIOS ``<sysinfo><system><entry name='product'>`` as these projects write it."""
+"""SMBIOS ``<sysinfo><system><entry name='product'>`` as these projects write it; CloudStack's is in
+its LibvirtVMDef.java (01b679ee)."""
 
 
 def owner_of(namespaces: tuple[str, ...], product: str | None) -> KnownOwner:

@@ -102,8 +102,9 @@ class Location(msgspec.Struct, frozen=True):
 
 
 KnownOwner = Literal[
-    "libvirt", "qemu", "nova", "kubevirt", "ovirt", "opennebula", "proxmox", "terraform"
-]
+    "libvirt", "qemu", "nova", "kubevirt", "ovirt", "opennebula", "proxmox", "cloudstack", "ganeti",
+    "incus", "terraform",
+]  # fmt: skip
 """``libvirt``: a user or a script that uses libvirt; ``qemu``: somebody who starts QEMU without
 libvirt."""
 
@@ -133,6 +134,9 @@ _REWRITTEN_BY: dict[str, str] = {
     "ovirt": "oVirt",
     "opennebula": "OpenNebula",
     "proxmox": "Proxmox VE",
+    "cloudstack": "CloudStack",
+    "ganeti": "Ganeti",
+    "incus": "Incus or LXD",
 }
 
 _KNOWN: dict[str, KnownOwner] = {name: name for name in get_args(KnownOwner)}

@@ -96,7 +96,11 @@ _FIX_BY_HAND = (
 )
 _FIX_UNSEEN = f"{_FIX} If its definition has <driver name='qemu'/>, remove name= there instead."
 """Where only libvirt's command line is known, which shows no reason."""
-_FIXES = {"qemu": _FIX_BY_HAND, "kubevirt": _FIX_IN_POD}
+_FIX_IN_GANETI = (
+    "Set -H vhost_net=True with gnt-instance modify, then stop the instance there and start it; "
+    "the node needs a usable /dev/vhost-net."
+)
+_FIXES = {"qemu": _FIX_BY_HAND, "kubevirt": _FIX_IN_POD, "ganeti": _FIX_IN_GANETI}
 
 
 def applies(subject: Subject) -> bool:

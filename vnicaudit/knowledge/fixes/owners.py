@@ -48,17 +48,30 @@ SHIPPED: Mapping[str, Wording] = {
 # Fixes for owners that rewrite definitions and have no wordings of their own.
 #
 # Sources: OpenNebula's *Virtual Machine Template*, section NIC (``MODEL``, ``VIRTIO_QUEUES``,
-# written by src/vmm/LibVirtDriverKVM.cc); Proxmox VE's qm.conf(5), ``net[n]``.
+# written by src/vmm/LibVirtDriverKVM.cc; ``onevm updateconf`` takes no NIC, see UPDATECONF_ATTRS in
+# src/vm/VirtualMachineTemplate.cc); Proxmox VE's qm.conf(5), ``net[n]``, and API2/Qemu.pm;
+# CloudStack's VmDetailConstants.java and VifDriverBase.java; Ganeti c35736d8, gnt-instance(8) and
+# hv_kvm/__init__.py; Incus be7afc5d, device/nic_bridged.go (a queue for each vCPU, without a
+# setting: driver_qemu.go).
 
+_ONE = (
+    "in the NIC section of its template (onetemplate update; for a VM that exists onevm nic-detach,"
+    " then nic-attach with it)"
+)
+_PVE = "in qm set VMID --netN (repeat its MAC address, bridge and other settings: all are replaced)"
+_GNT = "in gnt-instance modify (it counts for all NICs of the instance)"
 _PLACES = {
-    "OpenNebula": {
-        "model": 'MODEL = "{}" in the NIC section of its template',
-        "queues": 'VIRTIO_QUEUES = "{}" in the NIC section of its template',
+    "OpenNebula": {"model": f'MODEL = "{{}}" {_ONE}', "queues": f'VIRTIO_QUEUES = "{{}}" {_ONE}'},
+    "Proxmox VE": {"model": f"model={{}} {_PVE}", "queues": f"queues={{}} {_PVE}"},
+    "CloudStack": {
+        "model": "nicAdapter={} in the settings of the VM (its details)",
+        "queues": "nic.multiqueue.number={} in the settings of the VM (its details)",
     },
-    "Proxmox VE": {
-        "model": "model={} in qm set VMID --netN",
-        "queues": "queues={} in qm set VMID --netN",
+    "Ganeti": {
+        "model": f"-H nic_type=paravirtual {_GNT}",
+        "queues": f"-H vhost_net=True,virtio_net_queues={{}} {_GNT}",
     },
+    "Incus or LXD": {"model": "io.bus={} in incus (or lxc) config device set INSTANCE NIC"},
 }
 """Owner -> field -> how a value is given to it there."""
 

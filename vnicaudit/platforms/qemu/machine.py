@@ -23,9 +23,15 @@ _NOVA_NAME = re.compile(r"instance-[0-9a-f]{8}")
 """Default of Nova's ``instance_name_template``."""
 _DESCRIPTOR, _LIBVIRT_ID = re.compile(r"\bfds?\b"), re.compile(r"\bhostnet\d+")
 """A tap passed as a descriptor, and libvirt's name for it (qemuBuildHostNetProps)."""
-_PROXMOX = ("/qemu-server/", "+pve")
-"""Its folders and machine types; it starts QEMU without libvirt (qemu-server, QemuServer.pm)."""
-_POD_FILES = "/run/kubevirt-private/"
+_MARKS: tuple[tuple[re.Pattern[str], KnownOwner], ...] = (
+    (re.compile("/run/kubevirt-private/"), "kubevirt"),
+    (re.compile(r"/qemu-server/|\+pve"), "proxmox"),
+    (re.compile("/run/ganeti/kvm-hypervisor/"), "ganeti"),
+    (re.compile(r"/(?:incus|lxd)/(?:logs/)?[^/\s]{1,200}/qemu\.conf"), "incus"),
+)
+"""Folders and machine types of those that start QEMU without libvirt, or in a pod of their own:
+Proxmox VE (qemu-server, QemuServer.pm), Ganeti c35736d8 (hv_kvm/__init__.py), Incus be7afc5d and
+LXD (driver_qemu.go: ``-readconfig``)."""
 _LIBVIRT_MARKS = ("masterKey0", "charmonitor")
 """Ids that libvirt gives its secret and its monitor (qemu_domain.c, qemu_command.c)."""
 
@@ -119,9 +125,22 @@ def windows_hint(arguments: Arguments) -> bool:
 
 
 def owner(arguments: Arguments) -> KnownOwner:
-    """The owner of the definition: by the SMBIOS names of Nova, oVirt and KubeVirt, the paths of
-    KubeVirt, Proxmox VE and OpenNebula; ``libvirt`` if libvirt's marks are there; ``qemu``
-    otherwise (a script, a unit, a person)."""
+    """The owner of the definition, by SMBIOS names or its paths; ``libvirt`` if libvirt's marks are
+    there; ``qemu`` otherwise (a script, a unit, a person)."""
+    if (told := _by_smbios(arguments)) is not None:
+        return told
+    words = [value for _name, value in arguments.pairs if value is not None]
+    for mark, known in _MARKS:
+        if any(map(mark.search, words)):
+            return known
+    if is_opennebula(guest_name(arguments), words):
+        return "opennebula"
+    if not by_libvirt(arguments):
+        return "qemu"
+    return "nova" if _NOVA_NAME.fullmatch(guest_name(arguments) or "") else "libvirt"
+
+
+def _by_smbios(arguments: Arguments) -> KnownOwner | None:
     for smbios in arguments.parsed("smbios"):
         given = smbios.keys
         if given.get("type") != "1":
@@ -130,19 +149,12 @@ def owner(arguments: Arguments) -> KnownOwner:
             return "kubevirt"
         if "OpenStack" in (given.get("manufacturer"), given.get("product")):
             return "nova"  # "OpenStack Foundation" or "OpenStack Nova", cut if quotes are missing
+        if given.get("manufacturer") == "Apache":
+            return "cloudstack"  # "Apache Software Foundation", cut
         found = owner_of((), given.get("product"))
         if found != "libvirt":
             return found
-    words = [value for _name, value in arguments.pairs if value is not None]
-    if any(_POD_FILES in value for value in words):
-        return "kubevirt"
-    if any(mark in value for value in words for mark in _PROXMOX):
-        return "proxmox"
-    if is_opennebula(guest_name(arguments), words):
-        return "opennebula"
-    if not by_libvirt(arguments):
-        return "qemu"
-    return "nova" if _NOVA_NAME.fullmatch(guest_name(arguments) or "") else "libvirt"
+    return None
 
 
 def by_libvirt(arguments: Arguments) -> bool:
