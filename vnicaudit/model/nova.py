@@ -288,7 +288,8 @@ class NovaIndex:
 class NovaConfig(Description, frozen=True, dict=True):
     """One file of a Nova service, together with the files that the service reads beside it.
 
-    ``options`` are in the order in which Nova reads them, over all ``files``: the last one wins.
+    ``options`` are in the order in which Nova reads them, over all ``files`` (for a host of Kolla
+    Ansible, also over those that it shares with others): the last one wins.
     Only the options in ``file`` are judged; the others are there because they may override them.
     Options that no rule uses, or that may hold a credential, are not kept; ``rest_checksum`` is a
     checksum of the former, so that a change of one shows. Not ``complete``: there may be further
@@ -329,7 +330,8 @@ class NovaConfig(Description, frozen=True, dict=True):
 
     @cached_property
     def _own(self) -> NovaIndex:
-        return self.index if len(self.files) <= 1 else NovaIndex(self.index.of_file(self.file))
+        own = self.index.of_file(self.file)
+        return self.index if len(own) == len(self.options) else NovaIndex(own)
 
     def winner(self, section: str, name: str) -> NovaOption | None:
         """The assignment that is in effect, in whichever file; None if there is none."""

@@ -4,6 +4,8 @@ Source: oslo.config ``find_config_files``, ``find_config_dirs`` and ``_ConfigDir
 reads ``nova.conf`` and ``nova-compute.conf`` of one folder, then ``*.conf`` of ``nova.conf.d`` and
 ``nova-compute.conf.d`` beside them, each folder sorted by name. With ``--config-file`` and
 ``--config-dir`` it reads those instead, in the given order.
+
+Kolla Ansible merges overrides from a folder into the nova.conf of nova-compute: ``kolla.py``.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from vnicaudit.errors import TargetError
 from vnicaudit.knowledge.nova_conf.resolve import as_of
 from vnicaudit.model.nova import NovaConfig, NovaOption
 from vnicaudit.model.report import ReadError
+from vnicaudit.platforms.nova_conf.kolla import host_files, merge_order, without_replaced
 from vnicaudit.platforms.nova_conf.read import (
     MAX_BYTES,
     Parsed,
@@ -57,6 +60,8 @@ def read_with_siblings(
     own = _parsed(data, file)
     if together.parts.get(file) != own:
         together = _as_one({**together.parts, file: own})
+    if merge_order(file):
+        together = replace(together, options=without_replaced(together.options))
     return _config_together(together, target, file), None
 
 
@@ -133,7 +138,7 @@ def _as_one(parts: dict[str, Parsed]) -> _Together:
 
 def _config_together(together: _Together, target: str, file: str) -> NovaConfig:
     """The configuration that several files form together, for judging one of them."""
-    files = tuple(together.parts)
+    files = host_files(file, tuple(together.parts))
     compute = any(part.compute for part in together.parts.values()) and is_service_file(file)
     config = NovaConfig(
         target,
@@ -162,6 +167,8 @@ def _parsed(data: bytes, file: str) -> Parsed:
 def load_order(file: str) -> tuple[str, ...]:
     """``file`` and the files read with it, in Nova's order; only itself if its name is not one that
     Nova reads. It need not exist. Raises OSError if a folder cannot be listed."""
+    if order := merge_order(file):
+        return tuple(path for path in order if path == file or os.path.isfile(path))
     folder, name = os.path.split(file)
     top, inner = os.path.split(folder)
     if inner in FOLDERS and is_loaded(name):
