@@ -2,7 +2,8 @@
 
 ``recognise.py`` distinguishes a Nova configuration from other ini files, and from backup copies of
 one, by its content or else by its name and place; ``read.py`` parses one file,
-``siblings.py`` adds the files that Nova reads beside it, ``write.py`` changes options.
+``siblings.py`` adds the files that Nova reads beside it (``kolla.py``: that Kolla Ansible merges),
+``write.py`` changes options.
 
 This module recognises files; whatever reads them is imported on first use.
 """

@@ -124,7 +124,7 @@ def _header(line: str) -> str:
 
 
 def _closing_behind(line: str, closing: str) -> str:
-    """What closes the tag of ERB, or the comment of Jinja, that is still open behind a line, and
+    """The end of the tag of ERB, or of the comment of Jinja, that is still open behind a line, and
     that was open before it if ``closing`` is not empty."""
     if not closing:
         closing = {"<%": "%>", "{#": "#}"}.get(line.lstrip()[:2], "")
