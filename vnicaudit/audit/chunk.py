@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, BinaryIO, NoReturn
 import msgspec
 
 from vnicaudit.audit.accepting.settings_entries import Usage
-from vnicaudit.audit.reading.files import names_nics, read_file, read_stream, shown_path
+from vnicaudit.audit.reading.files import mention_of, read_file, read_stream, shown_path
 from vnicaudit.audit.same_guest import with_reading
 from vnicaudit.audit.work import Work
 from vnicaudit.errors import VnicauditError
@@ -110,9 +110,10 @@ def run_chunk(paths: Iterable[str], job: Job, *, explicit: bool) -> Batch:
         for item in items:
             nothing = False
             _work_on(item, batch, job)
-        if nothing:
+        mention = mention_of(path) if nothing and not explicit else ""
+        if nothing and mention != "own report":
             batch.unrecognised.append(shown_path(path))
-            if not explicit and names_nics(path):
+            if mention:
                 batch.naming_nics.append(shown_path(path))
     batch.usage = work.usage()
     return batch

@@ -287,7 +287,7 @@ class AuditRun:
 
     def _note_nothing_recognised(self, tally: TargetCounts, *, named: bool) -> None:
         if tally.is_empty and not named:
-            kinds = ", ".join(kind.name for kind in self._work.platforms.files)
+            kinds = self._work.platforms.files
             tally.notes.append(f"nothing in it is recognised; looked for: {kinds}")
         tally.passed_over = tally.is_empty and named
 

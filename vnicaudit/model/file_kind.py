@@ -81,6 +81,8 @@ class FileKind(msgspec.Struct, frozen=True):
     returns that end and how many lines precede it. None: it is read from the beginning."""
     any_size: Callable[[bytes], bool] = lambda _head: False
     """Returns True if a file with this beginning is read however large it is."""
+    forms: str = ""
+    """The languages and tools in whose form it is read, where its name does not tell."""
     suffix: str = ""
     """The usual suffix of such files; empty: any."""
     load: Callable[[], None] = lambda: None
@@ -125,3 +127,8 @@ class FileKinds:
 
     def __iter__(self) -> Iterator[FileKind]:
         return iter(self._kinds)
+
+    def __str__(self) -> str:
+        """Everything that is recognised, for a message."""
+        kinds = (f"{one.name} ({one.forms})" if one.forms else one.name for one in self._kinds)
+        return ", ".join(dict.fromkeys(kinds))

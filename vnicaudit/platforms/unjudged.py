@@ -17,7 +17,6 @@ from vnicaudit.platforms.kubevirt.recognise import first_machine
 from vnicaudit.platforms.nova_conf.recognise import is_own
 from vnicaudit.text.beginning import (
     PROMPT,
-    is_own_report,
     is_script,
     like_hcl,
     like_yaml,
@@ -49,6 +48,10 @@ _MADE = (
 _ADDED = (
     "holds a NIC that virsh attach-interface adds: not judged, give the definition of its domain "
     "(virsh dumpxml)"
+)
+_NAMED = (
+    "names Nova's NIC options in a form that is not read: audit the nova.conf, image or flavor "
+    "made of it"
 )
 
 _MOST = 1_000
@@ -101,6 +104,25 @@ _OF_A_GUEST = re.compile(
 )
 _OF_A_HOST = re.compile(rb"\bname\s*=")
 _LONGEST_INTERFACE = 20_000
+_NAMES = (
+    b"use_virtio_for_bridges", b"x_queue_size", b"max_queues", b"xQueueSize", b"MaxQueues",
+    b"hw_vif_", b"vif_multiqueue_enabled",
+)  # fmt: skip
+"""Quick check: most files contain none of these."""
+_NAME = re.compile(
+    rb"\b(?:use_virtio_for_bridges|Nova\w{0,40}(?:[RT]xQueueSize|MaxQueues)|hw_vif_model"
+    rb"|(?:hw_|hw:)vif_multiqueue_enabled)\b|(?<![\w.-])(?:[rt]x_queue_size|max_queues)\b"
+)
+"""Nova's options (nova/conf/libvirt.py and virt.py of 2026.1), tripleo-heat-templates' parameters
+for them, and properties of images and flavors."""
+_NOVA_WORD = re.compile(rb"(?i)nova")
+_ABOUT_OPTIONS = (
+    ".adoc", ".c", ".go", ".h", ".html", ".java", ".js", ".md", ".po", ".pot", ".py", ".rs", ".rst",
+    ".ts", "_spec.rb",
+)  # fmt: skip
+"""Endings of source code and documentation: they explain the options, and set none."""
+_NOTES = re.compile(r"(?:^|/)releasenotes/")
+"""Where OpenStack's projects keep their release notes (reno), which are YAML."""
 
 
 _Part = tuple[int, str]
@@ -135,8 +157,17 @@ def alone(data: bytes, path: str) -> Iterator[NotJudged]:
         yield NotJudged(BARE, path, 1)
         return
 
-    if b"\0" in data or is_own_report(data):
+    if b"\0" in data:
         return
+    told = False
+    for part in _unread(data, path):
+        told = True
+        yield part
+    if not told and (at := _named_option(data, path)) is not None:
+        yield NotJudged(_NAMED, path, data.count(b"\n", 0, at) + 1)
+
+
+def _unread(data: bytes, path: str) -> Iterator[NotJudged]:
     if b"qemu-" in data:
         from vnicaudit.platforms.qemu.read import unread_commands
 
@@ -144,6 +175,16 @@ def alone(data: bytes, path: str) -> Iterator[NotJudged]:
     if any(word in data for word in (*_WORDS, *_NICS, b"PG", b"PD94")):
         for message, line in _by_line(data, _brought_by_code(data)):
             yield NotJudged(message, path, line)
+
+
+def _named_option(data: bytes, path: str) -> int | None:
+    """Where a file that is neither documentation nor source code first names an option of Nova for
+    NICs, outside of comments."""
+    is_about = path.endswith(_ABOUT_OPTIONS) or _NOTES.search(path) or quotes_others(data)
+    if is_about or not any(name in data for name in _NAMES) or not _NOVA_WORD.search(data):
+        return None
+    found = _NAME.search(_REMARKS.sub(_blanked, data))
+    return None if found is None else found.start()
 
 
 def _by_line(

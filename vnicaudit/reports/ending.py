@@ -18,6 +18,7 @@ from vnicaudit.reports.wording import (
     calls_sentence,
     closing,
     fixed_sentence,
+    gathered,
     is_clean,
     not_judged_of,
     notes_of,
@@ -71,6 +72,8 @@ class Ending:
         if self._options.verbose:
             yield from self._not_judged()
         else:
+            for line in self._parts_not_judged(_SHOWN_BRIEFLY):
+                yield self._pen.labelled("Not judged", line, "name", indent=0)
             yield self._not_judged_briefly()
         yield from self._notes(_SHOWN_BRIEFLY)
         if self._tally.findings:
@@ -117,14 +120,17 @@ class Ending:
         yield "\n"
 
     def _not_judged(self) -> Iterator[str]:
-        parts = [
-            f"{part.place}: {part.message}"
-            for each in self._end.targets
-            for part in not_judged_of(each)
-        ]
-        if len(parts) > _SHOWN and not self._options.verbose:
-            parts[_SHOWN:] = [hidden(len(parts) - _SHOWN)]
+        parts = self._parts_not_judged(_SHOWN)
         yield from self._listed("Not judged", (*parts, *skip_sentences(self._tally)))
+
+    def _parts_not_judged(self, most: int) -> list[str]:
+        """The parts of files that were noticed but not judged: equal ones in one line, unless each
+        is asked for."""
+        parts = [part for each in self._end.targets for part in not_judged_of(each)]
+        if self._options.verbose:
+            return [f"{part.place}: {part.message}" for part in parts]
+        lines = list(gathered(parts))
+        return lines if len(lines) <= most else [*lines[:most], hidden(len(lines) - most)]
 
     def _notes(self, most: int) -> Iterator[str]:
         notes = [note for target in self._end.targets for note in notes_of(target)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import chain
@@ -284,6 +285,8 @@ def _broken(tally: Tally, end: RunEnd) -> Iterator[str]:
 # Words for what an audit could not read or not judge.
 
 
+_PLACES = 3
+"""Places that are named of files with the same message."""
 _REASONS = 5
 """Maximum reasons shown for subjects for which no rule was judged."""
 
@@ -317,6 +320,27 @@ def not_judged_of(target: TargetResult) -> Iterator[Unread]:
         yield Unread(f"{part.file}:{part.line}", part.message, part.file, part.line)
     if (more := target.not_judged_count - len(target.not_judged)) > 0:
         yield Unread(target.target, f"{more:,} more parts were not judged")
+
+
+def gathered(parts: Iterable[Unread]) -> Iterator[str]:
+    """A line for each message, with the places that it is about: ``3 files (a.yml:3, b.pp:9 and 1
+    more) hold a nova.conf …``."""
+    by_message: dict[str, list[Unread]] = {}
+    for part in parts:
+        by_message.setdefault(part.message, []).append(part)
+    for message, equal in by_message.items():
+        first = equal[0]
+        files = {one.file or one.place: one.place for one in reversed(equal)}  # -> its first place
+        number = len(files)
+        if len(equal) == 1:
+            yield f"{first.place}: {message}"
+        elif number == 1:
+            yield f"{first.place} and {count(len(equal) - 1, 'more time')} in this file: {message}"
+        else:
+            places = ", ".join([*reversed(files.values())][:_PLACES])
+            more = f" and {number - _PLACES:,} more" if number > _PLACES else ""
+            plural, is_verb = re.subn(r"^(also )?(hold|name)s ", r"\1\2 ", message)
+            yield f"{number:,} files ({places}{more}){' ' if is_verb else ': '}{plural}"
 
 
 def calls_sentence(target: TargetResult) -> str:

@@ -27,7 +27,17 @@ _FIRST_WORDS = re.compile(
     r"|chmod|rm|cp|mv|ln|case|until|unset|umask|sleep|kill|eval)(?:\s|$)|\[\[? |[A-Za-z_]\w*="
     r"|[A-Za-z_]\w*\s*\(\)"
 )
-_REPORT = re.compile(rb"\"(?:name|schema)\":\s*\"vnicaudit[\"./]")
+_REPORT = re.compile(
+    rb"""\{\s*"schema":\s*"vnicaudit\.|<\?xml [^>]*>\s*<testsuites name="vnicaudit\""""
+    rb"""|\{\s*"\$schema":\s*"[^"]*",\s*"version":\s*"[\d.]+",\s*"runs":\s*\[\s*\{\s*"tool":\s*\{"""
+    rb"""\s*"driver":\s*\{\s*"name":\s*"vnicaudit\""""
+    rb"""|\[\s*\{\s*"description":\s*"(?:[^"\\]|\\.){,4000}",\s*"check_name":\s*"VNIC\d"""
+    rb"""|<!DOCTYPE html>\s*<html[^>]*>\s*<head>\s*<meta name="generator" content="vnicaudit">"""
+    rb"""|## vnicaudit\n|# HELP vnicaudit_|"rule","name","severity",|"domain","uuid","nic","mac","""
+    rb"""|.{1,400}?: (?:error|high|medium|low|info) VNIC\d{3} """
+    rb"""|(?:[^\n#`]{,200}\n){,5} {,2}(?:error|high|medium|low|info) +VNIC\d{3}  """
+)
+"""The beginning of a report in each format, a plan or a baseline."""
 _LINE = re.compile(r"[^\n]+")
 _UNIT = re.compile(r"\[(?:Unit|Service|Install|Socket|Timer|Path|Mount|Slice)\]$")
 _BATCH = re.compile(
@@ -59,8 +69,9 @@ def like_yaml(head: bytes) -> bool:
 
 
 def is_own_report(data: bytes) -> bool:
-    """A JSON or SARIF report of this program: what it quotes was judged when it was made."""
-    return data[:1] == b"{" and _REPORT.search(data[:2048]) is not None
+    """A report, a plan or a baseline of this program: what it quotes was judged when it was
+    made."""
+    return _REPORT.match(data) is not None
 
 
 def quotes_others(head: bytes) -> bool:

@@ -7,7 +7,7 @@ import re
 import stat
 from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING, BinaryIO, TypeAlias
+from typing import TYPE_CHECKING, BinaryIO, Literal, TypeAlias
 
 import msgspec
 from msgspec.structs import replace
@@ -54,12 +54,14 @@ def unrecognised_reason(kinds: FileKinds, data: bytes) -> str:
     head = data[:HEAD]
     if not data.strip():
         return "empty: nothing to read"
+    if is_own_report(head):
+        return "a report, a plan or a baseline of vnicaudit: give what it is about"
     if (part := next(kinds.unjudged.alone(data[:WHOLE], ""), None)) is not None:
         return part.message
     reasons = (kind.why_not(head) for kind in kinds)
     if (reason := next(filter(None, reasons), None)) is not None:
         return reason
-    return "not recognised: none of " + ", ".join(kind.name for kind in kinds)
+    return f"not recognised: none of {kinds}"
 
 
 def nothing_in(kind: FileKind) -> str:
@@ -241,9 +243,9 @@ def read_file(path: str, target: str, kinds: FileKinds, *, explicit: bool) -> It
     return guarded_file(shown, _items(partial(_recognised_file, path, file), file))
 
 
-def names_nics(path: str) -> bool:
-    """True if the beginning of a file of a folder names QEMU or NICs, although nothing in it was
-    recognised."""
+def mention_of(path: str) -> Literal["", "nics", "own report"]:
+    """The subject of a file of a folder in which nothing was recognised, by its beginning: QEMU or
+    NICs, a report of this program, or something else."""
     try:
         descriptor = open_file(path)
         try:
@@ -252,8 +254,10 @@ def names_nics(path: str) -> bool:
         finally:
             os.close(descriptor)
     except (OSError, TargetError):
-        return False
-    return b"\0" not in head and not is_own_report(head) and _OF_NICS.search(head) is not None
+        return ""
+    if is_own_report(head):
+        return "own report"
+    return "nics" if b"\0" not in head and _OF_NICS.search(head) is not None else ""
 
 
 def shown_path(path: str) -> str:
@@ -307,12 +311,13 @@ def _recognised_file(name: str, file: _Input) -> _Recognised:
 
 
 def _recognised(data: bytes, file: _Input) -> _Recognised:
-    kind = reader_of(file.kinds, data, path=file.path, named=file.explicit)
+    own = is_own_report(data)  # it may quote what a reader would take
+    kind = None if own else reader_of(file.kinds, data, path=file.path, named=file.explicit)
     if kind is not None:
         return kind, Content(data, file.path, file.target)
     if file.explicit:
         return ReadError(unrecognised_reason(file.kinds, data), file.path)
-    return list(file.kinds.unjudged.alone(data, file.path))
+    return [] if own else list(file.kinds.unjudged.alone(data, file.path))
 
 
 def _large(descriptor: int, head: bytes, size: int, file: _Input) -> _Recognised:

@@ -43,7 +43,7 @@ from vnicaudit.model.fleet import LiveOptions
 from vnicaudit.model.report import TargetResult
 from vnicaudit.reports.nics import VERDICTS, as_csv, as_json, as_text, verdict_of
 from vnicaudit.reports.safe import safe
-from vnicaudit.reports.wording import calls_sentence, not_judged_of, notes_of
+from vnicaudit.reports.wording import calls_sentence, gathered, not_judged_of, notes_of
 from vnicaudit.reports.writers import Options
 
 if TYPE_CHECKING:
@@ -206,7 +206,7 @@ def note(results: tuple[TargetResult, ...], options: Options) -> None:
         return
     for result in results:
         calls = calls_sentence(result) if options.verbose else ""
-        parts = (f"{part.place}: {part.message}" for part in not_judged_of(result))
+        parts = gathered(not_judged_of(result))
         for one in filter(None, (*notes_of(result), *parts, calls)):
             tell(f"Note: {safe(one)}")
 

@@ -188,4 +188,5 @@ INFRA_CODE = FileKind(
     looks_like,
     _read_content,
     comments=_comments,
+    forms="shell, Ansible, Heat, Terraform, openstack -f json",
 )

@@ -25,6 +25,7 @@ from vnicaudit.reports.wording import (
     accepted_sentence,
     closing,
     fix_label,
+    gathered,
     message_of,
     not_judged_of,
     notes_of,
@@ -81,9 +82,8 @@ class MarkdownWriter(ReportWriter):
                                      for note in notes_of(one)))  # fmt: skip
 
     def _not_judged(self, end: RunEnd) -> Iterator[str]:
-        for target in end.targets:
-            for part in not_judged_of(target):
-                yield f"{markdown_code(part.place)}: {markdown(part.message)}"
+        parts = (part for target in end.targets for part in not_judged_of(target))
+        yield from map(markdown, gathered(parts))
         yield from map(markdown, skip_sentences(self._tally))
 
 
