@@ -78,14 +78,17 @@ def run(workspace: Path, temp: Path, **given: str) -> Ran:
     assert inputs.keys() == ACTION["inputs"].keys()
     output = workspace.parent / "output"
     output.write_text("")
+    summary = workspace.parent / "summary"
+    summary.write_text("")
     (step,) = STEPS[1:]
     environment = {
         name: _INPUT.sub(lambda match: inputs[match[1]], value)
         for name, value in step["env"].items()
     }
     runner = {
-        "GITHUB_OUTPUT": str(output), "RUNNER_TEMP": str(temp), "GITHUB_ACTIONS": "true",
-        "CI": "true", "GITHUB_WORKSPACE": str(workspace),
+        "GITHUB_OUTPUT": str(output), "GITHUB_STEP_SUMMARY": str(summary),
+        "RUNNER_TEMP": str(temp), "GITHUB_ACTIONS": "true", "CI": "true",
+        "GITHUB_WORKSPACE": str(workspace),
     }  # fmt: skip
     result = bash(step["run"], workspace, {**environment, **runner}, ("-eo", "pipefail"))
     written = dict(line.split("=", 1) for line in output.read_text().splitlines())
@@ -111,6 +114,9 @@ def test_findings_are_annotations_and_sarif(workspace: Path, installed: Path) ->
         for result in log["runs"][0]["results"]
     }
     assert places == {"guests/slow.xml"}
+    summary = (workspace.parent / "summary").read_text()
+    assert summary.startswith("## vnicaudit\n")
+    assert "guests/slow.xml:12" in summary
 
 
 def test_settings_of_a_checkout_that_another_user_made_hold(

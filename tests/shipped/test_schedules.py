@@ -5,7 +5,8 @@ import re
 import shlex
 import shutil
 import subprocess
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +41,6 @@ def units(tmp_path: Path) -> Path:
     for path in FOLDER.iterdir():
         if path.suffix in (".service", ".timer"):
             text = path.read_text().replace(PROGRAM, "/bin/true")
-            text = re.sub(r"^Documentation=.*\n", "", text, flags=re.MULTILINE)
             (tmp_path / path.name).write_text(text)
     return tmp_path
 
@@ -94,7 +94,7 @@ def command_lines() -> Iterator[tuple[str, list[str]]]:
     """Every command of this program in units, in the cron file and in the CronJob."""
     for path in sorted(FOLDER.iterdir()):
         text = path.read_text().replace("\\\n", " ")
-        for line in re.findall(rf"{PROGRAM} (.*)$", text, re.MULTILINE):
+        for line in re.findall(rf"{PROGRAM} ([^;\n]*)", text):
             yield path.name, shlex.split(line)
     yield "vnicaudit-cronjob.yaml", container()["args"]
 
@@ -113,13 +113,13 @@ def test_every_command_is_one_of_this_program(file: str, words: list[str]) -> No
 
 def test_the_cron_file_has_a_time_and_a_user_in_each_line() -> None:
     text = (FOLDER / "vnicaudit.cron").read_text().replace("# 7 2", "7 2")
-    lines = [line for line in text.splitlines() if line[0] not in "#SM"]
+    lines = [line for line in text.splitlines() if line[0].isdigit()]
     assert len(lines) == 2
     for line in lines:
-        *when, user, program = line.split(maxsplit=6)[:7]
+        *when, user, program = line.split(maxsplit=6)
         assert all(re.fullmatch(r"\d+|\*", word) for word in when)
         assert user in ("root", "vnicaudit")
-        assert program.startswith(PROGRAM)
+        assert re.match(rf"cd /etc(;| &&) {PROGRAM} audit ", program)
 
 
 def test_kubernetes_knows_every_field_of_the_cronjob() -> None:
@@ -143,3 +143,103 @@ def test_the_cronjob_does_not_overlap_and_has_no_rights() -> None:
     assert context["capabilities"] == {"drop": ["ALL"]}
     mounted = {one["name"] for one in container()["volumeMounts"]}
     assert mounted == {one["name"] for one in pod()["volumes"]}
+
+
+GUEST = """<domain type='kvm'>
+  <name>{0}</name>
+  <uuid>6f0c1d5e-0000-4000-8000-0000000000{1}</uuid>
+  <vcpu>1</vcpu>
+  <os><type arch='x86_64' machine='pc-i440fx-7.2'>hvm</type></os>
+  <devices>
+    <interface type='bridge'>
+      <mac address='52:54:00:1f:0d:{1}'/>
+      <source bridge='br0'/>
+      <model type='{2}'/>
+    </interface>
+  </devices>
+</domain>
+"""
+SETTINGS = """
+[[suppress]]
+rule = "VNIC002"
+domain = "pbx"
+reason = "the vendor supports e1000 only"
+"""
+
+
+class Machine:
+    """The files that the unit and the cron line name, below one folder, where guests are files."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        for name in ("etc", "guests", "var/lib/vnicaudit", "var/lib/prometheus/node-exporter"):
+            (folder / name).mkdir(parents=True)
+        self.add("pbx", "01", "e1000")
+        self.add("web", "02", "rtl8139")
+
+    def add(self, name: str, number: str, model: str) -> None:
+        (self.folder / f"guests/{name}.xml").write_text(GUEST.format(name, number, model))
+
+    def run(self, command: str) -> tuple[int, str]:
+        """As systemd and cron run it: from /, without a terminal, output and errors together."""
+        command = command.replace(PROGRAM, f"{sys.executable} -m vnicaudit")
+        command = command.replace("qemu:///system", f"{self.folder}/guests")
+        command = re.sub("(?<= )/(etc|var)", rf"{self.folder}/\1", command)
+        ended = subprocess.run(
+            ["/bin/sh", "-c", command],
+            cwd="/",
+            env={"PATH": "/usr/bin:/bin", "HOME": "/nonexistent", "PYTHONPATH": str(ROOT)},
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=60, check=False,
+        )  # fmt: skip
+        return ended.returncode, ended.stdout
+
+    def cron(self) -> str:
+        """A night by cron: the mail."""
+        (line,) = re.findall(r"^\d.* root  (.*)$", (FOLDER / "vnicaudit.cron").read_text(), re.M)
+        return self.run(line)[1]
+
+    def unit(self) -> str:
+        """A night by systemd: the journal."""
+        text = (FOLDER / "vnicaudit.service").read_text().replace("\\\n", " ")
+        (cwd,) = re.findall("^WorkingDirectory=(.*)$", text, re.MULTILINE)
+        lines = re.findall("^ExecStart=(-?)(.*)$", text, re.MULTILINE)
+        ended = [self.run(f"cd {cwd} && {line}") for _ignored, line in lines]
+        assert [ignored for ignored, _line in lines] == ["-", ""], "the last decides for the unit"
+        assert ended[-1][0] in (1, 4)
+        return "".join(printed for _code, printed in ended)
+
+
+@pytest.mark.parametrize("night", [Machine.unit, Machine.cron])
+def test_a_night_tells_what_is_new(night: Callable[[Machine], str], tmp_path: Path) -> None:
+    machine = Machine(tmp_path)
+    (tmp_path / "etc/vnicaudit.toml").write_text(SETTINGS)
+    first = night(machine)
+    assert "VNIC001" in first
+    assert "VNIC002" not in first, "accepted by /etc/vnicaudit.toml"
+    assert night(machine) == ""
+
+    machine.add("mail", "03", "rtl8139")
+    planted = night(machine)
+    assert "52:54:00:1f:0d:03" in planted
+    assert "52:54:00:1f:0d:02" not in planted
+    assert night(machine) == ""
+
+    cut = tmp_path / "guests/cut.xml"
+    cut.write_text(GUEST.format("cut", "04", "virtio")[:200])
+    (tmp_path / "guests/web.xml").unlink()
+    unread = night(machine)
+    assert "cut.xml" in unread
+    assert "VNIC" not in unread
+    cut.unlink()
+    machine.add("web", "02", "rtl8139")
+    assert night(machine) == "", "known before it could not be read"
+
+
+def test_the_unit_writes_everything_for_programs(tmp_path: Path) -> None:
+    machine = Machine(tmp_path)
+    machine.unit()
+    machine.unit()
+    metrics = (tmp_path / "var/lib/prometheus/node-exporter/vnicaudit.prom").read_text()
+    assert 'vnicaudit_findings{rule="VNIC001"' in metrics
+    report = json.loads((tmp_path / "var/lib/vnicaudit/report.json").read_text())
+    assert {"VNIC001", "VNIC002"} <= {one["rule"] for one in report["findings"]}

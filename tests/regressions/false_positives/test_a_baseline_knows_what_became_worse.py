@@ -55,3 +55,22 @@ def test_copies_of_a_guest_with_several_severities(folder: Path, mild: str) -> N
     assert inside("diff", "report.json", "report.json").returncode == 0
     for known in ("known.json", "report.json"):
         assert inside("audit", ".", "--baseline", known).returncode == 0
+
+
+def test_a_baseline_that_carries_on_keeps_to_the_level_of_the_settings(folder: Path) -> None:
+    """Severities below it are not told, and neither is the first time, without the file."""
+    words = ("audit", ".", "--baseline", "known.json", "--write-baseline", "known.json", "-q")
+    (folder / "vnicaudit.toml").write_text("level = 'high'\n")
+    assert inside(*words).stdout == ""
+    (folder / "b.xml").write_text(GUEST.format("b", DISK).replace(":01", ":02"))
+    result = inside(*words)
+    assert "52:54:00:00:00:02" in result.stdout
+    assert "52:54:00:00:00:01" not in result.stdout
+    assert inside(*words, "--level", "medium").stdout == ""
+
+
+@pytest.mark.usefixtures("folder")
+def test_another_baseline_must_be_there() -> None:
+    result = inside("audit", ".", "--baseline", "gone.json", "--write-baseline", "known.json")
+    assert result.returncode == 2
+    assert "gone.json" in result.stderr

@@ -22,6 +22,7 @@ from vnicaudit.cli.audit.reporting import (
     number_gone_from_baseline,
     reported_results,
     tell_filtered,
+    tell_unread,
 )
 from vnicaudit.cli.audit.request import (
     AUDIT_OPTIONS,
@@ -39,15 +40,11 @@ from vnicaudit.errors import RefusedError
 from vnicaudit.model.report import Summary, TargetResult
 from vnicaudit.reports.formats import FORMATS
 from vnicaudit.reports.safe import safe
-from vnicaudit.reports.wording import not_judged_of, not_judged_sentence, unread_of
+from vnicaudit.reports.wording import not_judged_of, not_judged_sentence
 from vnicaudit.reports.writers import Replacements
 
 if TYPE_CHECKING:
     from vnicaudit.remedy.offered import OfferedFixes
-
-
-_UNREAD = 20
-"""Errors of a target that are printed beside a diff."""
 
 
 def audit(request: AuditRequest) -> int:
@@ -70,8 +67,7 @@ def audit(request: AuditRequest) -> int:
         named.check(run.results)
         end = replace(end_of(run, _summary(run, request, done)), not_fixed=done.not_fixed)
         end = reports.finish(end)
-    if request.fixing.diff:
-        _tell_unread(run)
+    tell_unread(end, request)
     if not request.quiet:
         _tell_not_judged(end.targets, request)
     tell_filtered(end.summary.filtered, request)
@@ -94,18 +90,6 @@ def _replacements(request: AuditRequest) -> Replacements | None:
         return OfferedFixes(audit_work(request, for_report=False), request.platforms.writer)
 
     return lambda finding: offered().of(finding)
-
-
-def _tell_unread(run: AuditRun) -> None:
-    """Print the read errors that a report would list: with ``--diff`` there may be no report."""
-    for result in run.results:
-        for number, error in enumerate(unread_of(result)):
-            if number == _UNREAD:
-                tell(f"… {result.unread - number:,} more in {safe(result.target)}")
-                break
-            tell(safe(f"{error.place}: {error.message}"))
-    if run.summary.crashed:
-        tell("A rule crashed: to see which, write the report (run without --diff)")
 
 
 def _tell_not_judged(results: tuple[TargetResult, ...], request: AuditRequest) -> None:

@@ -27,6 +27,7 @@ from vnicaudit.cli.audit.reporting import (
     number_gone_from_baseline,
     reported_results,
     tell_filtered,
+    tell_unread,
 )
 from vnicaudit.cli.audit.request import AuditOptions, AuditRequest, FleetOptions, request_of
 from vnicaudit.cli.fleet.hosts import (
@@ -199,6 +200,7 @@ def audit_fleet(options: AuditOptions, wiring: Wiring) -> int:
         spool.write_audit(finished)
         folder.drop_old()
         named.check(run.results)
+    tell_unread(end, request.audit)
     tell_filtered(end.summary.filtered, request.audit)
     if not request.audit.quiet:
         _tell_summary(end, progress)

@@ -34,6 +34,8 @@ from vnicaudit.model.report import (
 )
 from vnicaudit.reports.formats import FORMATS, writer
 from vnicaudit.reports.json_parts import BaselineWriter
+from vnicaudit.reports.safe import safe
+from vnicaudit.reports.wording import unread_of
 from vnicaudit.reports.writers import Options, Replacements, ReportWriter
 
 if TYPE_CHECKING:
@@ -179,10 +181,12 @@ def reported_results(
     whole: bool,
 ) -> Iterator[Audited]:
     """All selected results, followed by findings on the suppressions themselves. Without ``whole``
-    (only part was audited), no suppression is called unused."""
+    (only part was audited), or with a target that could not be read, no suppression is called
+    unused."""
     for product in products:
         if isinstance(product, Audited) and named.take(product):
             yield product
+    whole = whole and all(result.status != "failed" for result in run.results)
     closing = suppressor.settings.closing(run.usage, whole=whole)
     if closing is not None:
         closing = named.finding_filter.apply(closing)
@@ -319,3 +323,23 @@ def tell_filtered(number: int, request: AuditRequest) -> None:
     names = [name for name, _place in request.outputs if name not in silent]
     if number and not any(FORMATS[name].tells_filtered for name in names):
         tell(f"{count(number, 'finding')} left out by {options_of(request.finding_filter)}")
+
+
+_UNREAD = 20
+"""Errors of a target that are printed beside the reports."""
+
+
+def tell_unread(end: RunEnd, request: AuditRequest) -> None:
+    """Print the read errors if no report on the screen lists them: there is none with ``--diff``,
+    or all are files. Also with ``--quiet``: they are errors."""
+    if any(place == STDOUT for _name, place in request.outputs):
+        return
+    for result in end.targets:
+        for number, error in enumerate(unread_of(result)):
+            if number == _UNREAD:
+                tell(f"… {result.unread - number:,} more in {safe(result.target)}")
+                break
+            tell(safe(f"{error.place}: {error.message}"))
+    if end.summary.crashed:
+        which = "the report says which" if request.outputs else "to see which, run without --diff"
+        tell(f"A rule crashed: {which}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Literal
 
 import click
@@ -249,7 +250,7 @@ def request_of(
         selects_rules=bool(reporting.selected or reporting.ignored),
         fail_on=level or "low",
         fail_confidence=confidence or "medium",
-        baseline=_loaded_baseline(baseline),
+        baseline=_loaded_baseline(baseline, reporting.write_baseline),
         baseline_file=baseline,
         outputs=outputs,
         write_baseline=reporting.write_baseline,
@@ -279,9 +280,10 @@ def _filter(
     confidence: Confidence | None,
     platforms: PlatformRegistry,
 ) -> FindingFilter:
-    """The reported findings. The settings keep none out of a baseline that is written."""
+    """The reported findings. The settings keep none out of a baseline that is written, unless each
+    audit reports what is new since the last."""
     owners = owners_of(options.findings.owners, platforms)
-    if options.reporting.write_baseline:
+    if options.reporting.write_baseline not in (None, options.reporting.baseline):
         level, confidence = options.findings.level, None
     return filter_of(options.findings, level or "info", confidence, owners)
 
@@ -302,8 +304,10 @@ def _redactor(options: AuditOptions) -> Redactor | None:
     return redactor_of(options.redaction)
 
 
-def _loaded_baseline(baseline: str) -> Baseline:
-    if not baseline:
+def _loaded_baseline(baseline: str, written: str | None) -> Baseline:
+    """What is known already. A baseline that this audit writes itself may be missing: it is the
+    first of those that each report what is new since the last."""
+    if not baseline or (baseline == written and not os.path.lexists(baseline)):
         return {}
 
     return load_baseline(baseline)
@@ -347,10 +351,12 @@ def _check_chosen(request: AuditRequest) -> None:
     check_filters(wanted, names, request.platforms.targets)
     if wanted.values_by_kind and request.write_baseline:
         raise UsageError(f"--write-baseline with {wanted} would forget all other servers")
-    if request.finding_filter and request.write_baseline:
+    left_out = request.finding_filter
+    if request.baseline_file == request.write_baseline:  # what is below the level is never told
+        left_out = msgspec.structs.replace(left_out, level="info", confidence="low")
+    if left_out and request.write_baseline:
         raise UsageError(
-            f"--write-baseline with {options_of(request.finding_filter)} would forget all other "
-            "findings"
+            f"--write-baseline with {options_of(left_out)} would forget all other findings"
         )
     if request.selects_rules and request.write_baseline:
         raise UsageError("--write-baseline with --select or --ignore would forget the findings of "

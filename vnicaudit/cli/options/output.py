@@ -316,7 +316,8 @@ reporting_options = group(
         "--write-baseline",
         metavar="FILE",
         type=click.Path(dir_okay=False),
-        help="Write every finding to a baseline file and exit 0.",
+        help="Write every finding to a baseline file and exit 0. With the same file as --baseline: "
+        "report what is new since the last time.",
     ),
 )
 """Options of every command that audits."""
