@@ -32,6 +32,7 @@ class SubjectRow(msgspec.Struct, frozen=True):
 
 KINDS: dict[AuditedScope, SubjectRow] = {
     "domain": SubjectRow("domain", "", "vm"),
+    "interface": SubjectRow("interface", "interface outside of a domain", "vm"),
     "host": SubjectRow("host", "host", "host", "host"),
     "config": SubjectRow("file", "configuration", "path"),
     "image": SubjectRow("image", "image", "image", "image"),

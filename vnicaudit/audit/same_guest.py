@@ -41,7 +41,7 @@ def with_reading(product: Product, domain: Domain) -> Product:
     """The judgement of a domain, with what identifies it among other readings. A server of a cloud
     is joined with its domain by the cloud."""
     macs = tuple(mac for nic in domain.nics if nic.mac and (mac := station_mac(nic.mac)))
-    if not macs or domain.cloud is not None or not isinstance(product, Audited):
+    if not macs or domain.cloud or domain.declared.is_lone_nic or not isinstance(product, Audited):
         return product
     declared, place = domain.declared, domain.location
     name = domain.name if domain.has_name else ""

@@ -70,7 +70,7 @@ class TargetCounts:
 
     def domain(self, domain: Domain) -> None:
         """Count a domain and its NICs."""
-        self.domains += 1
+        self.domains += not domain.declared.is_lone_nic
         self.nics += len(domain.nics)
 
     def forget(self, domain: Domain) -> None:
@@ -94,7 +94,7 @@ class TargetCounts:
     @property
     def is_empty(self) -> bool:
         """True if nothing was read, and nothing failed to be read."""
-        met = self.domains or self.configs or self.aside_count or self.not_judged_count
+        met = self.nics or self.domains or self.configs or self.aside_count or self.not_judged_count
         return not (met or self.unread)
 
     def put_aside(self, copy: PutAside) -> None:
@@ -173,7 +173,7 @@ class TargetCounts:
         where = place if first.line is None else f"{place}:{first.line}"
         more = f" (and {self.unread - 1} more)" if self.unread > 1 else ""
         said = f"{where}: {first.message}{more}"
-        return ("partial" if self.domains or self.configs else "failed"), said
+        return ("partial" if self.domains or self.nics or self.configs else "failed"), said
 
 
 def _names(some: Sequence[str], number: int) -> str:

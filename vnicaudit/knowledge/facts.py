@@ -200,7 +200,7 @@ SESSION: Fact[Subject] = Fact(
 )
 ACCELERATOR: Fact[_InDomain] = Fact(
     lambda subject: subject.domain.type != KVM_OR_QEMU,
-    "the accelerator that QEMU chose, KVM or TCG (its command line leaves it open)",
+    "the accelerator that QEMU chose, KVM or TCG (what was read leaves it open)",
 )
 VCPUS: Fact[_InDomain] = Fact(
     lambda subject: subject.domain.vcpus is not None, "the number of vCPUs"

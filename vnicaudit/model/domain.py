@@ -60,7 +60,7 @@ class DomainConfig(msgspec.Struct, frozen=True, cache_hash=True):
     unseen: tuple[str, ...] = ()
     """Settings that a template of domain XML decides: ``machine``, ``vcpus``…; ``inserted``: it
     inserts something that may be NICs; ``together``: it decides which of the NICs exist at the same
-    time."""
+    time. ``domain``: only the NIC was given, and nothing is known of its domain."""
     joined_server: ServerConfig | None = None
     """For a definition that Nova wrote: Nova's record of the server, if its cloud was read in the
     same run."""
@@ -85,6 +85,11 @@ class DomainConfig(msgspec.Struct, frozen=True, cache_hash=True):
     def is_definition(self) -> bool:
         """True for a definition of libvirt or QEMU in any form."""
         return isinstance(self.described_by, str)
+
+    @property
+    def is_lone_nic(self) -> bool:
+        """True for an ``<interface>`` outside of a domain."""
+        return "domain" in self.unseen
 
     @property
     def is_server(self) -> bool:

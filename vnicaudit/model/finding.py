@@ -180,7 +180,7 @@ NamedKind = Literal["image", "flavor", "preference"]
 """Descriptions that have a name of their own."""
 SubjectKind = Literal["nic", "domain", "server", NamedKind, "host", "config"]
 DescribedScope = Literal["config", NamedKind]
-AuditedScope = Literal["domain", "host", "config", NamedKind, "site", "mac"]
+AuditedScope = Literal["domain", "interface", "host", "config", NamedKind, "site", "mac"]
 """What a judgement is about; :data:`vnicaudit.audit.kinds.KINDS` has a row for each."""
 Scope = Literal["nic"] | AuditedScope
 """What a rule judges."""

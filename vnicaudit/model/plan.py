@@ -25,6 +25,7 @@ NotPlannedCode = Literal[
     "comes-by-itself",
     "live-only",
     "no-definition",
+    "no-domain",
     "no-interface",
     "no-property",
     "no-proposal",

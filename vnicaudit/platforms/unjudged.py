@@ -11,12 +11,11 @@ from collections.abc import Collection, Iterable, Iterator
 from heapq import merge
 
 from vnicaudit.model.report import NotJudged
-from vnicaudit.platforms.domain_xml import without_documents
+from vnicaudit.platforms.domain_xml.lone import lone_interfaces
 from vnicaudit.platforms.domain_xml.recognise import OPENING, is_foreign, root_name
 from vnicaudit.platforms.kubevirt.recognise import first_machine
 from vnicaudit.platforms.nova_conf.recognise import is_own
 from vnicaudit.text.beginning import (
-    PROMPT,
     is_script,
     like_hcl,
     like_yaml,
@@ -36,10 +35,6 @@ _ATTACHED = (
 _IMAGE = (
     "holds a command that makes or changes an image or a flavor: not judged, save it as a "
     "script of its own"
-)
-BARE = (
-    "an <interface> as virsh attach-device takes it, one NIC without its domain: not judged, give "
-    "the definition of the domain that it is attached to (virsh dumpxml)"
 )
 _MADE = (
     "holds a guest that virt-install makes: not judged, give its definition (virt-install "
@@ -95,15 +90,6 @@ _OF_IMAGES = re.compile(
     rb"(?<![\w-])(?:openstack[ \t]+(?:image|flavor)[ \t]+(?:create|set)"
     rb"|glance[ \t]+image-(?:create|update))[ \t]"
 )
-_PROMPT = re.compile(rf"\A\s*{PROMPT}(?:sudo[ \t]+)?virsh[ \t][^\n]*".encode())
-_COMMENT = re.compile(rb"<!--.*?(?:-->|\Z)", re.DOTALL)
-_INTERFACE = re.compile(rb"<interface(?=\s)([^<>]{0,400})>")
-_OF_A_GUEST = re.compile(
-    rb"\btype\s*=\s*[\"'](?:network|bridge|direct|user|ethernet|vhostuser|vdpa|hostdev|internal"
-    rb"|udp|mcast|server|client|null|vds)[\"']"
-)
-_OF_A_HOST = re.compile(rb"\bname\s*=")
-_LONGEST_INTERFACE = 20_000
 _NAMES = (
     b"use_virtio_for_bridges", b"x_queue_size", b"max_queues", b"xQueueSize", b"MaxQueues",
     b"hw_vif_", b"vif_multiqueue_enabled",
@@ -151,12 +137,8 @@ def beside(
 
 
 def alone(data: bytes, path: str) -> Iterator[NotJudged]:
-    """The relevant parts of a file in a folder of which nothing is read: a NIC without its domain,
-    a nova.conf in YAML or a script. Pages that show one as an example are left out."""
-    if is_bare_interface(data):
-        yield NotJudged(BARE, path, 1)
-        return
-
+    """The relevant parts of a file of which nothing is read: a nova.conf in YAML or a script. Pages
+    that show one as an example are left out."""
     if b"\0" in data:
         return
     told = False
@@ -190,30 +172,19 @@ def _named_option(data: bytes, path: str) -> int | None:
 def _by_line(
     data: bytes, kinds: Iterable[Iterator[_Part]], read: Collection[int] = ()
 ) -> Iterator[tuple[str, int]]:
-    """The message and the 1-based line of each part, in order, but for commands in lines that were
-    read."""
+    """The message and the 1-based line of each part, in order, but for commands and NICs in lines
+    that were read."""
     count, at, line = 0, 0, 1
     for position, message in merge(*kinds):
         line += data.count(b"\n", at, position)
         at = position
-        if message == _COMMAND and line in read:
+        if message in (_COMMAND, _ATTACHED) and line in read:
             continue
         yield message, line
         count += 1
         if count == _MOST:
             yield _MORE, line
             return
-
-
-def is_bare_interface(data: bytes) -> bool:
-    """True if a file is an ``<interface>`` of a guest (not of a host, and not within a domain), or
-    a piece of a template that inserts one into a domain."""
-    data = _PROMPT.sub(b"", data, count=1)
-    if b"<interface" not in data or not data.lstrip().startswith((b"<", b"{%", b"{#", b"{{")):
-        return False
-    if root_name(data) != "interface":
-        return False
-    return next(_interfaces(data), None) is not None
 
 
 def _brought_by_code(data: bytes) -> Iterator[Iterator[_Part]]:
@@ -321,18 +292,7 @@ def _manifests(data: bytes) -> Iterator[_Part]:
 
 def _interfaces(data: bytes) -> Iterator[_Part]:
     """NICs of guests outside of any domain."""
-    if b"<interface" not in data:
-        return
-    text = without_documents(data, indented=True) if OPENING.search(data) else data
-    text = _COMMENT.sub(_blanked, text)
-    end = 0
-    for match in _INTERFACE.finditer(text):
-        if _OF_A_GUEST.search(match[1]) is None or _OF_A_HOST.search(match[1]) is not None:
-            continue
-        if 0 <= end < match.end():
-            end = text.find(b"</interface>", match.end())
-        if match[1].endswith(b"/") or match.end() <= end <= match.end() + _LONGEST_INTERFACE:
-            yield match.start(), _ATTACHED
+    return ((one.start, _ATTACHED) for one in lone_interfaces(data) if not one.is_cut)
 
 
 def _blanked(match: re.Match[bytes]) -> bytes:

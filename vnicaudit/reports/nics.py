@@ -81,7 +81,8 @@ class NicCounts:
         """``17 NICs in 14 domains: 10 virtio, 6 emulated, 1 passed through``."""
         kinds = ", ".join(f"{number:,} {kind}" for kind, number in self.kinds.most_common())
         nics = count(self.kinds.total(), "NIC")
-        return f"{nics} in {count(self.domains, 'domain')}: {kinds}"
+        where = f"in {count(self.domains, 'domain')}" if self.domains else "outside of a domain"
+        return f"{nics} {where}: {kinds}"
 
 
 # The five facts of a NIC, ``declared → effective``, as text.
@@ -196,7 +197,7 @@ class _NicsText:
 
     def domain(self, domain: Domain, *, place: bool) -> str:
         """The lines of a domain and its NICs."""
-        self._counts.domains += 1
+        self._counts.domains += not domain.declared.is_lone_nic
         head = self._pen.titled(domain.name, ", ".join(_about(domain, place=place)))
         nics = "".join(self._nic(domain, nic_row(domain, nic)) for nic in domain.nics)
         return head + (nics or "  no NICs\n")

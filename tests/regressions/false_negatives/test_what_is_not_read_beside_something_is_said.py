@@ -82,18 +82,8 @@ def test_a_plan_says_it(tmp_path: Path) -> None:
     assert f"{path}:11: {ATTACHED}" in " ".join(planned.stdout.split())
 
 
-def test_a_bare_interface_is_told_what_it_is(tmp_path: Path) -> None:
+def test_an_interface_of_a_host_is_told_what_it_is(tmp_path: Path) -> None:
     path = tmp_path / "nic.xml"
-    path.write_text(INTERFACE)
-    code, report = audited(path)
-    (error,) = report["targets"][0]["errors"]
-    assert code == 4
-    assert error["message"] == (
-        "an <interface> as virsh attach-device takes it, one NIC without its domain: not judged, "
-        "give the definition of the domain that it is attached to (virsh dumpxml)"
-    )
-    path.write_text(f"{{% extends 'base.xml' %}}\n{INTERFACE}")
-    assert audited(path)[1]["targets"][0]["errors"] == [error]
     path.write_text("<interface type='bridge' name='br0'><bridge/></interface>")
     (error,) = audited(path)[1]["targets"][0]["errors"]
     assert error["message"] == "a libvirt <interface> document: it describes no NIC"

@@ -32,7 +32,7 @@ from vnicaudit.knowledge.backends import (
 )
 from vnicaudit.knowledge.models import E1000, LEGACY, not_created
 from vnicaudit.knowledge.refused_nics import refused_parts
-from vnicaudit.knowledge.systems import KVM_DOMAINS, QEMU_DOMAINS
+from vnicaudit.knowledge.systems import KVM_DOMAINS, KVM_OR_QEMU, QEMU_DOMAINS
 from vnicaudit.model.domain import Domain, DomainConfig
 from vnicaudit.model.finding import S390, VIRTIO
 from vnicaudit.model.host import HostConfig, Version
@@ -248,6 +248,8 @@ def _opens_vhost_net(emulated: EmulatedNic, model: str | None) -> bool:
     """True if libvirt opens ``/dev/vhost-net`` for this NIC on a host that has it."""
     if model is None or emulated.nic.actual_type is None:
         return False
+    if emulated.domain.type == KVM_OR_QEMU:
+        return False
     return _impossible(emulated, model) is None and vhost_device(emulated.nic) == DEVICE
 
 
@@ -268,7 +270,7 @@ def _inferred(
 def _by_device(emulated: EmulatedNic, declared: bool | None) -> ResolvedFact[bool]:
     device = vhost_device(emulated.nic)
     found = has_device(emulated.nic, emulated.host)
-    if found is None:
+    if found is None or emulated.domain.type == KVM_OR_QEMU:
         reason = (
             "the definition does not prove it; QEMU's command line or its open descriptors would"
         )
@@ -293,7 +295,7 @@ def _impossible(emulated: EmulatedNic, model: str) -> str | None:
         return f"libvirt opens vhost-net for its own virtio models, not for {nic.model}"
     if nic.actual_type is not None and nic.actual_type not in TAP_TYPES:
         return f"type='{nic.actual_type}' never uses vhost-net"
-    if domain.type not in KVM_DOMAINS:
+    if domain.type not in (*KVM_DOMAINS, KVM_OR_QEMU):
         return (
             f"domain type='{domain.type}': libvirt opens vhost-net for KVM only, and silently "
             "ignores name='vhost'"

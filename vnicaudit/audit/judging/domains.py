@@ -224,7 +224,7 @@ class DomainAuditor:
             domain.name,
             domain.uuid,
             domain.declared.owner,
-            "domain",
+            "interface" if domain.declared.is_lone_nic else "domain",
             len(domain.nics),
             tuple(collector.findings),
             tuple(collector.skipped),
@@ -251,7 +251,7 @@ class DomainAuditor:
         unfilled = list(not_filled_in(domain)) if domain.template else []
         collector.skipped += unfilled
         coming = domain.pending.coming
-        asked = (subjects or coming) and not unfilled
+        asked = (subjects or coming) and not (unfilled or domain.declared.is_lone_nic)
         if asked and self._domain_rules.of(domain.declared.kind):
             whole = DomainSubject(subjects, domain.declared, host, domain.state, coming)
             _take_domain(self._judge_domain(whole), domain, collector)

@@ -131,7 +131,7 @@ class MacAuditor:
 
     def nics_to_compare(self, domain: Domain, target: str) -> list[EncodedNic]:
         """The records of a domain's NICs, if a selected rule compares them with all others."""
-        if not self._rules:
+        if not self._rules or domain.declared.is_lone_nic:
             return []
         return encoded(nics_seen(domain, target))
 

@@ -13,7 +13,7 @@ from vnicaudit.model.file_kind import is_domain
 from vnicaudit.model.kubevirt import Preference
 from vnicaudit.model.nova import NovaConfig
 from vnicaudit.platforms import libvirt, openstack, unjudged
-from vnicaudit.platforms.domain_xml import DOMAIN_XML, xpath_of
+from vnicaudit.platforms.domain_xml import DOMAIN_XML, INTERFACES, xpath_of
 from vnicaudit.platforms.infra_code import INFRA_CODE
 from vnicaudit.platforms.kubevirt import MANIFEST
 from vnicaudit.platforms.nova_conf import NOVA_CONF
@@ -254,6 +254,7 @@ PLATFORMS = (
     ),
     RegisteredPlatform(
         names.LIBVIRT,
+        (INTERFACES,),  # last: what the others read is more than its NICs
         targets=(
             TargetKind(
                 "libvirt",

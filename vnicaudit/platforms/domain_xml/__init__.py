@@ -1,10 +1,10 @@
 """libvirt domain XML: files, folders, standard input, save images.
 
-``recognise.py`` finds what a file holds, ``documents.py`` the documents in its bytes. ``read.py``
-walks over a domain; ``facts.py`` gathers its settings, ``nics.py`` those of each NIC by the table
-in ``fields.py``; ``commandline.py`` reads the arguments that a definition adds to QEMU's,
-``override.py`` those that it changes. ``refusals.py``, ``combinations.py`` and ``conflicts.py``
-find what libvirt refuses.
+``recognise.py`` finds what a file holds, ``lone.py`` NICs outside of any domain, ``documents.py``
+the documents in its bytes. ``read.py`` walks over a domain; ``facts.py`` gathers its settings,
+``nics.py`` those of each NIC by the table in ``fields.py``; ``commandline.py`` reads the arguments
+that a definition adds to QEMU's, ``override.py`` those that it changes. ``refusals.py``,
+``combinations.py`` and ``conflicts.py`` find what libvirt refuses.
 
 ``write.py`` changes settings of a NIC; ``source.py`` finds elements in bytes, and applies the edits
 to other encodings. ``definitions.py`` works on whole definitions, for changes of domains.
@@ -14,11 +14,12 @@ This module recognises files; whatever reads them is imported on first use.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from vnicaudit.model.file_kind import Content, Documents, Extent, FileKind, Item
 from vnicaudit.platforms.domain_xml.fields import XPATH
+from vnicaudit.platforms.domain_xml.lone import is_bare, without_documents
+from vnicaudit.platforms.domain_xml.lone import looks_like as looks_lone
 from vnicaudit.platforms.domain_xml.recognise import (
     OPENING,
     OTHER_ROOTS,
@@ -27,12 +28,10 @@ from vnicaudit.platforms.domain_xml.recognise import (
     is_foreign,
     looks_like_xml,
     root_name,
-    spans,
 )
 
 _SAVED = b"LibvirtQemud"
 """The beginning of a save image; its definition precedes the memory of the guest."""
-_NO_BREAK = rb"[^\r\n]"
 
 
 def _read_content(content: Content) -> Iterator[Item]:
@@ -41,6 +40,12 @@ def _read_content(content: Content) -> Iterator[Item]:
     for domain in read_bytes(content.data, target=content.target, file=content.path):
         yield domain
         yield from domain.unread
+
+
+def _read_lone(content: Content) -> Iterator[Item]:
+    from vnicaudit.platforms.domain_xml.read import read_lone
+
+    return read_lone(content.data, target=content.target, file=content.path)
 
 
 def _load() -> None:
@@ -74,18 +79,6 @@ def _is_alone(data: bytes) -> bool:
     return all(text[:1] in (b"", b"<") and text[-1:] in (b"", b">") for text in (before, behind))
 
 
-def without_documents(data: bytes, *, indented: bool = False) -> bytes:
-    """The file with the documents blanked that begin at the start of a line. Others belong to a
-    text, and stay unless ``indented`` ones count as well."""
-    parts, position = [], 0
-    for span in spans(data):
-        if indented or span.start == 0 or data[span.start - 1 : span.start] == b"\n":
-            blanked = re.sub(_NO_BREAK, b" ", data[span.start : span.end])
-            parts += [data[position : span.start], blanked]
-            position = span.end
-    return b"".join([*parts, data[position:]])
-
-
 def _unrecognised_reason(head: bytes) -> str | None:
     root = root_name(head) if head.lstrip().startswith(b"<") else None
     if root in OTHER_ROOTS:
@@ -110,3 +103,15 @@ DOMAIN_XML = FileKind(
     load=_load,
     why_not=_unrecognised_reason,
 )
+
+INTERFACES = FileKind(
+    "<interface> outside of a domain",
+    "interface",
+    "xml",
+    looks_lone,
+    _read_lone,
+    among_others=is_bare,
+    may_hold=lambda _data: False,
+    suffix=".xml",
+)
+"""Tried last: in files of other kinds such an element is only reported."""

@@ -244,7 +244,7 @@ def _values_of_nic(interface: etree._Element, number: int, found: Holes) -> None
             unseen.add("type" if name == "type" else "trust_guest_rx_filters")
     for child in interface.iterchildren("*"):
         unseen.update(_values_of_child(interface, child, found))
-    if placed := next((text for text in _between(interface) if _is_placed(text, found)), None):
+    if placed := next((text for text in texts_between(interface) if _is_placed(text, found)), None):
         found.note_placeholder(placed.strip())
         unseen.add(ALL)
     if unseen:
@@ -377,7 +377,7 @@ def _conditional(tag: str) -> Iterator[str]:
         yield "guest"
 
 
-def _between(element: etree._Element) -> Iterator[str]:
+def texts_between(element: etree._Element) -> Iterator[str]:
     """The texts between the elements inside of an element, none of which is a value."""
     for part in element.iter("*"):
         yield part.text or ""

@@ -7,16 +7,31 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from lxml import etree
+from msgspec.structs import replace
 
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.finding import DefinitionForm, Location
 from vnicaudit.model.names import NAMELESS
 from vnicaudit.model.nic import Nic
-from vnicaudit.model.report import ReadError
+from vnicaudit.model.report import NotJudged, ReadError
 from vnicaudit.platforms.domain_xml.conflicts import with_conflicts
-from vnicaudit.platforms.domain_xml.documents import XmlDocument, documents
+from vnicaudit.platforms.domain_xml.documents import (
+    XmlDocument,
+    documents,
+    harmless,
+    has_tag,
+    may_be_template,
+    parsed,
+)
 from vnicaudit.platforms.domain_xml.facts import DomainFacts, child, config_of, gathered
-from vnicaudit.platforms.domain_xml.holes import Holes, holes_of, may_hold_bare, shows_bare
+from vnicaudit.platforms.domain_xml.holes import (
+    Holes,
+    holes_of,
+    may_hold_bare,
+    shows_bare,
+    texts_between,
+)
+from vnicaudit.platforms.domain_xml.lone import lone_interfaces
 from vnicaudit.platforms.domain_xml.nics import hostdev_nic, interface_nic
 from vnicaudit.platforms.domain_xml.recognise import ROOTS
 
@@ -81,6 +96,58 @@ def read_bytes(data: bytes, *, target: str, file: str | None) -> Iterator[Domain
     for document in documents(data, file or target):
         for element, domain in _declared_in(document, target, file, dumped=dumped):
             yield _with_holes(document, element, domain)
+
+
+_LONE_UNSEEN = (
+    "domain", "guest", "inserted", "machine", "memory", "os", "together", "type", "vcpus",
+)  # fmt: skip
+_ALONE = (
+    "{} without its domain: not judged where the rest of the domain matters (vCPUs, machine, guest "
+    "system, owner, other NICs); give the whole definition (virsh dumpxml)"
+)
+_DIFF = "an <interface> with text between its elements, as in a diff: not judged"
+_CUT = (
+    "an <interface> that is cut off: not judged; give all of it, better the whole definition "
+    "(virsh dumpxml)"
+)
+
+
+def read_lone(data: bytes, *, target: str, file: str) -> Iterator[Domain | ReadError | NotJudged]:
+    """Each NIC outside of a domain, as a domain of which nothing else is known."""
+    found = list(lone_interfaces(data))
+    whole = [one.lines + 1 for one in found if not one.is_cut]
+    if whole:
+        what = "an <interface>" if len(whole) == 1 else f"{len(whole):,} <interface> elements, each"
+        yield NotJudged(_ALONE.format(what), file, whole[0])
+    for number, one in enumerate(found, 1):
+        line = one.lines + 1
+        if one.is_cut:
+            yield ReadError(_CUT, file, line)
+            continue
+        text = data[one.start : one.end]
+        root = parsed(text)
+        if root is None:
+            root = parsed(harmless(text)) if may_be_template(text) else None
+        if root is None:
+            yield ReadError("not well-formed XML: an <interface>", file, line)
+        elif any(part.strip() and not has_tag(part) for part in texts_between(root)):
+            yield ReadError(_DIFF, file, line)
+        else:
+            yield _lone(root, Location(target, file, line, f"/interface[{number}]"))
+
+
+def _lone(interface: etree._Element, place: Location) -> Domain:
+    domain = etree.Element("domain")
+    etree.SubElement(domain, "devices").append(interface)
+    holes = holes_of(domain) or Holes()
+    holes.unseen.update(_LONE_UNSEEN)
+    base = (place.line or 1) - (interface.sourceline or 1)
+    within = replace(place, xpath="/domain/devices/interface[1]")
+    nics = (interface_nic(interface, 0, within, base),)
+    declared = config_of("kvm", "raw", DomainFacts(), nics, session=None)
+    name = f"interface at line {place.line}"
+    found = holes.applied(Domain(name, declared, place, nics, has_name=False))
+    return replace(found, nics=tuple(replace(nic, location=place) for nic in found.nics))
 
 
 def definition_root(definition: str) -> etree._Element:

@@ -171,6 +171,8 @@ def _element(data: bytes, xpath: str) -> Element:
     where = _PLACE.fullmatch(xpath)
     if data.startswith(_SAVED):
         raise OwnedElsewhereError("a save image: change the domain, then save it again")
+    if xpath.startswith("/interface["):
+        raise RefusedError("the domain of this <interface> is not here: change it there")
     if where is None:
         raise RefusedError("the NIC is not an <interface>: change it by hand, where it is added")
     if where["root"] != "domain":

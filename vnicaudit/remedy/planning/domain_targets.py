@@ -35,6 +35,7 @@ _TEMPLATE = (
     "the file is a template ({}): plan its rendered form; audit --fix can change literal values "
     "in it"
 )
+_LONE = "only its <interface> was given: plan the definition of its domain (virsh dumpxml)"
 MOST_NICS = 256
 """Maximum number of NICs of a domain that is planned: each step is judged, and shown, with the
 whole definition."""
@@ -75,6 +76,8 @@ class DomainPlanner:
 
     def _judged_domain(self, source: DomainSource) -> JudgedDomain:
         """The domain, judged. Raises RefusedError for a domain that is not planned at all."""
+        if source.domain.declared.is_lone_nic:
+            raise NotPlannedError(Reason("no-domain", _LONE))
         if source.domain.template:
             text = _TEMPLATE.format(source.domain.template)
             raise NotPlannedError(Reason("template", text))
