@@ -238,6 +238,12 @@ class AuditRun:
         """How many findings there are so far of each severity and confidence."""
         return dict(self._totals.graded)
 
+    @property
+    def undecided(self) -> dict[str, int]:
+        """Rule -> the subjects for which it could not be judged so far, although it needs no live
+        host."""
+        return dict(self._totals.undecided)
+
     def count_extra(self, audited: Audited) -> None:
         """Add findings that came from no target (unused suppressions) to the totals."""
         self._totals.add(audited)

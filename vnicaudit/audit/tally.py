@@ -201,6 +201,7 @@ class Totals:
         self.graded: Counter[tuple[Severity, Confidence]] = Counter()
         self.rules: Counter[str] = Counter()
         self.skipped: Counter[str] = Counter()
+        self.undecided: Counter[str] = Counter()
         self.crashed = self.suppressed = self.baselined = self.filtered = 0
 
     def add(self, product: Product) -> None:
@@ -213,6 +214,8 @@ class Totals:
             self.rules[finding.rule] += 1
         for skipped in product.skipped:
             self.skipped[skipped.rule] += 1
+            if not skipped.live:
+                self.undecided[skipped.rule] += 1
         self.crashed += len(product.crashed)
         self.suppressed += len(product.suppressed)
         self.baselined += len(product.baselined)

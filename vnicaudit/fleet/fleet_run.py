@@ -281,6 +281,12 @@ class FleetRun:
         """Number of findings so far, by severity and confidence."""
         return dict(self._totals.graded)
 
+    @property
+    def undecided(self) -> dict[str, int]:
+        """Rule -> the subjects for which it could not be judged so far, although it needs no live
+        host."""
+        return dict(self._totals.undecided)
+
 
 # One audit of a fleet at a time: two at once would read every host twice, and each would store one
 # half.

@@ -261,12 +261,14 @@ ALL_BUT_THE_MODEL = "*-model"
 template decides the rest)."""
 
 
-class Skipped(msgspec.Struct, frozen=True):
-    """A rule that could not be judged. ``needs`` names the missing fact and a source for it."""
+class Skipped(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A rule that could not be judged. ``needs`` names the missing fact and a source for it.
+    ``live``: only a live host has it, so that no file could have been judged better."""
 
     rule: str
     about: Ref
     needs: str
+    live: bool = False
 
 
 class Crashed(msgspec.Struct, frozen=True):

@@ -103,6 +103,8 @@ class RuleVerdict(msgspec.Struct, frozen=True):
     problems: tuple[Problem, ...] = ()
     needs: str = ""
     error: str = ""
+    live: bool = False
+    """True if only a live host has something that it lacks."""
 
 
 def ask(rules: Iterable[LoadedRule[S]], subject: S) -> tuple[RuleVerdict, ...]:
@@ -113,9 +115,11 @@ def ask(rules: Iterable[LoadedRule[S]], subject: S) -> tuple[RuleVerdict, ...]:
             judge = rule.judge
             if not judge.applies(subject):
                 continue
-            missing = [need.tell for need in judge.needs if not need.known(subject)]
+            missing = [need for need in judge.needs if not need.known(subject)]
             if missing:
-                verdicts.append(RuleVerdict(rule, needs="; ".join(dict.fromkeys(missing))))
+                needs = "; ".join(dict.fromkeys(need.tell for need in missing))
+                live = any(need.live for need in missing)
+                verdicts.append(RuleVerdict(rule, needs=needs, live=live))
             elif problems := tuple(judge.check(subject)):
                 verdicts.append(RuleVerdict(rule, problems))
         except Exception as error:  # an edge: a rule's crash is reported, never a pass
@@ -166,7 +170,7 @@ class FindingCollector:
     def note(self, verdict: RuleVerdict, ref: Ref) -> None:
         """Record a verdict that could not be reached."""
         if verdict.needs:
-            self.skipped.append(Skipped(verdict.rule.id, ref, verdict.needs))
+            self.skipped.append(Skipped(verdict.rule.id, ref, verdict.needs, verdict.live))
         elif verdict.error:
             self.crashed.append(Crashed(verdict.rule.id, ref, verdict.error))
 

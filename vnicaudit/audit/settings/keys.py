@@ -213,6 +213,13 @@ class Settings(SetOnce, frozen=True, kw_only=True, forbid_unknown_fields=True, r
             "medium",
         ),
     ] = None
+    strict: Annotated[
+        bool,
+        _key(
+            "Exit 1 also if a part of a file, or a rule that needs no live host, was not judged.",
+            True,
+        ),
+    ] = False
     baseline: Annotated[
         str | None,
         _key(

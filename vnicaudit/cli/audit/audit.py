@@ -23,6 +23,7 @@ from vnicaudit.cli.audit.reporting import (
     reported_results,
     tell_filtered,
     tell_unread,
+    unjudged_sentence,
 )
 from vnicaudit.cli.audit.request import (
     AUDIT_OPTIONS,
@@ -40,7 +41,6 @@ from vnicaudit.errors import RefusedError
 from vnicaudit.model.report import Summary, TargetResult
 from vnicaudit.reports.formats import FORMATS
 from vnicaudit.reports.safe import safe
-from vnicaudit.reports.wording import not_judged_of, not_judged_sentence
 from vnicaudit.reports.writers import Replacements
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def audit(request: AuditRequest) -> int:
         end = reports.finish(end)
     tell_unread(end, request)
     if not request.quiet:
-        _tell_not_judged(end.targets, request)
+        _tell_not_judged(end.targets, run.undecided, request)
     tell_filtered(end.summary.filtered, request)
     if done.refused and not end.is_partial:
         return RefusedError.exit_code
@@ -92,18 +92,14 @@ def _replacements(request: AuditRequest) -> Replacements | None:
     return lambda finding: offered().of(finding)
 
 
-def _tell_not_judged(results: tuple[TargetResult, ...], request: AuditRequest) -> None:
-    """Print how many parts of files were not judged, and where the first is, if no report lists
-    them."""
+def _tell_not_judged(
+    results: tuple[TargetResult, ...], undecided: dict[str, int], request: AuditRequest
+) -> None:
+    """Print which rules and which parts of files were not judged, if no report lists them."""
     if any(FORMATS[name].names_not_judged for name, _place in request.outputs):
         return
-
-    sentence = not_judged_sentence(results)
-    if sentence:
-        first = next(part.place for each in results for part in not_judged_of(each))
-        more = sum(result.not_judged_count for result in results) - 1
-        places = f"{first} and {more:,} more" if more else first
-        tell(safe(f"{sentence}: {places}; --format text shows why"))
+    if why := unjudged_sentence(results, undecided, places=True):
+        tell(safe(f"{why}; --format text shows why"))
 
 
 def _summary(run: AuditRun, request: AuditRequest, done: FixCounts) -> Summary:

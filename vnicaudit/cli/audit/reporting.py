@@ -32,10 +32,11 @@ from vnicaudit.model.report import (
     TargetResult,
     Tool,
 )
+from vnicaudit.reports.findings import RULE_WORDS
 from vnicaudit.reports.formats import FORMATS, writer
 from vnicaudit.reports.json_parts import BaselineWriter
 from vnicaudit.reports.safe import safe
-from vnicaudit.reports.wording import unread_of
+from vnicaudit.reports.wording import not_judged_of, not_judged_sentence, unread_of
 from vnicaudit.reports.writers import Options, Replacements, ReportWriter
 
 if TYPE_CHECKING:
@@ -65,6 +66,10 @@ class ReportedRun(Protocol):
     @property
     def graded(self) -> dict[tuple[Severity, Confidence], int]:
         """Number of findings so far, by severity and confidence."""
+
+    @property
+    def undecided(self) -> dict[str, int]:
+        """Rule -> the subjects for which it could not be judged, although it needs no live host."""
 
     def count_extra(self, audited: Audited) -> None:
         """Add findings that belong to no target to the totals."""
@@ -211,6 +216,9 @@ def exit_code(run: ReportedRun, request: AuditRequest) -> int:
         return 3
     if any(result.status != "ok" for result in run.results):
         return TargetError.exit_code
+    if request.strict and (why := unjudged_sentence(run.results, run.undecided, places=False)):
+        tell(f"Exit code 1 (--strict): {why}")
+        return 1
     if request.fail_on == "never":
         return 0
     failing = SEVERITIES[SEVERITIES.index(request.fail_on) :]
@@ -224,6 +232,31 @@ def exit_code(run: ReportedRun, request: AuditRequest) -> int:
         verb = "do" if hints != 1 else "does"
         tell(f"Exit code 0: {which} {verb} not fail (VNICAUDIT_CONFIDENCE=low)")
     return 0
+
+
+_SHOWN = 5
+"""Rules that are named in one line; the others are counted."""
+
+
+def unjudged_sentence(
+    results: tuple[TargetResult, ...], undecided: dict[str, int], *, places: bool
+) -> str:
+    """How many parts of files were not judged, and which rules, in one line; empty if everything
+    was that needs no live host. ``places``: name the first part."""
+    told = []
+    if sentence := not_judged_sentence(results):
+        first = next(part.place for each in results for part in not_judged_of(each))
+        more = sum(result.not_judged_count for result in results) - 1
+        where = f": {first}{f' and {more:,} more' if more else ''}" if places else ""
+        told.append(f"{sentence}{where}")
+    if undecided:
+        rules = [
+            f"{RULE_WORDS.get(rule, rule)} ({undecided[rule]:,})" for rule in sorted(undecided)
+        ]
+        more = len(rules) - _SHOWN
+        named = ", ".join(rules[:_SHOWN]) + (f" and {more:,} more" if more > 0 else "")
+        told.append(f"rules not judged: {named}")
+    return "; ".join(told)
 
 
 def _baseline(request: AuditRequest) -> BaselineWriter | None:

@@ -198,6 +198,8 @@ class AuditRequest(msgspec.Struct, frozen=True):
     run."""
     fail_on: Level
     fail_confidence: Confidence
+    strict: bool
+    """The run fails if something was not judged."""
     baseline: Baseline
     baseline_file: str
     outputs: list[tuple[str, str]]
@@ -250,6 +252,7 @@ def request_of(
         selects_rules=bool(reporting.selected or reporting.ignored),
         fail_on=level or "low",
         fail_confidence=confidence or "medium",
+        strict=reporting.strict or settings.strict,
         baseline=_loaded_baseline(baseline, reporting.write_baseline),
         baseline_file=baseline,
         outputs=outputs,

@@ -225,6 +225,7 @@ class ReportingOptions(msgspec.Struct, frozen=True):
     ignored: tuple[str, ...]
     baseline: str | None
     write_baseline: str | None
+    strict: bool
 
 
 def _rules(
@@ -318,6 +319,12 @@ reporting_options = group(
         type=click.Path(dir_okay=False),
         help="Write every finding to a baseline file and exit 0. With the same file as --baseline: "
         "report what is new since the last time.",
+    ),
+    click.option(
+        "--strict",
+        envvar="VNICAUDIT_STRICT",
+        is_flag=True,
+        help="Exit 1 also if a part of a file, or a rule that needs no live host, was not judged.",
     ),
 )
 """Options of every command that audits."""

@@ -210,8 +210,8 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     "Selection": (
         "--select", "--ignore", "--level", "--owner", "--domain", "--nic",
         "--exclude", "--changed-since", "--skip-unrecognised", "--force-exclude", "--baseline",
-        "--assume-qemu", "--assume-libvirt", "--limit", "--inventory", "--uri", "--sample",
-        "--sample-of", "--sample-seed", "--resume", "--wrong",
+        "--strict", "--assume-qemu", "--assume-libvirt", "--limit", "--inventory", "--uri",
+        "--sample", "--sample-of", "--sample-seed", "--resume", "--wrong",
     ),
     "Output": (
         "--format", "--output", "--group-by", "--view", "--sort", "--max", "--write-baseline",
@@ -238,7 +238,7 @@ RARE = frozenset((
     "--accept-loss", "--agent", "--aggregate", "--assume-libvirt", "--backup", "--canary-by",
     "--changed-since", "--color", "--config", "--exclude",
     "--force-exclude", "--group-by", "--history", "--host", "--ignore",
-    "--image", "--max", "--nova-config",
+    "--image", "--max", "--nova-config", "--strict",
     "--nova-release", "--on-undecided", "--owner", "--redact", "--resume", "--sample",
     "--sample-of", "--sample-seed", "--skip-unrecognised", "--sort", "--state", "--traffic",
     "--trust-uri", "--uri", "--vdpa-device", "--vhostuser-mode", "--vhostuser-socket",
