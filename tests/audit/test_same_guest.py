@@ -101,17 +101,33 @@ def test_what_only_the_running_guest_shows_is_kept(tmp_path: Path) -> None:
     assert made.summary.domains == 1
     (emulated,) = [one for one in found if one.rule == "VNIC001"]
     assert (emulated.change, emulated.fixes) == (None, ())
-    assert emulated.fix.startswith(f"{tmp_path}/b.xml:1 is the definition of this guest: ")
+    has = f"{tmp_path}/b.xml:1, the definition of this guest, has virtio already: power the guest"
+    assert emulated.fix.startswith(has)
     assert [place.file for place in emulated.related] == [f"{tmp_path}/b.xml"]
 
 
 def test_what_another_reading_shows_is_not_of_the_definition(tmp_path: Path) -> None:
     sound = QUICK.replace("<driver name='qemu'/>", "")
     ps, log = PS.format("rtl8139", MAC), f"LC_ALL=C {COMMAND.format('e1000', MAC)}"
-    found, _made, _audited = run(tmp_path, **{"a.txt": ps, "b.log": log, "c.xml": sound})
+    other = sound.replace("model type='virtio'", "model type='igb'")
+    found, _made, _audited = run(tmp_path, **{"a.txt": ps, "b.log": log, "c.xml": other})
     fixes = [one.fix for one in found if one.rule in ("VNIC001", "VNIC002")]
     assert len(fixes) == 2
     assert all("is the definition of this guest: change it there, or" in fix for fix in fixes)
+
+
+def test_what_several_readings_of_one_qemu_show_is_told_once(tmp_path: Path) -> None:
+    """As in the folder of a sosreport, with the definition of the next start."""
+    files = {
+        "dump": DUMP.replace("rtl8139", "e1000"),
+        "etc.xml": QUICK,
+        "guest1.log": f"LC_ALL=C {COMMAND.format('e1000', MAC)}",
+        "ps": PS.format("e1000", MAC),
+    }
+    found, made, _audited = run(tmp_path, **files)
+    shown = [(one.rule, one.location.file) for one in found if one.rule in ("VNIC002", "VNIC021")]
+    assert shown == [("VNIC021", f"{tmp_path}/etc.xml"), ("VNIC002", f"{tmp_path}/dump")]
+    assert (made.summary.domains, made.summary.nics, made.summary.read_again) == (1, 1, 3)
 
 
 def test_advice_that_changes_no_definition_stays(tmp_path: Path) -> None:

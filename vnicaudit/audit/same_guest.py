@@ -1,8 +1,8 @@
 """Guests that a run reads several times: from a definition, a log, a list of processes, a dump.
 
 Such a guest is counted once. What a log, a list of processes or the dump of a running guest shows
-is fixed where the guest is defined, and not told again if it was told of the definition: only if
-that is the one definition that was read. The memory for each guest is bounded, and so is their
+is fixed where the guest is defined, and told once, of the definition if that shows it, too: only if
+one definition was read. The memory for each guest is bounded, and so is their
 number.
 """
 
@@ -40,7 +40,8 @@ _COMPARED = ("mac", "site")
 def with_reading(product: Product, domain: Domain) -> Product:
     """The judgement of a domain, with what identifies it among other readings. A server of a cloud
     is joined with its domain by the cloud."""
-    macs = tuple(mac for nic in domain.nics if nic.mac and (mac := station_mac(nic.mac)))
+    nics = ((nic.mac and station_mac(nic.mac), nic.declared.model) for nic in domain.nics)
+    macs = {mac: model for mac, model in nics if mac}
     if not macs or domain.cloud or domain.declared.is_lone_nic or not isinstance(product, Audited):
         return product
     declared, place = domain.declared, domain.location
@@ -64,7 +65,8 @@ class _Guest:
     """One guest: its readings so far, and what is told of those that define it."""
 
     __slots__ = (
-        "affected", "defined", "defined_macs", "name", "nics", "places", "readings", "told", "uuid",
+        "affected", "defined", "defined_macs", "name", "nics", "places", "readings", "running",
+        "told", "uuid",
     )  # fmt: skip
 
     def __init__(self, name: str, uuid: str) -> None:
@@ -73,7 +75,9 @@ class _Guest:
         self.readings = self.nics = 0
         self.places: tuple[Location, ...] = ()
         self.defined: tuple[Location, ...] = ()
-        self.defined_macs: tuple[str, ...] = ()
+        self.defined_macs: dict[str, str | None] = {}
+        self.running: set[int] = set()
+        """Marks of what was told of its running QEMU."""
         self.told: dict[int, tuple[str, str]] = {}
         """What was told of a definition: :func:`_mark` of a finding -> its rule, and the MAC of its
         NIC."""
@@ -157,7 +161,9 @@ class SameGuests:
         skipped = (one for one in audited.skipped if not guest.defined or one.rule in whole)
         audited = replace(audited, skipped=tuple(skipped))
         if len(guest.defined) == 1:
-            found = (one for one in audited.findings if _mark(one) not in guest.told)
+            known = guest.running.union(guest.told)
+            found = [one for one in audited.findings if _mark(one) not in known]
+            guest.running.update(map(_mark, found))
             fixed = tuple(_fixed_where_defined(one, guest) for one in found)
             audited = replace(audited, findings=fixed)
         return self._told(audited, guest)
@@ -199,6 +205,11 @@ def _fixed_where_defined(finding: Finding, guest: _Guest) -> Finding:
         fix = (
             f"First see {place}, the definition of this guest: {', '.join(rules)} there. "
             f"{finding.fix}"
+        )
+    elif finding.change.field == "model" and guest.defined_macs.get(mac) == finding.change.new:
+        fix = (
+            f"{place}, the definition of this guest, has {finding.change.new} already: power the "
+            "guest off and on."
         )
     elif finding.rule in rules:
         fix = f"Change {place}, the definition of this guest: {finding.rule} there."

@@ -206,11 +206,11 @@ ReadingKind = Literal["definition", "running", "other"]
 class Reading(msgspec.Struct, frozen=True):
     """Identity of a guest among several readings of it. ``kind``: its ``definition``,
     where a change of it is made; something that is ``running`` by a definition elsewhere; or any
-    ``other``, such as a snapshot, or a definition that its owner rewrites. ``macs``: see
-    :func:`~vnicaudit.audit.judging.macs.station_mac`."""
+    ``other``, such as a snapshot, or a definition that its owner rewrites. ``macs``: those of its
+    NICs (:func:`~vnicaudit.audit.judging.macs.station_mac`), each with the declared model."""
 
     name: str
-    macs: tuple[str, ...]
+    macs: dict[str, str | None]
     place: Location
     kind: ReadingKind
 

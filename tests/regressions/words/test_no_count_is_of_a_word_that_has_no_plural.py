@@ -6,7 +6,7 @@ from vnicaudit.reports.wording import SCOPE_WORD
 PLURALS = {
     "domain": "domains", "host": "hosts", "config": "files", "image": "images",
     "flavor": "flavors", "preference": "preferences", "site": "compute nodes",
-    "mac": "NICs",
+    "mac": "NICs", "interface": "interfaces",
 }  # fmt: skip
 
 

@@ -308,7 +308,7 @@ def _redactor(options: AuditOptions) -> Redactor | None:
 
 
 def _loaded_baseline(baseline: str, written: str | None) -> Baseline:
-    """What is known already. A baseline that this audit writes itself may be missing: it is the
+    """The known findings. A baseline that this audit writes itself may be missing: it is the
     first of those that each report what is new since the last."""
     if not baseline or (baseline == written and not os.path.lexists(baseline)):
         return {}
