@@ -44,6 +44,11 @@ _DO = 200
 """Length of the end of a tag in which ERB's ``do |x|`` is searched."""
 _BREAKS = r"[^\r\n]"
 
+_GO = re.compile(
+    r"\{\{-?\s*(?:(?:if|range|with|define|block)\s+[^\s}-]|(?:else|end)\s*-?\}\}|else\s+(?:if|with)\s"
+    r"|/\*|\$\w*\s*:?=(?!=))"
+)
+"""A block of Go's text/template, a comment, or an assignment."""
 _CODE = re.compile(
     r"\"(?:[^\"\\]|\\.){0,200}\"|'(?:[^'\\]|\\.){0,200}'|#[^\n]*"
     r"|(?P<ends>\}|(?<![\w.:@$])end\b(?![?!:]))"
@@ -103,6 +108,11 @@ class Tag(NamedTuple):
         if first == "set":
             return "=" not in self.text
         return _ENDS_IN_DO.search(self.text[2:-2][-_DO:]) is not None
+
+    @property
+    def is_statement_of_go(self) -> bool:
+        """True for a tag in double braces that outputs nothing itself, as Jinja has none."""
+        return self.opener == "{{" and _GO.match(self.text) is not None
 
     @property
     def erb_levels(self) -> tuple[int, int]:
@@ -220,6 +230,7 @@ class _TemplateWalk:
         self._section_in_block = False
         self._section_lost = False
         self._adrift = False
+        self._is_begun = False
 
     def _opens(self) -> None:
         self.open_ended = self._adrift = True
@@ -236,21 +247,23 @@ class _TemplateWalk:
 
     def tag(self, tag: Tag) -> None:
         """Add one tag; the lines that it spans stay, empty."""
-        if tag.opener in ("{%", "%{"):
+        if tag.opener in ("{%", "%{") or tag.is_statement_of_go:
             self._statement(tag)
         elif tag.opener == "{{" or tag.text.startswith("<%="):
             self._parts.append(HOLE)
             self._certain = False
         elif tag.opener == "<%" and not tag.text[2:].lstrip("-").startswith("#"):
             self._erb_statement(tag)
-        if self._parts and tag.source.startswith("-%>\n", tag.end - 3):  # joins the next line to it
-            self._opens()
+        joins = tag.source.startswith(("-%>\n", "-}}\n"), tag.end - 3)
+        if joins and (self._parts or (tag.opener == "{{" and self._is_begun)):
+            self._opens()  # the next line is joined to this one, or to one above
         for _ in range(tag.text.count("\n")):
             self.end_line()
 
     def end_line(self) -> None:
         """Finish the current line."""
         text = "".join(self._parts)
+        self._is_begun = self._is_begun or bool(text)
         if text.startswith("["):
             self._section_in_block = self._section_in_block or self._depth > 0
             if HOLE in text:
@@ -271,6 +284,8 @@ class _TemplateWalk:
         elif turn in ("between", "ends"):
             self._depth = max(0, self._depth - (turn == "ends"))
             self._leave()
+        elif tag.is_statement_of_go:
+            return
         elif turn == "inserts" or tag.word == "extends":  # the extended template surrounds this one
             self._opens()
 

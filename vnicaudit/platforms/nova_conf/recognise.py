@@ -81,14 +81,16 @@ def looks_like(head: bytes) -> bool:
 
 
 def is_read_by_nova(path: str, head: bytes) -> bool:
-    """True if Nova reads a file of this name in this place. A nova.conf may be another program's,
+    """True if Nova reads a file of this name in this place, or what a template of this name is
+    rendered to (``nova.conf.erb``, ``_nova.conf.tpl``). A nova.conf may be another program's,
     such as a systemd drop-in or an Apache site, so it has to be in a folder ``nova``, or to have a
     section and not to be in a folder ``*.d``."""
     folder, name = os.path.split(path)
     place = os.path.basename(folder)
     if place in FOLDERS:
         return is_loaded(name)
-    if name not in FILES or place.endswith(".d") or not head.strip():
+    rendered = re.sub(_TEMPLATE, "", name).removeprefix("_")
+    if rendered not in FILES or place.endswith(".d") or not head.strip():
         return False
     return place == "nova" or re.search(rb"(?m)\A(?:\xef\xbb\xbf)?\[|^\[", head) is not None
 
