@@ -7,7 +7,7 @@ from tests.reports.nic_samples import LEGACY, REFUSED, WEB
 from tests.reports.samples import VHOST_NEEDS, finding
 from vnicaudit.audit.judging.domains import nic_row
 from vnicaudit.model.finding import Skipped
-from vnicaudit.model.report import Explanation, Layer, LayerFact, ServerName
+from vnicaudit.model.report import Explanation, Layer, LayerFact, NextCheck, ServerName
 from vnicaudit.reports.explain import explanation_json, explanation_text
 from vnicaudit.reports.writers import Options
 
@@ -55,6 +55,19 @@ def test_the_server_it_is() -> None:
     there = msgspec.structs.replace(hidden, cloud=IT.nic.location.target)
     assert second(hidden) == "  server web-\\x1b[31m  6e1f1c2e-6a0f  lab"
     assert second(there) == "  server web-\\x1b[31m  6e1f1c2e-6a0f"
+
+
+def test_what_to_check_next_can_be_copied() -> None:
+    checks = (
+        NextCheck("guest", "ethtool -l IFACE", "Combined is 4"),
+        NextCheck("measure", "vnicaudit bench run \x1b[31m", ""),
+    )
+    text = explanation_text(msgspec.structs.replace(IT, next_checks=checks), Options())
+    assert text.partition("What to check next")[2] == (
+        ", if it is slow\n"
+        "  guest    ethtool -l IFACE  # Combined is 4\n"
+        "  measure  vnicaudit bench run \\x1b[31m\n"
+    )
 
 
 def test_the_layer_that_wins_is_green() -> None:

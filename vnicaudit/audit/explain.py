@@ -9,6 +9,7 @@ import msgspec
 
 from vnicaudit.audit.accepting.settings_entries import Usage
 from vnicaudit.audit.explain_layers import layers
+from vnicaudit.audit.explain_next import next_checks
 from vnicaudit.audit.judging.domains import DomainAuditor, nic_row
 from vnicaudit.audit.work import Assumptions, AuditWork, Work
 from vnicaudit.model.domain import Domain, Server
@@ -109,6 +110,7 @@ class ExplainWork(Work):
                 suppressed=tuple(one for one in audited.suppressed if about(one.finding.about)),
                 skipped=tuple(one for one in audited.skipped if about(one.about)),
                 crashed=tuple(one for one in audited.crashed if about(one.about)),
+                next_checks=tuple(next_checks(domain, nic, effective, target)),
             )
 
 

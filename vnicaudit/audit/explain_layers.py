@@ -331,17 +331,22 @@ def _definition(domain: Domain, nic: Nic, effective: Effective, title: str) -> L
         LayerFact(field, text, note="libvirt refuses this value")
         for field, text in nic.declared.invalid
     )
+    if domain.root_ports is not None:
+        free, every = domain.root_ports
+        note = "" if free else "nothing can be attached while it runs, not even another NIC"
+        facts.append(LayerFact("root ports", f"{free} of {every} free", note=note))
     return Layer(title, str(nic.location), tuple(facts))
 
 
 def _macvtap_mode(mode: str | None) -> LayerFact:
     """``VIR_NETDEV_MACVLAN_MODE_DEFAULT`` of libvirt is vepa, which it writes where ``mode=`` is
-    missing (measured with 9.0)."""
-    note = "guests of one host meet only if the switch reflects frames"
+    missing (measured with 9.0). The host is out of reach in every mode: ``macvlan_queue_xmit``
+    (Linux, drivers/net/macvlan.c) gives a frame to another macvtap or to the wire."""
+    note = "its own host cannot reach it"
+    if mode in (None, "vepa"):
+        note = f"guests of one host meet only if the switch reflects frames; {note}"
     if mode is None:
         note = f"libvirt's default: {note}"
-    elif mode != "vepa":
-        note = ""
     return LayerFact("mode", mode or "vepa", note=note)
 
 

@@ -227,6 +227,9 @@ class Domain(msgspec.Struct, frozen=True):
     node."""
     libvirt_version: Version | None = None
     """The version of the libvirt that started it, if known from the same sources."""
+    root_ports: tuple[int, int] | None = None
+    """Of a running guest with PCI Express: how many ports are free, and how many there are. A
+    device that is attached while it runs needs a free one."""
     has_name: bool = True
     """False: its description has no name, and ``name`` is a placeholder."""
     comments: tuple[AcceptingComment, ...] = ()

@@ -82,6 +82,7 @@ ModeCode = Literal[
     "no-agent",
     "not-foreseen",
     "off",
+    "root-bus",
     "server-state",
     "shares-slot",
     "shelved",

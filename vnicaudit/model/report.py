@@ -405,6 +405,15 @@ class Layer(msgspec.Struct, frozen=True):
     missing: str = ""
 
 
+class NextCheck(msgspec.Struct, frozen=True):
+    """A place to look at next if a NIC is slow: ``command`` shows it; ``look`` says what it should
+    show. Capital words in a command stand for what is not known here."""
+
+    area: Literal["guest", "host", "path", "measure"]
+    command: str
+    look: str
+
+
 class ServerName(msgspec.Struct, frozen=True):
     """The server of OpenStack that a domain is. None: unknown (only admins can see the host)."""
 
@@ -430,6 +439,8 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     suppressed: tuple[Suppressed, ...] = ()
     skipped: tuple[Skipped, ...] = ()
     crashed: tuple[Crashed, ...] = ()
+    next_checks: tuple[NextCheck, ...] = ()
+    """If it is slow all the same: only what is not known yet."""
 
 
 class Explained(msgspec.Struct, frozen=True):

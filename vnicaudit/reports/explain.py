@@ -46,6 +46,13 @@ def _sections(it: Explanation, options: Options) -> Iterator[str]:
         *map(entry.skipped, it.skipped),
     ]
     yield from entries or ("  nothing found\n",)
+    if it.next_checks:
+        yield "\n" + pen.title("What to check next, if it is slow")
+        rows = pen.columns((check.area,) for check in it.next_checks)
+        for row, check in zip(rows, it.next_checks, strict=True):
+            yield pen.beside(
+                (*row, safe(check.command)), f"# {safe(check.look)}" * bool(check.look), "  ", 11
+            )
 
 
 def _server(server: ServerName, target: str) -> Iterator[str]:

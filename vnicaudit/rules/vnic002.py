@@ -42,6 +42,13 @@ with a second, virtio NIC. A static IP address stays with the old adapter and mu
 
 A boot ROM and `<mtu>` are treated as in VNIC001: virtio tells the guest its MTU.
 
+Some keep e1000 on purpose: for an appliance whose vendor supports nothing else (suppress the
+finding, with the vendor's name and a date), or for a bond in the guest. 802.3ad and balance-tlb ask
+each interface for its speed (Linux, Documentation/networking/bonding.rst), which virtio_net reports
+as *Unknown*. Cure that instead: `ethtool -s IFACE speed 10000 duplex full` in the guest (Linux 4.6,
+commit 16032be56c1f), or `speed=10000,duplex=full` of QEMU's device (Linux 4.16, commit
+faa9b39f0e9d), for which libvirt has `<qemu:override>` only.
+
 ## When it does not fire
 
 * Reported as *low* when nothing shows that the guest has a virtio driver, or when it is known to

@@ -37,7 +37,9 @@ QEMU = RunningQemu(
 )
 
 
-REFLECTED = "guests of one host meet only if the switch reflects frames"
+REFLECTED = (
+    "guests of one host meet only if the switch reflects frames; its own host cannot reach it"
+)
 
 
 def layer(name: str, domain: Domain, index: int) -> Layer:
@@ -104,7 +106,7 @@ def test_what_the_persistent_definition_says_otherwise() -> None:
     [
         (None, LayerFact("mode", "vepa", note=f"libvirt's default: {REFLECTED}")),
         ("vepa", LayerFact("mode", "vepa", note=REFLECTED)),
-        ("bridge", LayerFact("mode", "bridge")),
+        ("bridge", LayerFact("mode", "bridge", note="its own host cannot reach it")),
     ],
 )
 def test_the_mode_of_macvtap(mode: str | None, fact: LayerFact) -> None:

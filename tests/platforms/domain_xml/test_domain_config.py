@@ -2,7 +2,10 @@
 
 import tracemalloc
 
+import pytest
+
 from vnicaudit.model.domain import Domain, DomainConfig
+from vnicaudit.platforms.domain_xml.definitions import definition_of
 from vnicaudit.platforms.domain_xml.read import read_bytes
 
 
@@ -47,3 +50,30 @@ def test_memory_stays_flat_however_long_the_values_are() -> None:
         tracemalloc.stop()
     assert len(kept) == 2000
     assert peak < 16 << 20
+
+
+PORT = "<controller type='pci' index='{0}' model='pcie-root-port'>{1}</controller>"
+AT = "<address type='pci' domain='0x0000' bus='{}' slot='0x00' function='0x0'/>"
+
+
+@pytest.mark.parametrize(
+    ("running", "devices", "expected"),
+    [
+        (" id='7'", [PORT.format(1, AT.format("0x00")), PORT.format(2, "")], (2, 2)),
+        (" id='7'", [PORT.format(1, ""), PORT.format(10, ""), AT.format("0x0a")], (1, 2)),
+        (" id='7'", [PORT.format(1, ""), f"<source>{AT.format('0x01')}</source>"], (1, 1)),
+        (" id='7'", [], None),
+        ("", [PORT.format(1, "")], None),
+    ],
+)
+def test_free_root_ports_of_a_running_guest(
+    running: str, devices: list[str], expected: tuple[int, int] | None
+) -> None:
+    """The address of the host's device in ``<source>`` does not count."""
+    ports = "".join(one for one in devices if one.startswith("<controller"))
+    nic = "".join(one for one in devices if not one.startswith("<controller"))
+    text = (
+        f"<domain type='kvm'{running}><os><type arch='x86_64' machine='q35'>hvm</type></os>"
+        f"<devices>{ports}<hostdev mode='subsystem' type='usb'>{nic}</hostdev></devices></domain>"
+    )
+    assert definition_of(text.encode(), "qemu:///system").root_ports == expected

@@ -74,6 +74,17 @@ def test_a_function_that_is_alone_on_its_slot_is_swapped() -> None:
     assert step(live(text, RUNNING)).mode("hotswap").possible
 
 
+def test_no_hot_swap_on_the_root_bus_of_q35() -> None:
+    """QEMU: Bus 'pcie.0' does not support hotplugging. A port or a bridge does."""
+    text = definition(interface(address=SLOT.format("0x0", "")), devices=AGENT)
+    assert step(live(text, RUNNING)).mode("hotswap").possible, "pc has one bus, with hot plug"
+    text = text.replace("pc-i440fx-7.2", "pc-q35-7.2")
+    found = step(live(text, RUNNING)).mode("hotswap")
+    assert (found.possible, found.code) == (False, "root-bus")
+    bridged = text.replace("bus='0x00' slot='0x05'", "bus='0x02' slot='0x05'")
+    assert step(live(bridged, RUNNING)).mode("hotswap").possible
+
+
 def test_a_guest_that_is_off_is_offered_no_hot_swap() -> None:
     found = step(live(definition(interface())))
     assert "mode: next-boot (the guest is off: the change takes effect when it is started)" in (

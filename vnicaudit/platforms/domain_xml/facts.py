@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 import msgspec
@@ -216,6 +217,18 @@ def _owner(facts: DomainFacts) -> KnownOwner:
 
 def _word(text: str | None) -> str | None:
     return None if text is None else word(text)
+
+
+def root_ports(devices: etree._Element) -> tuple[int, int] | None:
+    """How many PCI Express ports have no device, and how many there are; None without any. libvirt
+    attaches a virtio device to a port of its own, and fails with ``No more available PCI slots`` if
+    none is free (measured with 9.0 on q35; docs/pci-hotplug.rst)."""
+    ports = pcie_ports(devices)
+    if not ports:
+        return None
+    buses = (address.get("bus", "") for address in devices.iterfind("*/address[@type='pci']"))
+    taken = {int(bus, 0) for bus in buses if re.fullmatch(r"0x[0-9a-f]{1,2}", bus)}
+    return len(set(ports) - taken), len(ports)
 
 
 def pcie_ports(devices: etree._Element) -> tuple[int, ...] | None:

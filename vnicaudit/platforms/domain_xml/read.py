@@ -23,7 +23,7 @@ from vnicaudit.platforms.domain_xml.documents import (
     may_be_template,
     parsed,
 )
-from vnicaudit.platforms.domain_xml.facts import DomainFacts, child, config_of, gathered
+from vnicaudit.platforms.domain_xml.facts import DomainFacts, child, config_of, gathered, root_ports
 from vnicaudit.platforms.domain_xml.holes import (
     Holes,
     holes_of,
@@ -222,6 +222,9 @@ def domain_of(root: etree._Element, place: Location, base: int, *, form: Definit
         nics=nics,
         suppressions=tuple(facts.suppressions),
         unread=unread,
+        root_ports=root_ports(facts.devices)
+        if form == "live" and facts.devices is not None
+        else None,
         has_name=bool(name),
     )  # fmt: skip
 

@@ -35,6 +35,10 @@ _TO_VIRTIO_ALONE = "only a change to virtio is possible while the guest runs"
 _MULTIFUNCTION = (
     "another device shares its PCI slot (as another function): libvirt cannot unplug either"
 )
+_ROOT_BUS = (
+    "its slot is on the root bus of q35 (pcie.0), where nothing can be unplugged or plugged in"
+)
+"""Measured with QEMU 7.2 and libvirt 9.0: ``Bus 'pcie.0' does not support hotplugging``."""
 _IN_FILE = "libvirt reads a file only when it is defined (virsh define)"
 _WAITS = "QEMU would wait for the other end of the socket while it starts: start it by hand"
 _ADDRESSES_STAY = (
@@ -129,11 +133,17 @@ def state_notes(state: DomainState | None) -> Iterator[str]:
 
 
 def modes(
-    domain: Domain, to: Goal, *, server_socket: bool, live: bool, shares_slot: bool = False
+    domain: Domain,
+    to: Goal,
+    *,
+    server_socket: bool,
+    live: bool,
+    shares_slot: bool = False,
+    root_bus: bool = False,
 ) -> tuple[ModeOption, ...]:
     """The ways in which a step can take effect. ``live``: it is a domain of a live host;
     ``server_socket``: QEMU is to listen on a vhost-user socket; ``shares_slot``: another device is
-    on the NIC's slot."""
+    on the NIC's slot; ``root_bus``: the slot is one of the root bus of q35."""
     if not live:
         others: tuple[Mode, ...] = ("restart", "hotswap")
         return (
@@ -152,7 +162,7 @@ def modes(
     return (
         ModeOption("next-boot", possible=True),
         restart,
-        _hotswap(domain, state, to, shares_slot=shares_slot),
+        _hotswap(domain, state, to, shares_slot=shares_slot, root_bus=root_bus),
     )
 
 
@@ -160,7 +170,9 @@ def _impossible(mode: Mode, code: ModeCode, reason: str) -> ModeOption:
     return ModeOption(mode, possible=False, reason=reason, code=code)
 
 
-def _hotswap(domain: Domain, state: DomainState, to: Goal, *, shares_slot: bool) -> ModeOption:
+def _hotswap(
+    domain: Domain, state: DomainState, to: Goal, *, shares_slot: bool, root_bus: bool
+) -> ModeOption:
     """The hot swap of the running guest's device, possible or not."""
     if to != "virtio":
         return _impossible("hotswap", "virtio-only", _TO_VIRTIO_ALONE)
@@ -172,6 +184,8 @@ def _hotswap(domain: Domain, state: DomainState, to: Goal, *, shares_slot: bool)
         return _impossible("hotswap", "no-agent", _NO_AGENT)
     if shares_slot:
         return _impossible("hotswap", "shares-slot", _MULTIFUNCTION)
+    if root_bus:
+        return _impossible("hotswap", "root-bus", _ROOT_BUS)
     return ModeOption("hotswap", possible=True)
 
 

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from vnicaudit.knowledge.fixes.wording import OwnedNic
+from vnicaudit.knowledge.systems import is_q35
 from vnicaudit.knowledge.to_virtio import address_removal, has_qemus_rom, rom_removal
 from vnicaudit.model.domain import Domain, DomainState
 from vnicaudit.model.finding import S390, VIRTIO, Change, Finding
@@ -140,6 +141,7 @@ class PlannedNic(PlanSubject[DomainUnit | FileUnit]):
                 server_socket=options.to == "vhostuser" and options.socket_mode == "server",
                 live=live,
                 shares_slot=self._shares_slot(),
+                root_bus=is_q35(domain.declared) and nic.declared.address_bus == 0,
             ),
             digest=step_digest(
                 _digest(source.text), self.about, nic.location.xpath if source.file else None
