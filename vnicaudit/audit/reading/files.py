@@ -21,6 +21,7 @@ from vnicaudit.model.nova import NovaConfig
 from vnicaudit.model.report import NotJudged, PutAside, ReadError
 from vnicaudit.text.beginning import is_own_report
 from vnicaudit.text.comment_walk import MARK
+from vnicaudit.text.excerpts import excerpts
 
 # Recognise the kind of a file by its content, or else by its name and place.
 
@@ -130,6 +131,19 @@ def readings(kinds: Iterable[FileKind], first: FileKind, content: Content) -> Re
     return Readings(_parts(tuple(kinds), first, content))
 
 
+def excerpt_parts(kinds: FileKinds, content: Content) -> list[Part]:
+    """What a pasted text quotes (code in Markdown, output behind prompts), each with its kind;
+    empty if it quotes nothing that is recognised. Definitions are read in the whole text."""
+    if not excerpts(content.data):
+        return []
+    found, rest = _documents(tuple(kinds), None, content)
+    for piece in excerpts(rest.data):
+        kind = reader_of(kinds, piece, path="", named=True)
+        if kind is not None and not (found and kind is found[0][0] and kind.documents is not None):
+            found.append((kind, replace(rest, data=piece)))
+    return found
+
+
 def _parts(kinds: tuple[FileKind, ...], first: FileKind, content: Content) -> list[Part]:
     found, rest = _documents(kinds, first, content)
     if found and not rest.data.strip():
@@ -147,7 +161,7 @@ def _parts(kinds: tuple[FileKind, ...], first: FileKind, content: Content) -> li
 
 
 def _documents(
-    kinds: tuple[FileKind, ...], first: FileKind, content: Content
+    kinds: tuple[FileKind, ...], first: FileKind | None, content: Content
 ) -> tuple[list[Part], Content]:
     """Parts made of documents that may occur in files of any kind, and the content without them."""
     found, rest = [], content
@@ -288,8 +302,9 @@ def read_stream(
     return guarded_file(target, _items(partial(_recognised, data, file), file))
 
 
-_Recognised: TypeAlias = "tuple[FileKind, Content] | ReadError | list[NotJudged]"
-"""The kind of a file and the content for its reader; or what is told of a file without any."""
+_Recognised: TypeAlias = "tuple[FileKind, Content, Readings | None] | ReadError | list[NotJudged]"
+"""The kind of a file and the content for its reader, and what it quotes if it is a pasted text; or
+what is told of a file without any."""
 
 
 def _recognised_file(name: str, file: _Input) -> _Recognised:
@@ -312,9 +327,12 @@ def _recognised_file(name: str, file: _Input) -> _Recognised:
 
 def _recognised(data: bytes, file: _Input) -> _Recognised:
     own = is_own_report(data)  # it may quote what a reader would take
+    content = Content(data, file.path, file.target)
+    if file.explicit and not own and (parts := excerpt_parts(file.kinds, content)):
+        return parts[0][0], content, Readings(parts)
     kind = None if own else reader_of(file.kinds, data, path=file.path, named=file.explicit)
     if kind is not None:
-        return kind, Content(data, file.path, file.target)
+        return kind, content, None
     if file.explicit:
         return ReadError(unrecognised_reason(file.kinds, data), file.path)
     return [] if own else list(file.kinds.unjudged.alone(data, file.path))
@@ -328,11 +346,11 @@ def _large(descriptor: int, head: bytes, size: int, file: _Input) -> _Recognised
         return why if file.explicit else []
     if kind.tail is not None:
         data, before = kind.tail(descriptor, size)
-        return kind, Content(data, file.path, file.target, before)
+        return kind, Content(data, file.path, file.target, before), None
     if size > MAX_BYTES and not kind.any_size(head):
         return ReadError(_too_large(size), file.path)
     data = head + _read_up_to(descriptor, MAX_BYTES - len(head))
-    return kind, Content(data, file.path, file.target)
+    return kind, Content(data, file.path, file.target), None
 
 
 def _items(recognise: Callable[[], _Recognised], file: _Input) -> Iterator[Item]:
@@ -345,12 +363,12 @@ def _items(recognise: Callable[[], _Recognised], file: _Input) -> Iterator[Item]
     if isinstance(found, list):
         yield from found
         return
-    kind, content = found
-    if not kind.is_one(content.data):
+    kind, content, quoted = found
+    if quoted is None and not kind.is_one(content.data):
         if file.explicit:
             yield ReadError(unrecognised_reason(file.kinds, content.data), content.path)
         return
-    parts = readings(file.kinds, kind, content)
+    parts = quoted or readings(file.kinds, kind, content)
     empty = True
     lines: set[int] = set()
     # most files are one document, with no parts to combine

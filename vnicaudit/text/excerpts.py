@@ -1,0 +1,95 @@
+"""Split a pasted text into what it quotes: the fenced code of Markdown, and the output of each
+command behind a prompt. Nothing is moved: lines keep their numbers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from vnicaudit.text.beginning import is_script
+
+_MOST = 100
+"""Maximum number of excerpts; a text with more is not split."""
+_FENCE = re.compile(rb"^(?:```|~~~)", re.MULTILINE)
+_FENCES = re.compile(rb"^[ \t>]{0,12}(`{3,}|~{3,})([^`\n]*)$", re.MULTILINE)
+_WORDS = (b"kubectl ", b"oc ", b"virtctl ", b"openstack ", b"glance ", b"qm ", b"onevm ", b"cat ")
+"""Quick check: most texts contain none of these."""
+_HOST = rb"(?:\[[^\]\n]{1,80}\]|[\w.-]{1,40}@[\w.-]{1,60}(?::[^\s$#%>]{0,80})?)[ ]?[$#%>]"
+_COMMAND = (
+    rb"(?:sudo[ \t]+)?(?:\S{0,80}/)?(?:kubectl|oc|virtctl|openstack|glance|qm[ \t]+config"
+    rb"|onevm[ \t]+show|cat)[ \t][^\n]*"
+)
+_PROMPT = re.compile(
+    rb"^[ \t]*(?:" + _HOST + rb"(?:[ \t][^\n]*)?|(?:[\w.~/:-]{0,80})[$%>][ \t]+" + _COMMAND
+    + rb"|\#[ \t]+" + _COMMAND + rb"(?=(?:\s*\n)+[ \t]*(?:[{\[]|\+--|\|)))$",
+    re.MULTILINE,
+)  # fmt: skip
+"""A prompt with a host and any command, or none; one without, and a command that shows something.
+Behind a bare ``#`` it may be a comment, so JSON or a table must follow."""
+_SHOWN = re.compile(rb"[^\n]*?[$#%>][ \t]+" + _COMMAND)
+_START = re.compile(rb"(?:\A|\n---[^\n]*)\s*\Z")
+
+
+def excerpts(data: bytes) -> list[bytes]:
+    """What a text quotes, each with as many lines before it as in the text, and the rest of it;
+    empty if it quotes nothing. A script is not split: its comments look like prompts."""
+    fenced = _FENCE.search(data) is not None
+    if not (fenced or any(word in data for word in _WORDS)) or is_script(data):
+        return []
+    found = [part for piece in _fenced(data, fenced=fenced) for part in _outputs(piece)]
+    return found if (fenced or len(found) > 1) and len(found) <= _MOST else _without_prompt(found)
+
+
+def _without_prompt(found: list[bytes]) -> list[bytes]:
+    return found if len(found) == 1 and found[0].startswith(b"\n") else []
+
+
+def _fenced(data: bytes, *, fenced: bool) -> Iterator[bytes]:
+    """The inside of each fence, then the text around them."""
+    if not fenced:
+        yield data
+        return
+    around, position, mark = [], 0, b""
+    for line in _FENCES.finditer(data):
+        if not mark:
+            around += [data[position : line.start()], b""]
+            position, mark = line.end(), line[1]
+        elif line[1].startswith(mark) and not line[2].strip():
+            yield _placed(data, position, line.start())
+            around.append(b"\n" * data.count(b"\n", position, line.end()))
+            position, mark = line.end(), b""
+    if mark:
+        yield _placed(data, position, len(data))
+    else:
+        around.append(data[position:])
+    yield b"".join(around)
+
+
+def _outputs(data: bytes) -> Iterator[bytes]:
+    """The output of each command; a line that only shows something is blanked, any other command
+    stays, as it may be one that starts QEMU."""
+    position = 0
+    for prompt in _PROMPT.finditer(data):
+        shown = _SHOWN.match(prompt.group()) is not None
+        if _is_read_there(data, prompt):
+            continue
+        if prompt.start() > position and data[position : prompt.start()].strip():
+            yield _placed(data, position, prompt.start())
+        position = prompt.end() if shown else prompt.start()
+    if not position:
+        yield data
+    elif data[position:].strip():
+        yield _placed(data, position, len(data))
+
+
+def _is_read_there(data: bytes, prompt: re.Match[bytes]) -> bool:
+    """True for a command at the beginning of a YAML document, whose reader expects it there."""
+    words = prompt.group()
+    if not any(word in words for word in (b"kubectl ", b"oc ", b"virtctl ", b"cat ")):
+        return False
+    before = data[max(0, prompt.start() - 200) : prompt.start()]
+    return not before.strip() or _START.search(before) is not None
+
+
+def _placed(data: bytes, start: int, end: int) -> bytes:
+    return b"\n" * data.count(b"\n", 0, start) + data[start:end]
