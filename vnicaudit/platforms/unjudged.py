@@ -25,7 +25,7 @@ from vnicaudit.text.beginning import (
 _FILE = "save it as a file of its own"
 _NOVA = f"holds a nova.conf inside a string: not judged, {_FILE}"
 _QUOTED_XML = f"holds domain XML inside a quoted string: not judged, {_FILE}"
-_ENCODED_XML = f"holds domain XML in base64: not judged, {_FILE}"
+_ENCODED_XML = f"holds domain XML in base64: not judged, decode it (base64 -d) and {_FILE}"
 _MANIFEST = f"holds a KubeVirt manifest inside a string: not judged, {_FILE}"
 _COMMAND = f"holds a QEMU command line in a form that is not read: not judged, {_FILE}"
 _ATTACHED = (
@@ -61,7 +61,8 @@ _OPTIONS = re.compile(rb"[ \t]*(?:[#;\[]|\{[%{#]|[\w.-]{1,100}[ \t]*[=:]|\r?(?=\
 """A line of a configuration: an option, a section, a comment, a template tag, or an empty line."""
 _LONGEST_QUOTED = 20_000
 _DOMAIN = re.compile(
-    rb"[\"'](?:(?:<|\\u003[cC])\?xml[^<\n]{0,200}?(?:>|\\u003[eE])(?:\\[rn]|\s){0,9})?"
+    rb"[\"'](?:[\w .-]{0,80}[.:][ ])?"
+    rb"(?:(?:<|\\u003[cC])\?xml[^<\n]{0,200}?(?:>|\\u003[eE])(?:\\[rn]|\s){0,9})?"
     rb"(?:<|\\u003[cC])domain(?=[\s>]|\\u003[eE])"
     rb"|<!\[CDATA\[\s{0,9}(?:<\?xml[^<>\n]{0,200}>\s{0,9})?<domain(?=[\s>])"
     rb"|&lt;domain(?=\s|&gt;)"
@@ -172,13 +173,13 @@ def _named_option(data: bytes, path: str) -> int | None:
 def _by_line(
     data: bytes, kinds: Iterable[Iterator[_Part]], read: Collection[int] = ()
 ) -> Iterator[tuple[str, int]]:
-    """The message and the 1-based line of each part, in order, but for commands and NICs in lines
-    that were read."""
+    """The message and the 1-based line of each part, in order, but for commands, NICs and domains
+    in lines that were read."""
     count, at, line = 0, 0, 1
     for position, message in merge(*kinds):
         line += data.count(b"\n", at, position)
         at = position
-        if message in (_COMMAND, _ATTACHED) and line in read:
+        if message in (_COMMAND, _ATTACHED, _QUOTED_XML) and line in read:
             continue
         yield message, line
         count += 1

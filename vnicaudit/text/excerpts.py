@@ -1,17 +1,22 @@
-"""Split a pasted text into what it quotes: the fenced code of Markdown, and the output of each
-command behind a prompt. Nothing is moved: lines keep their numbers."""
+"""Split a pasted text into what it quotes: the fenced code of Markdown, the output of each
+command behind a prompt, the XML of a page. Nothing is moved: lines keep their numbers."""
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Iterator
+from itertools import islice
 
 from vnicaudit.text.beginning import is_script
 
-_MOST = 100
-"""Maximum number of excerpts; a text with more is not split."""
+_LONGEST = 256 * 1024
+_MOST = 50
+"""Maximum size of a text, and number of its excerpts; one with more is not split."""
 _FENCE = re.compile(rb"^(?:```|~~~)", re.MULTILINE)
 _FENCES = re.compile(rb"^[ \t>]{0,12}(`{3,}|~{3,})([^`\n]*)$", re.MULTILINE)
+_ESCAPED = re.compile(rb"&lt;(?:domain|interface)[ \t\r\n]")
+"""XML as a page shows it."""
 _WORDS = (b"kubectl ", b"oc ", b"virtctl ", b"openstack ", b"glance ", b"qm ", b"onevm ", b"cat ")
 """Quick check: most texts contain none of these."""
 _HOST = rb"(?:\[[^\]\n]{1,80}\]|[\w.-]{1,40}@[\w.-]{1,60}(?::[^\s$#%>]{0,80})?)[ ]?[$#%>]"
@@ -21,7 +26,7 @@ _COMMAND = (
 )
 _PROMPT = re.compile(
     rb"^[ \t]*(?:" + _HOST + rb"(?:[ \t][^\n]*)?|(?:[\w.~/:-]{0,80})[$%>][ \t]+" + _COMMAND
-    + rb"|\#[ \t]+" + _COMMAND + rb"(?=(?:\s*\n)+[ \t]*(?:[{\[]|\+--|\|)))$",
+    + rb"|\#[ \t]+" + _COMMAND + rb"(?=\s{1,200}(?:[{\[]|\+--|\|)))$",
     re.MULTILINE,
 )  # fmt: skip
 """A prompt with a host and any command, or none; one without, and a command that shows something.
@@ -31,17 +36,19 @@ _START = re.compile(rb"(?:\A|\n---[^\n]*)\s*\Z")
 
 
 def excerpts(data: bytes) -> list[bytes]:
-    """What a text quotes, each with as many lines before it as in the text, and the rest of it;
-    empty if it quotes nothing. A script is not split: its comments look like prompts."""
+    """The excerpts that a text quotes, each with as many lines before it as in the text, and the
+    rest of it; empty if it quotes nothing. A script is not split: its comments look like
+    prompts."""
+    if len(data) > _LONGEST:
+        return []
+    if b"&lt;" in data and _ESCAPED.search(data) and b"<domain" not in data:
+        return [html.unescape(data.decode("utf-8", "surrogateescape")).encode("utf-8", "replace")]
     fenced = _FENCE.search(data) is not None
     if not (fenced or any(word in data for word in _WORDS)) or is_script(data):
         return []
-    found = [part for piece in _fenced(data, fenced=fenced) for part in _outputs(piece)]
-    return found if (fenced or len(found) > 1) and len(found) <= _MOST else _without_prompt(found)
-
-
-def _without_prompt(found: list[bytes]) -> list[bytes]:
-    return found if len(found) == 1 and found[0].startswith(b"\n") else []
+    parts = (part for piece in _fenced(data, fenced=fenced) for part in _outputs(piece))
+    found = list(islice(parts, _MOST + 1))
+    return found if len(found) <= _MOST and found != [data] else []
 
 
 def _fenced(data: bytes, *, fenced: bool) -> Iterator[bytes]:

@@ -132,8 +132,8 @@ def readings(kinds: Iterable[FileKind], first: FileKind, content: Content) -> Re
 
 
 def excerpt_parts(kinds: FileKinds, content: Content) -> list[Part]:
-    """What a pasted text quotes (code in Markdown, output behind prompts), each with its kind;
-    empty if it quotes nothing that is recognised. Definitions are read in the whole text."""
+    """The parts that a pasted text quotes (code in Markdown, output behind prompts), with their
+    kinds; empty if it quotes nothing that is recognised. Definitions are read in the whole text."""
     if not excerpts(content.data):
         return []
     found, rest = _documents(tuple(kinds), None, content)

@@ -26,6 +26,7 @@ from vnicaudit.platforms.domain_xml.recognise import (
     SAVE_MAGIC,
     holds_document,
     is_foreign,
+    is_logged,
     looks_like_xml,
     root_name,
 )
@@ -97,6 +98,7 @@ DOMAIN_XML = FileKind(
     "xml",
     looks_like_xml,
     _read_content,
+    among_others=lambda head: not is_logged(head),  # old definitions
     documents=Documents(holds_document, without_documents, _extent),
     any_size=lambda head: head.startswith(_SAVED),
     suffix=".xml",

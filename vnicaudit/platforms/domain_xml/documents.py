@@ -121,6 +121,11 @@ _CONTROLS = re.compile(r"[\x00-\x1f\ufffe\uffff]")
 _SAVE_HEADER = 16 + 5 * 4 + 14 * 4
 """struct _virQEMUSaveHeader, libvirt 11.3 src/qemu/qemu_saveimage.h."""
 
+_TYPED = (
+    (tuple(one.encode() for one in "\u2018\u2019\u201c\u201d"), "typographic quotes"),
+    (("\u00a0".encode(),), "no-break spaces"),
+)
+
 _PARSER = etree.XMLParser(
     resolve_entities=False,
     no_network=True,
@@ -304,11 +309,20 @@ def _well_formed(data: bytes, hidden: bytes, file: str, lines: int) -> tuple[etr
 
         line, _column = error.position
         reason = complaint((error.msg or "not XML").rsplit(", line ", 1)[0].strip(), data)
-        raise TargetError(
-            f"not well-formed XML: {reason}", file=file, line=lines + max(line or 1, 1)
-        ) from None
+        at = max(line or 1, 1)
+        if typed := _typed_in(data.split(b"\n", at)[at - 1 : at]):
+            reason = f"{typed}, as chats and word processors write them: {reason}"
+        raise TargetError(f"not well-formed XML: {reason}", file=file, line=lines + at) from None
     except ValueError as error:
         raise TargetError(f"not readable as XML: {error}", file=file) from None
+
+
+def _typed_in(lines: list[bytes]) -> str:
+    """The characters in a line that a word processor put in place of plain ones; empty: none."""
+    for characters, name in _TYPED:
+        if any(one in line for line in lines for one in characters):
+            return name
+    return ""
 
 
 def _with_template_name(root: etree._Element, data: bytes, hidden: bytes) -> etree._Element:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from vnicaudit.platforms.domain_xml.recognise import OPENING, is_foreign, root_name, spans
-from vnicaudit.text.beginning import PROMPT, is_own_report
+from vnicaudit.text.beginning import PROMPT
 
 _PROMPT = re.compile(rf"\A\s*{PROMPT}(?:sudo[ \t]+)?virsh[ \t][^\n]*".encode())
 _COMMENT = re.compile(rb"<!--.*?(?:-->|\Z)", re.DOTALL)
@@ -76,7 +76,7 @@ def is_bare(data: bytes) -> bool:
 def looks_like(head: bytes) -> bool:
     """True if a text has such an element at the beginning of a line; in a sentence or a string it
     is only quoted."""
-    if b"<interface" not in head or is_foreign(head) or b"\0" in head or is_own_report(head):
+    if b"<interface" not in head or is_foreign(head) or b"\0" in head:
         return False
     found = _ON_ITS_LINE.search(head) is not None
     return found and next(lone_interfaces(head), None) is not None

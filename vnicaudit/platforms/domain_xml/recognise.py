@@ -38,6 +38,9 @@ _IN_YAML = re.compile(rb"[-:][ \t]+[|>][-+\d]{0,2}[ \t]*(?:#[^\n]*)?\r?\n\s*\Z")
 """Text before a definition in a YAML block: it counts, however far down it is."""
 _LAST = 256
 """Number of bytes before a definition in which the key of its text is searched."""
+_LOGGED = rb"\bxml=(?:<\?xml[^<>\n]{0,200}\?>\s*)?<domain[\s>]"
+"""A definition in the log of nova-compute (``_get_guest_xml``, virt/libvirt/driver.py) or libvirtd
+(``virDomainDefineXML``)."""
 _FENCE = rb"(?m)^[ \t]*(?:```|~~~)"
 
 _HEAD = rb"<([A-Za-z_][\w.-]*)(?=[\s>/])"
@@ -52,6 +55,8 @@ def looks_like_xml(head: bytes) -> bool:
     text = _roughly_ascii(head).lstrip(_MARKS)
     if b"<dom" not in text:  # all roots begin like this; most files have none
         return False
+    if is_logged(text):
+        return True
     found = re.search(_BEGINS, text)
     if found is None:
         return False
@@ -61,6 +66,11 @@ def looks_like_xml(head: bytes) -> bool:
     if before.count(b"\n") >= _LOG_LINES and not _IN_YAML.search(text[: found.start()][-_LAST:]):
         return False
     return re.search(_FENCE, before) is None
+
+
+def is_logged(text: bytes) -> bool:
+    """True for a log that quotes a definition."""
+    return b"xml=<" in text and re.search(_LOGGED, text) is not None
 
 
 def holds_document(data: bytes) -> bool:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from vnicaudit.model.file_kind import Content, FileKind, Item
 from vnicaudit.model.finding import AcceptingComment
 from vnicaudit.platforms.kubevirt.recognise import is_wanted, looks_like
-from vnicaudit.text.beginning import is_code
+from vnicaudit.text.beginning import is_code, quotes_others
 
 
 def _read_content(content: Content) -> Iterator[Item]:
@@ -35,5 +35,6 @@ MANIFEST = FileKind(
     lambda head: looks_like(head) and not is_code(head),
     _read_content,
     lambda data: is_wanted(data.decode("utf-8-sig", "replace")),
+    among_others=lambda head: not quotes_others(head),
     comments=_comments,
 )

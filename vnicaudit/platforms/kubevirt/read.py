@@ -7,6 +7,7 @@ meant.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -324,9 +325,14 @@ def ambiguous(found: Object) -> Iterator[TargetError]:
 
 
 _NO_BREAK_SPACE = "\u00a0"
+_TYPED = re.compile("[\u00a0\u2018\u201c]")
 _ODD_INDENT = (
     "indented with no-break spaces, which YAML takes for a part of the key: not judged as it is "
     "meant; use plain spaces"
+)
+_ODD_QUOTES = (
+    "in typographic quotes, as chats and word processors write them, which YAML takes for a part "
+    "of the value: not judged as it is meant; use ' or \""
 )
 _PARTS = (("networks",), ("domain",), ("domain", "devices"), ("domain", "devices", "interfaces"))
 """Paths from the ``spec`` of an instance to its parts that are judged."""
@@ -342,8 +348,8 @@ def misplaced(found: Object) -> TargetError | None:
     (``fieldValidation=Strict``, what kubectl asks for since 1.25).
     """
     document = found.place.document
-    if _NO_BREAK_SPACE in document.source.text and (key := _oddly_indented(found.place)):
-        return _fault(document, key, _ODD_INDENT)
+    if _TYPED.search(document.source.text) and (odd := _odd_scalar(found.place)):
+        return _fault(document, *odd)
     spec = (*VMI_SPEC[found.kind], "spec")
     right = {(*spec, *part) for part in _PARTS}
     needed = {spec[:length] for length in range(1, len(spec) + 1)} | {(*spec, "domain")}
@@ -381,23 +387,34 @@ def _fault(document: YamlDocument, key: Scalar, message: str) -> TargetError:
     return TargetError(message, file=document.source.file, line=line)
 
 
-def _oddly_indented(top: YamlPlace) -> Scalar | None:
-    """The first key of an object that begins with a no-break space."""
-    stack: list[Node] = [top.node]
+def _odd_scalar(top: YamlPlace) -> tuple[Scalar, str] | None:
+    """The first key that begins with a no-break space, or scalar of the ``spec`` that begins with a
+    typographic quote, and the message about it."""
+    for scalar in _scalars(top.node):
+        if scalar.text.startswith(_NO_BREAK_SPACE):
+            return scalar, _ODD_INDENT
+    spec = top.child("spec")
+    for scalar in () if spec is None else _scalars(spec.node):
+        if scalar.plain and scalar.text.startswith(("\u2018", "\u201c")):
+            return scalar, _ODD_QUOTES
+    return None
+
+
+def _scalars(top: Node) -> Iterator[Scalar]:
+    """All keys and values of a node, each once."""
+    stack: list[Node] = [top]
     seen: set[int] = set()
     while stack:
         node = stack.pop()
         if id(node) in seen:
             continue
         seen.add(id(node))
-        if isinstance(node, Sequence):
+        if isinstance(node, Scalar):
+            yield node
+        elif isinstance(node, Sequence):
             stack += reversed(node.items)
         elif isinstance(node, Mapping):
-            for key, _value in node.pairs:
-                if isinstance(key, Scalar) and key.text.startswith(_NO_BREAK_SPACE):
-                    return key
-            stack += [value for _key, value in reversed(node.pairs)]
-    return None
+            stack += [each for pair in reversed(node.pairs) for each in reversed(pair)]
 
 
 def _judged_paths(kind: str) -> tuple[_Way, ...]:
