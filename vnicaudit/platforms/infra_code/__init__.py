@@ -17,12 +17,12 @@ from collections.abc import Callable, Iterator
 from vnicaudit.errors import TargetError
 from vnicaudit.model.file_kind import Content, FileKind, Item
 from vnicaudit.model.finding import AcceptingComment
-from vnicaudit.text.beginning import is_script, like_hcl, like_yaml, quotes_others
+from vnicaudit.text.beginning import PROMPT, is_script, like_hcl, like_yaml, quotes_others
 
 _UTF16 = (BOM_UTF16_LE, BOM_UTF16_BE)
 _WORDS = (
     b"openstack", b"glance", b"nova", b"os_image", b"OS::", b"libvirt_domain", b'"properties"',
-    b'"flavor"',
+    b'"flavor"', b'"binding_vif_type"', b"\nproperties:", b"Value",
 )  # fmt: skip
 
 _VERBS = re.compile(
@@ -48,6 +48,12 @@ _TASK = re.compile(
 )
 _IMAGE_KEYS = (b'"container_format"', b'"disk_format"', b'"properties"', b'"status"')
 _FLAVOR_KEYS = (b'"vcpus"', b'"ram"', b'"properties"', b'"rxtx_factor"')
+_PORT_KEYS = (b'"binding_vif_type"', b'"mac_address"')
+_IMAGE_YAML = (b"container_format: ", b"\ndisk_format: ", b"\nproperties:", b"\nstatus: ")
+_FLAVOR_YAML = (b"\nproperties:", b"\nram: ", b"\nrxtx_factor: ", b"\nvcpus: ")
+_SHOWN = re.compile(rf"\s*(?:{PROMPT}[^\n]*\n\s*)?(?:\+-|\|)".encode())
+_ROWS = (b"| container_format ", b"| vcpus ", b"| flavor ", b"| binding_vif_type ")
+"""Rows of the tables of an image, a flavor, a server and a port."""
 _SERVER = re.compile(
     rb'"flavor"\s*:\s*(?:"[^"\n]{1,300} \([0-9a-f-]{32,36}\)"|\{[^{}]{0,2000}"original_name")'
 )
@@ -94,11 +100,22 @@ def _is_ansible(head: bytes) -> bool:
 
 
 def _is_client_json(head: bytes) -> bool:
-    """True for one image, flavor or server that OpenStack's client printed as JSON."""
-    if head.lstrip()[:1] != b"{" or b'"builders"' in head:
+    """True for one image, flavor, server or port that OpenStack's client printed as JSON or
+    YAML."""
+    if head.lstrip()[:1] != b"{":
+        return all(key in head for key in _IMAGE_YAML) or all(key in head for key in _FLAVOR_YAML)
+    if b'"builders"' in head:
         return False
     known = any(all(word in head for word in words) for words in (_IMAGE_KEYS, _FLAVOR_KEYS))
+    known = known or all(word in head for word in _PORT_KEYS)
     return known or (b'"image"' in head and _SERVER.search(head) is not None)
+
+
+def _is_client_table(head: bytes) -> bool:
+    """True for a table of OpenStack's client with an image, a flavor, a server or a port."""
+    from vnicaudit.platforms.infra_code.client_table import is_table
+
+    return b"Value" in head and any(word in head for word in _ROWS) and is_table(head)
 
 
 _FORMATS: dict[str, Callable[[bytes], bool]] = {
@@ -107,6 +124,7 @@ _FORMATS: dict[str, Callable[[bytes], bool]] = {
     "shell": _is_shell,
     "ansible": _is_ansible,
     "client_json": _is_client_json,
+    "client_table": _is_client_table,
 }
 
 
@@ -125,6 +143,12 @@ def looks_like(head: bytes) -> bool:
         head = head.decode("utf-16", "replace").encode()
     head = head.removeprefix(BOM_UTF8)
     return any(word in head for word in _WORDS) and bool(_formats_of(head))
+
+
+def _is_no_page(head: bytes) -> bool:
+    """False for documentation that shows a table of OpenStack's client: nothing else is in it, and
+    the table does not begin it."""
+    return _formats_of(head.removeprefix(BOM_UTF8)) != ["client_table"] or bool(_SHOWN.match(head))
 
 
 def read(data: bytes, *, target: str, file: str) -> Iterator[Item]:
@@ -158,6 +182,7 @@ def _reader(name: str) -> Callable[..., Iterator[Item]]:
         "heat": yaml_formats.read_heat,
         "ansible": yaml_formats.read_ansible,
         "client_json": yaml_formats.read_client_json,
+        "client_table": yaml_formats.read_client_table,
     }[name]
 
 
@@ -188,5 +213,6 @@ INFRA_CODE = FileKind(
     looks_like,
     _read_content,
     comments=_comments,
-    forms="shell, Ansible, Heat, Terraform, openstack -f json",
+    among_others=_is_no_page,
+    forms="shell, Ansible, Heat, Terraform, openstack's tables, JSON and YAML",
 )

@@ -13,7 +13,8 @@ from vnicaudit.base.opening import read_regular
 from vnicaudit.errors import TargetError
 from vnicaudit.model.finding import Location
 from vnicaudit.model.openstack import Flavor, Image, Property
-from vnicaudit.model.report import NotJudged
+from vnicaudit.model.report import NotJudged, ReadError
+from vnicaudit.platforms.infra_code.client_table import tables
 from vnicaudit.platforms.infra_code.records import (
     Kind,
     Record,
@@ -222,6 +223,14 @@ class _Finder:
 # flavor as a map with ``original_name``. A server joins the two if they were saved beside it.
 
 _NAMED = re.compile(r"(?P<name>.*) \((?P<id>[0-9a-f-]{32,36})\)")
+_PORT = (
+    "output of openstack port show: not judged, the NIC's model and queues are those of its "
+    "server; audit the cloud (openstack:CLOUD)"
+)
+_CUT = (
+    "a table that is cut off, or whose properties are wrapped within a word: not read in full; "
+    "give -f json"
+)
 _MAX_FILE = 1 << 16
 _MAX_FILES = 100
 """Maximum number of files beside a server that are looked at."""
@@ -231,12 +240,29 @@ def read_client_json(data: bytes, *, target: str, file: str) -> Iterator[Record 
     """The image or the flavor that the client printed; for a server its flavor with its image,
     or a note that they are not beside it. Raises TargetError for a file that is not JSON."""
     for top in tops(data, file):
-        body = value_of(top)
-        record = _record(body, Location(target, file))
-        if record is not None:
-            yield record
-        elif body.get("flavor") is not None and body.get("image") is not None:
-            yield _joined(body, target, file)
+        yield from _printed(value_of(top), target, file)
+
+
+def read_client_table(
+    data: bytes, *, target: str, file: str
+) -> Iterator[Record | NotJudged | ReadError]:
+    """The image, the flavor or the server of each table that the client printed, as
+    :func:`read_client_json` reads them."""
+    for body in tables(data):
+        said = body.get("properties")
+        if not body.certain or (said is not None and not said.certain):
+            yield ReadError(_CUT, file, body.line if said is None else said.line)
+        yield from _printed(body, target, file)
+
+
+def _printed(body: Value, target: str, file: str) -> Iterator[Record | NotJudged]:
+    record = _record(body, Location(target, file))
+    if record is not None:
+        yield record
+    elif body.get("flavor") is not None and body.get("image") is not None:
+        yield _joined(body, target, file)
+    elif body.get("binding_vif_type") is not None:
+        yield NotJudged(_PORT, file, body.line)
 
 
 def _record(body: Value, where: Location) -> Record | None:
