@@ -73,7 +73,7 @@ def test_what_is_left_out_is_counted_and_fails_nothing(guests: Path) -> None:
     assert summary["filtered"] == whole["findings"] - summary["findings"]
     none = inside("audit", guests, "--owner", "nova")
     assert none.returncode == 0
-    assert "No matching problems in 300 domains" in none.stdout
+    assert "No matching problems in 300 guests" in none.stdout
     assert f"{whole['findings']} findings left out by " in none.stdout
 
 

@@ -96,7 +96,7 @@ VHOST_NEEDS = "the running QEMU: its command line, its log, or /proc on the hype
 
 WEB_01 = Audited(
     "domains", "web-01", WEB_UUID, "libvirt", "domain", 2,
-    findings=(LEGACY, PLAIN, WHOLE),
+    findings=(LEGACY, PLAIN, WHOLE), paths=("slow", "unknown"),
     skipped=(Skipped("VNIC020", WEB_1, VHOST_NEEDS), Skipped("VNIC027", WEB_1, VHOST_NEEDS)),
 )  # fmt: skip
 CLEAN = Audited("domains", "mail-01", None, "libvirt", "domain", 1)

@@ -118,7 +118,7 @@ NOBODY_KNOWS: Resolved[bool] = Resolved(True, None, "", UNKNOWN)
         (PLAIN, "ok"),
         (replace(PLAIN, vhost=NOBODY_KNOWS), "ok"),
         (replace(PLAIN, vhost=NOTHING), "ok"),
-        (replace(PLAIN, vhost=Resolved(None, False, "")), "less"),
+        (replace(PLAIN, vhost=Resolved(None, False, "")), "slow"),
         (replace(PLAIN, queues=Resolved(8, 4, "")), "less"),
         (replace(PLAIN, tx_queue_size=Resolved(1024, 256, "")), "less"),
         (replace(PLAIN, model=Resolved(None, "rtl8139", "")), "slow"),
@@ -147,7 +147,7 @@ def test_totals_and_what_the_marks_mean() -> None:
     assert "\n3 NICs in 2 domains: 2 emulated, 1 virtio\n" in text
     assert "\nx 0 " in text
     assert "\n! 1 " in text
-    assert text.splitlines()[-1].startswith("x emulated, or does not start; ! ")
+    assert text.splitlines()[-1].startswith("x slow (emulated, or without vhost), ")
 
 
 def test_a_place_where_there_are_several() -> None:

@@ -31,7 +31,7 @@ class SubjectRow(msgspec.Struct, frozen=True):
 
 
 KINDS: dict[AuditedScope, SubjectRow] = {
-    "domain": SubjectRow("domain", "", "vm"),
+    "domain": SubjectRow("guest", "", "vm"),
     "interface": SubjectRow("interface", "interface outside of a domain", "vm"),
     "host": SubjectRow("host", "host", "host", "host"),
     "config": SubjectRow("file", "configuration", "path"),

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -18,7 +19,7 @@ from vnicaudit.audit.judging.macs import station_mac
 from vnicaudit.base.wording import bare_uuid
 from vnicaudit.model.finding import ALL_BUT_THE_MODEL, EVERY_RULE
 from vnicaudit.model.kubevirt import Manifest
-from vnicaudit.model.report import Audited, Reading, ReadingKind
+from vnicaudit.model.report import Audited, DataPath, Reading, ReadingKind
 
 if TYPE_CHECKING:
     from vnicaudit.audit.work import Product
@@ -33,6 +34,7 @@ _NAMED = 3
 """Guests, and places of one, that are named in a note."""
 _COPIES = ("/domainsnapshot", "/domaincheckpoint", "/domainbackup")
 """Places of definitions by which no guest is started."""
+_TELLING: tuple[DataPath, ...] = ("does not start", "slow", "fast", "unknown")
 _COMPARED = ("mac", "site")
 """Scopes of judgements that follow those of single guests."""
 
@@ -65,8 +67,8 @@ class _Guest:
     """One guest: its readings so far, and what is told of those that define it."""
 
     __slots__ = (
-        "affected", "defined", "defined_macs", "name", "nics", "places", "readings", "running",
-        "told", "uuid",
+        "affected", "defined", "defined_macs", "name", "nics", "paths", "places", "readings",
+        "running", "told", "uuid",
     )  # fmt: skip
 
     def __init__(self, name: str, uuid: str) -> None:
@@ -82,6 +84,7 @@ class _Guest:
         """What was told of a definition: :func:`_mark` of a finding -> its rule, and the MAC of its
         NIC."""
         self.affected = False
+        self.paths: tuple[DataPath, ...] = ()
 
 
 class SameGuests:
@@ -169,6 +172,11 @@ class SameGuests:
         return self._told(audited, guest)
 
     def _told(self, audited: Audited, guest: _Guest) -> Audited:
+        """A judgement as it is reported. A NIC is slow if one of its readings says so."""
+        before = guest.paths
+        both = zip_longest(before, audited.paths)
+        guest.paths = tuple(min(filter(None, one), key=_TELLING.index) for one in both)
+        audited = replace(audited, paths=guest.paths, paths_before=before)
         if guest.affected:
             return replace(audited, again=True)
         guest.affected = bool(audited.findings)

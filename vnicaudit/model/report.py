@@ -200,6 +200,12 @@ class Placed(msgspec.Struct, frozen=True):
     host: str = ""
 
 
+DataPath = Literal["slow", "fast", "unknown", "does not start"]
+"""How packets of a NIC travel. ``slow``: the model is emulated, or virtio has no vhost, so that
+QEMU copies every packet. ``fast``: vhost, or a data path of its own (passthrough, vhost-user,
+vDPA)."""
+DATA_PATHS: tuple[DataPath, ...] = ("does not start", "slow", "unknown", "fast")
+
 ReadingKind = Literal["definition", "running", "other"]
 
 
@@ -242,6 +248,10 @@ class Audited(msgspec.Struct, frozen=True):
     """Image, flavor, project and host of such a server."""
     fix_names: FixNames = NO_NAMES
     """Names used in its fixes."""
+    paths: tuple[DataPath, ...] = ()
+    """How the packets of each of its NICs travel."""
+    paths_before: tuple[DataPath, ...] = ()
+    """The same as told of an earlier reading of this guest, which ``paths`` takes the place of."""
     rows: tuple[NicRow, ...] = ()
     """Its NICs, declared and effective, if the audit was to include them (``with_rows`` of the
     work)."""

@@ -43,15 +43,17 @@ class Ending:
         self._options = options
         self._pen = Pen(options)
 
-    def whole(self) -> Iterator[str]:
-        """Everything, with the answer last."""
+    def whole(self, *, with_answer: bool) -> Iterator[str]:
+        """Everything, with the answer last if it did not come first."""
         yield from self._unread(_SHOWN)
         if not self._options.quiet:
             yield from self._by_rule()
             yield from self._not_judged()
             yield from self._notes(_SHOWN)
-            yield from self._accepted()
-        yield from self._answer()
+            if with_answer:
+                yield from self._accepted()
+        if with_answer:
+            yield from self._answer()
 
     def left_out(self, number: int) -> Iterator[str]:
         """A line saying how many findings are not shown."""
@@ -60,7 +62,7 @@ class Ending:
 
     def answer(self) -> Iterator[str]:
         """The answer with the number of accepted findings, followed by an empty line."""
-        told = [*self._answer(safe_fixes=True), *self._accepted()]
+        told = [*self._answer(), *self._accepted()]
         yield from (*told, "\n") if told else ()
 
     def brief(self, first_rule: str) -> Iterator[str]:
@@ -80,15 +82,30 @@ class Ending:
             each = "--view full, or --format concise for a line each"
             yield self._pen.say(f"Each finding: {each}. Why: vnicaudit rules {first_rule}")
 
-    def _answer(self, *, safe_fixes: bool = False) -> Iterator[str]:
+    def _answer(self) -> Iterator[str]:
         if self._options.quiet and not self._end.summary.findings:
             return
         text = closing(self._tally, self._end)
-        if safe_fixes and self._tally.safe_fixes:
-            text += f"; {self._tally.safe_fixes:,} with a safe fix"
         style = "good" if is_clean(self._tally, self._end) else "bad"
         for line in wrap(text, self._pen.width, "", "  ").splitlines():
             yield self._pen.paint(style, line) + "\n"
+        yield from map(self._pen.say, self._fixes())
+
+    def _fixes(self) -> Iterator[str]:
+        """How many problems are safe to fix and the command for it; if none is, the command that
+        shows the other fixes."""
+        planned, in_files = self._tally.by_plan, self._tally.in_files
+        targets = self._options.targets or planned.words("TARGET")
+        plan = f"vnicaudit plan {targets}{{}} -o plan.json"
+        fix = f"vnicaudit audit {self._options.targets or in_files.words('FILE')} --diff"
+        if planned.safe:
+            yield f"{_are(planned.safe)} safe to fix: {plan.format('')}"
+        if in_files.safe:
+            yield f"{_are(in_files.safe)} safe to fix in files: {fix}"
+        if not planned.safe and planned.unsafe:
+            yield f"{_fixes_need(planned.unsafe)} care: {plan.format(' --include-unsafe')}"
+        if not in_files.safe and in_files.unsafe:
+            yield f"{_fixes_need(in_files.unsafe)} care in files: {fix} --include-unsafe"
 
     def _accepted(self) -> Iterator[str]:
         told = (accepted_sentence(self._end), fixed_sentence(self._end))
@@ -170,3 +187,11 @@ def _skipped_by_rule(tally: Tally) -> list[tuple[str, list[tuple[str, int]]]]:
         found.setdefault(rule, Counter())[kind] += number
     ordered = sorted(found.items(), key=lambda one: -one[1].total())
     return [(rule, kinds.most_common()) for rule, kinds in ordered]
+
+
+def _are(number: int) -> str:
+    return f"{number:,} {'is' if number == 1 else 'are'}"
+
+
+def _fixes_need(number: int) -> str:
+    return f"{number:,} {'fix needs' if number == 1 else 'fixes need'}"

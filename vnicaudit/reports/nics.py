@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Literal, TypeVar
 
-from vnicaudit.audit.judging.domains import nic_row
+from vnicaudit.audit.judging.domains import nic_row, path_of
 from vnicaudit.base.wording import count
 from vnicaudit.model.domain import Domain, Server
 from vnicaudit.model.finding import VIRTIO, name_of
@@ -18,7 +18,7 @@ from vnicaudit.reports.json_parts import Separator
 from vnicaudit.reports.safe import csv_lines, encode_items, fold, safe, width_of, wrap
 from vnicaudit.reports.writers import Options
 
-# The mark of a NIC: emulated, below what its definition or host allows, or neither.
+# The mark of a NIC: slow, below what its definition declares, or neither.
 
 
 Verdict = Literal["slow", "less", "ok"]
@@ -29,15 +29,15 @@ MARKS: dict[Verdict, str] = {"slow": "x", "less": "!", "ok": " "}
 STYLES: dict[Verdict, str] = {"slow": "bad", "less": "medium", "ok": ""}
 _ABSENT = "not created"
 _MEANINGS: dict[Verdict, str] = {
-    "slow": "x emulated, or does not start",
-    "less": "! without vhost, or less than declared",
+    "slow": "x slow (emulated, or without vhost), or does not start",
+    "less": "! less than declared",
 }
 
 
 def verdict_of(nic: NicRow) -> Verdict:
-    """``slow``: emulated, or it does not start. ``less``: virtio without vhost, or with fewer
-    queues or smaller rings than declared. Unknown values are ignored."""
-    if not nic.starts or kind_of(nic) in ("emulated", _ABSENT):
+    """``slow``: its data path is slow, or it does not start. ``less``: fewer queues or smaller
+    rings than declared. Unknown values are ignored."""
+    if kind_of(nic) == _ABSENT or path_of(nic) in ("slow", "does not start"):
         return "slow"
     cut = any(
         resolved.state not in (NONE, UNKNOWN)
@@ -45,8 +45,7 @@ def verdict_of(nic: NicRow) -> Verdict:
         and resolved.declared != resolved.effective
         for resolved in (nic.queues, nic.rx_queue_size, nic.tx_queue_size)
     )
-    without_vhost = nic.vhost.state not in (NONE, UNKNOWN) and nic.vhost.effective is False
-    return "less" if cut or without_vhost else "ok"
+    return "less" if cut else "ok"
 
 
 def kind_of(nic: NicRow) -> str:

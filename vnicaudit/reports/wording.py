@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
 import msgspec
 
 from vnicaudit.audit.kinds import KINDS
-from vnicaudit.base.wording import count
+from vnicaudit.base.wording import count, path_word
 from vnicaudit.model.finding import (
     ALL_BUT_THE_MODEL,
     CONFIDENCES,
@@ -22,7 +23,7 @@ from vnicaudit.model.finding import (
     Severity,
     name_of,
 )
-from vnicaudit.model.report import Audited, Coverage, RunEnd, Summary, TargetResult
+from vnicaudit.model.report import Audited, Coverage, DataPath, RunEnd, Summary, TargetResult
 from vnicaudit.reports.safe import Paint, safe
 from vnicaudit.text.edits import (
     NO_NEWLINE,
@@ -37,6 +38,8 @@ from vnicaudit.text.secrets import STARS, masked_line
 
 _KINDS = 1000
 """Maximum different missing things; hostile input could name ever new ones."""
+_TARGETS = 3
+"""Maximum targets in a command that is shown."""
 SCOPE_WORD: dict[str, str] = {scope: row.word for scope, row in KINDS.items()}
 
 
@@ -50,8 +53,12 @@ class Tally:
         """Scope -> number of subjects with a finding."""
         self.findings: Counter[tuple[Severity, str, str]] = Counter()
         """``(severity, rule, name)`` -> findings."""
-        self.safe_fixes = 0
-        """Findings with a proposed change that is safe."""
+        self.paths: Counter[DataPath] = Counter()
+        """How the packets of the NICs travel."""
+        self.file = ""
+        """The last configuration with a finding."""
+        self.by_plan = Fixable()
+        self.in_files = Fixable()
         self.skipped: Counter[tuple[str, str, str]] = Counter()
         """``(rule, needs, kind)`` -> number of NICs, domains, hosts… (kind)."""
         self.crashed: Counter[str] = Counter()
@@ -61,9 +68,13 @@ class Tally:
         """Count one subject with its findings, skips and crashes."""
         self.judged[audited.scope] += 1
         self.affected[audited.scope] += bool(audited.findings) and not audited.again
+        self.paths.update(audited.paths)
+        self.paths.subtract(audited.paths_before)
+        if audited.findings and audited.scope == "config":
+            self.file = safe(os.path.basename(audited.title) or audited.title)
         for finding in audited.findings:
             self.findings[finding.severity, finding.rule, finding.name] += 1
-            self.safe_fixes += finding.change is not None and finding.change.safe
+            self._count_fix(finding, audited)
         for crashed in audited.crashed:
             self.crashed[crashed.rule] += 1
         for skipped in audited.skipped:
@@ -71,6 +82,38 @@ class Tally:
             if key not in self.skipped and len(self.skipped) >= _KINDS:
                 key = (skipped.rule, "other facts (the JSON report has each)", key[2])
             self.skipped[key] += 1
+
+    def _count_fix(self, finding: Finding, audited: Audited) -> None:
+        """Count a change that ``vnicaudit plan`` makes (of a live host or cloud, or a domain XML
+        file), or ``audit --fix`` (of another file)."""
+        change, place = finding.change, finding.location
+        if change is None or (place.file is None and audited.target == "/proc"):
+            return
+        if place.file is None or (place.xpath or "").startswith("/domain"):
+            self.by_plan.add(audited.target, safe=change.safe)
+        elif audited.scope == "config" or audited.owner == "kubevirt":
+            self.in_files.add(place.file, safe=change.safe)
+
+
+class Fixable:
+    """Findings that a command fixes, and the first of the targets or files to give it."""
+
+    def __init__(self) -> None:
+        self.safe = self.unsafe = 0
+        self._targets: dict[str, None] = {}
+
+    def add(self, target: str, *, safe: bool) -> None:
+        """Count a finding."""
+        self.safe += safe
+        self.unsafe += not safe
+        if len(self._targets) <= _TARGETS:
+            self._targets[target] = None
+
+    def words(self, placeholder: str) -> str:
+        """The targets, quoted; ``placeholder`` if there are many, or one is standard input."""
+        if len(self._targets) > _TARGETS or "-" in self._targets:
+            return placeholder
+        return " ".join(map(path_word, self._targets))
 
 
 def kind_of(ref: Ref, scope: str) -> str:
@@ -183,12 +226,38 @@ def is_clean(tally: Tally, end: RunEnd) -> bool:
 
 
 def closing(tally: Tally, end: RunEnd) -> str:
-    """The last line: ``Found 3 problems (1 high, 2 low) in 2 of 12 domains, 24 NICs``. It never
+    """The answer: ``9 of 17 NICs are slow. 3 problems in 2 of 12 guests (1 high, 2 low)``. It never
     says that all is well if something could not be read or judged."""
     broken = "; ".join(_broken(tally, end))
     part = coverage_sentence(end.coverage)
     unjudged = filter(None, (part, not_judged_sentence(end.targets), *_without_rules(tally)))
-    return "; ".join((_closing(tally, end, broken), *unjudged))
+    problems = "; ".join((_closing(tally, end, broken), *unjudged))
+    return ". ".join(filter(None, (slow_sentence(tally.paths), problems)))
+
+
+def slow_sentence(paths: Counter[DataPath]) -> str:
+    """``9 of 17 NICs are slow, of 4 it is unknown``; empty if there are none."""
+    total, slow, unknown = paths.total(), paths["slow"], paths["unknown"]
+    nics = count(total, "NIC")
+    if total and unknown == total:
+        they = "it is" if total == 1 else "they are"
+        return f"Of {nics} it is unknown whether {they} slow"
+    if not total:
+        return ""
+    broken = paths["does not start"]
+    start = "does not start" if broken == 1 else "do not start"
+    if slow:
+        parts = [f"{slow:,} of {nics} {'is' if slow == 1 else 'are'} slow"]
+        parts += [f"{broken:,} {start}"] if broken else []
+    elif broken:
+        parts = [f"{broken:,} of {nics} {start}"]
+    elif total == 1:
+        parts = ["The NIC is not slow"]
+    else:
+        parts = [f"None of {nics} is {'known to be ' if unknown else ''}slow"]
+    if unknown:
+        parts.append(f"of {unknown:,} it is unknown")
+    return ", ".join(parts)
 
 
 def coverage_sentence(coverage: Coverage | None) -> str:
@@ -213,58 +282,64 @@ def percent(share: float) -> str:
 
 
 def _without_rules(tally: Tally) -> Iterator[str]:
-    """``no rule was judged for 2 domains``: they were read, but nothing is known about them."""
+    """``2 guests and 1 NIC could not be judged (-v)``: they were read, but no rule was judged."""
     unknown: Counter[str] = Counter()
     for (rule, _needs, kind), number in tally.skipped.items():
         if rule == EVERY_RULE:
             unknown[kind] += number
     if unknown:
         kinds = " and ".join(count(number, kind) for kind, number in unknown.items())
-        yield f"no rule was judged for {kinds}"
+        yield f"{kinds} could not be judged (-v)"
 
 
 def _closing(tally: Tally, end: RunEnd, broken: str) -> str:
-    if not end.summary.findings:
-        looked = _looked_at(tally, end)
-        if looked:
-            which = "No matching problems" if end.summary.filtered else "No problems"
-            return f"{which} in {looked}{'; but ' if broken else ''}{broken}"
-        return f"There was nothing to judge{'; ' if broken else ''}{broken}"
-    severities = ", ".join(
-        f"{end.summary.by_severity[name]:,} {name}"
-        for name in WORST_FIRST
-        if end.summary.by_severity.get(name)
-    )
-    found = f"Found {count(end.summary.findings, 'problem')} ({severities})"
-    return f"{found} in {_affected(tally, end)}{'; ' if broken else ''}{broken}"
+    but = f"; {broken}" if broken else ""
+    if end.summary.findings:
+        severities = ", ".join(
+            f"{end.summary.by_severity[name]:,} {name}"
+            for name in WORST_FIRST
+            if end.summary.by_severity.get(name)
+        )
+        found = count(end.summary.findings, "problem")
+        return f"{found} in {_affected(tally, end)} ({severities}){but}"
+    if looked := _looked_at(tally, end):
+        which = "No matching problems" if end.summary.filtered else "No problems"
+        return f"{which} in {looked}{'; but ' if broken else ''}{broken}"
+    return f"There was nothing to judge{but}"
 
 
-def domains_read(summary: Summary) -> str:
-    """``2 domains``, or ``2 domains (read 5 times)``."""
-    domains = count(summary.domains, "domain")
+def guests_read(summary: Summary) -> str:
+    """``2 guests``, or ``2 guests (read 5 times)``."""
+    guests = count(summary.domains, "guest")
     times = summary.domains + summary.read_again
-    return f"{domains} (read {times:,} times)" if summary.read_again else domains
+    return f"{guests} (read {times:,} times)" if summary.read_again else guests
 
 
 def _affected(tally: Tally, end: RunEnd) -> str:
-    """Subjects with a finding, of how many: ``2 of 12 domains, 24 NICs``."""
+    """Subjects with a finding, of how many: ``2 of 12 guests, nova.conf and 1 of 3 images``."""
     parts = []
-    if end.summary.domains:
-        several = tally.affected["mac"] and not tally.affected["domain"]  # only across domains
-        some = "" if several else f"{tally.affected['domain']:,} of "
-        parts += [some + domains_read(end.summary), count(end.summary.nics, "NIC")]
-    if tally.affected["mac"]:
-        parts.append(f"{tally.affected['mac']:,} of them with the MAC address of another")
-    parts += [
-        f"{tally.affected[scope]:,} of {count(tally.judged[scope], word)}"
-        for scope, word in _BESIDE_DOMAINS
-        if tally.affected[scope]
-    ]
-    return ", ".join(parts)
+    if number := tally.affected["domain"]:
+        some = "" if end.summary.domains == 1 else f"{number:,} of "
+        parts.append(some + guests_read(end.summary))
+    if number := tally.affected["mac"]:
+        parts.append(f"{count(number, 'NIC')} with the MAC address of another")
+    for scope, word in _BESIDE_DOMAINS:
+        number = tally.affected[scope]
+        if number and tally.judged[scope] == 1:
+            parts.append(tally.file if scope == "config" else count(1, word))
+        elif number:
+            parts.append(f"{number:,} of {count(tally.judged[scope], word)}")
+    return joined(parts or [guests_read(end.summary)])
+
+
+def joined(parts: Sequence[str]) -> str:
+    """``a, b and c``."""
+    *most, last = parts
+    return f"{', '.join(most)} and {last}" if most else last
 
 
 def _looked_at(tally: Tally, end: RunEnd) -> str:
-    parts = [domains_read(end.summary), count(end.summary.nics, "NIC")]
+    parts = [guests_read(end.summary), count(end.summary.nics, "NIC")]
     return ", ".join((
         *(parts if end.summary.domains else ()),
         *(count(tally.judged[scope], word)

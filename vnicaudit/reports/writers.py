@@ -49,6 +49,9 @@ class Options(msgspec.Struct, frozen=True):
     view: View = "full"
     sort: SortBy = "severity"
     most: int | None = None
+    targets: str = ""
+    """The words of a command that name the inventory of a fleet, or stand for redacted targets;
+    empty: the targets of findings are named."""
     docs_url: str = ""
     """Base URL of the published documentation; empty: unknown."""
     links: bool = False

@@ -104,7 +104,7 @@ def test_the_command_compares_what_it_is_given(tmp_path: Path) -> None:
     assert finding["location"]["target"] == "b/nova.conf"
     assert [place["file"] for place in finding["related"]] == ["a/nova.conf", "c/nova.conf"]
     text = vnicaudit("audit", *files, cwd=tmp_path).stdout
-    assert "Found 1 problem (1 low) in 1 of 3 compute nodes" in text
+    assert "1 problem in 1 of 3 compute nodes (1 low)" in text
     assert vnicaudit("audit", *files, "--ignore", "VNIC069", cwd=tmp_path).returncode == 0
 
 

@@ -58,7 +58,7 @@ class TestAudit:
         assert f"\nlegacy  nova, image, {IMAGE_ID}\n" in result.stdout
         assert f"\nNotes\n  openstack:prod: {NOTE}\n" in result.stdout
         assert "API call" not in result.stdout
-        assert "in 1 of 2 domains, 2 NICs, 1 of 1 image" in result.stdout
+        assert "in 1 of 2 guests, 2 NICs, 1 of 1 image" in result.stdout
 
     def test_images_of_one_name_are_told_apart(self, cloud: FakeCloud) -> None:
         (first,) = (one for one in cloud.clouds["prod"] if isinstance(one, Image))

@@ -62,7 +62,7 @@ def test_the_fix_is_said_once_for_each_group(by: str, groups: list[str]) -> None
     heads = [line for line in text.splitlines()[1:] if " problems in " in line]
     assert heads == groups
     assert text.count("server start UUID") == len(groups)
-    assert "Found 60 problems (60 high) in 60 of 60 domains" in text
+    assert "60 problems in 60 of 60 guests (60 high)" in text
 
 
 @pytest.mark.parametrize(("by", "named"), [("image", "image-jammy"), ("rule", "IMAGE")])
@@ -104,8 +104,8 @@ def test_twice_as_many_are_no_more_text(cloud: FakeCloud, by: str) -> None:
 def test_groups_are_bounded(cloud: FakeCloud, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(grouped, "GROUPS", 2)
     text = audit("--group-by", "project")
-    assert "project all others  20 problems in 20 domains" in text
-    assert "Found 60 problems" in text
+    assert "project all others  20 problems in 20 guests" in text
+    assert "60 problems" in text
     del cloud
 
 
@@ -120,12 +120,12 @@ def test_different_words_are_counted_apart(cloud: FakeCloud) -> None:
     found = json.loads(
         inside("audit", TARGET, "--select", "VNIC001,VNIC002", "--format", "json").stdout
     )["summary"]["findings"]
-    assert f"{found} problems in {found} domains" in words
+    assert f"{found} problems in {found} guests" in words
 
 
 def test_markdown_is_grouped_too() -> None:
     text = audit("--group-by", "image", "--format", "markdown")
-    assert "### `image jammy (image-jammy)` (30 problems in 30 domains)" in text
+    assert "### `image jammy (image-jammy)` (30 problems in 30 guests)" in text
     assert text.count("| **high** |") == len(IMAGES)
 
 

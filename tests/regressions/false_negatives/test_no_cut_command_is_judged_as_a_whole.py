@@ -25,7 +25,7 @@ def test_no_place_to_cut_a_line_gives_a_clean_bill(tmp_path: Path) -> None:
     for end in range(begin + 1, len(RUNNING) + 1):
         code, said = _audited(tmp_path, RUNNING[:end] + "\n")
         if end in whole and code == 0:
-            assert "No problems in 1 domain, 1 NIC" in said, RUNNING[:end]
+            assert "No problems in 1 guest, 1 NIC" in said, RUNNING[:end]
         else:
             assert code == 4, RUNNING[:end]
     assert code == 0, "it is not judged as a whole"

@@ -1,5 +1,5 @@
 """A KubeVirt manifest beside a good one, or one whose body is not where KubeVirt looks for it, was
-dropped: "No problems in 1 domain", or "There was nothing to judge", with exit code 0."""
+dropped: "No problems in 1 guest", or "There was nothing to judge", with exit code 0."""
 
 import json
 from pathlib import Path

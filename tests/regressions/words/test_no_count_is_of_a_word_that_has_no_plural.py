@@ -4,7 +4,7 @@ from vnicaudit.base.wording import count
 from vnicaudit.reports.wording import SCOPE_WORD
 
 PLURALS = {
-    "domain": "domains", "host": "hosts", "config": "files", "image": "images",
+    "domain": "guests", "host": "hosts", "config": "files", "image": "images",
     "flavor": "flavors", "preference": "preferences", "site": "compute nodes",
     "mac": "NICs", "interface": "interfaces",
 }  # fmt: skip

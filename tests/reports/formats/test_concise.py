@@ -15,12 +15,12 @@ def test_a_line_each_whatever_the_width() -> None:
 
 
 def test_quiet_leaves_the_total_away() -> None:
-    assert written("concise", Options(quiet=True)) == WHOLE[: WHOLE.index("Found")]
+    assert written("concise", Options(quiet=True)) == WHOLE[: WHOLE.index("1 of 2 NICs")]
 
 
 def test_a_clean_run_is_one_line() -> None:
     text = written("concise", stream=[CLEAN], end=OK_END)
-    assert text == "No problems in 1 domain, 1 NIC\n"
+    assert text == "No problems in 1 guest, 1 NIC\n"
 
 
 def test_at_most_so_many_and_these_are_the_worst() -> None:

@@ -8,7 +8,7 @@ from vnicaudit.model.finding import Location, Ref
 
 def test_a_clean_run_is_a_notice() -> None:
     assert written("github", stream=[CLEAN], end=OK_END) == (
-        "::notice title=vnicaudit::No problems in 1 domain, 1 NIC\n"
+        "::notice title=vnicaudit::No problems in 1 guest, 1 NIC\n"
     )
 
 

@@ -21,14 +21,14 @@ def test_a_table_per_domain_and_the_end() -> None:
 
 def test_a_clean_run_is_one_sentence() -> None:
     text = written("markdown", stream=[CLEAN], end=OK_END)
-    assert text == "## vnicaudit\n\n**No problems in 1 domain, 1 NIC**\n"
+    assert text == "## vnicaudit\n\n**No problems in 1 guest, 1 NIC**\n"
 
 
 def test_notes_stand_behind_the_answer() -> None:
     target = TargetResult("openstack:prod", "ok", notes=("Nova 34", "<b>no</b> hosts"))
     end = msgspec.structs.replace(OK_END, targets=(target,))
     assert written("markdown", stream=[CLEAN], end=end) == (
-        "## vnicaudit\n\n**No problems in 1 domain, 1 NIC**\n"
+        "## vnicaudit\n\n**No problems in 1 guest, 1 NIC**\n"
         "\n<details><summary>Notes</summary>\n\n"
         "* openstack:prod: Nova 34\n"
         "* openstack:prod: \\<b\\>no\\</b\\> hosts\n"

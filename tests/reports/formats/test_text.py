@@ -1,13 +1,16 @@
 """The report for people, to the letter."""
 
+from collections import Counter
+
 import msgspec
 import pytest
 
 from tests.reports.golden import golden
 from tests.reports.samples import CLEAN, END, OK_END, STREAM, WEB_01, finding, written
-from vnicaudit.model.finding import Ref, Skipped
-from vnicaudit.model.report import Audited, ReadError, RunEnd, Summary, TargetResult
+from vnicaudit.model.finding import Change, Location, Ref, Skipped
+from vnicaudit.model.report import Audited, DataPath, ReadError, RunEnd, Summary, TargetResult
 from vnicaudit.reports.safe import width_of
+from vnicaudit.reports.wording import slow_sentence
 from vnicaudit.reports.writers import Options
 
 AT_80 = golden("audit.text.at-80.txt")
@@ -39,7 +42,7 @@ def test_verbose_shows_what_is_in_order_accepted_and_not_judged() -> None:
 
 def test_quiet_keeps_findings_reading_errors_and_the_answer() -> None:
     text = written("text", Options(quiet=True))
-    assert text == AT_80[: AT_80.index("Summary\n")] + AT_80[AT_80.index("Found 4 problems") :]
+    assert text == AT_80[: AT_80.index("Summary\n")] + AT_80[AT_80.index("1 of 2 NICs") :]
 
 
 def test_severity_and_rule_are_coloured() -> None:
@@ -48,9 +51,9 @@ def test_severity_and_rule_are_coloured() -> None:
 
 
 def test_a_clean_run_is_one_line() -> None:
-    assert written("text", stream=[CLEAN], end=OK_END) == "No problems in 1 domain, 1 NIC\n"
+    assert written("text", stream=[CLEAN], end=OK_END) == "No problems in 1 guest, 1 NIC\n"
     green = written("text", Options(color=True), stream=[CLEAN], end=OK_END)
-    assert green == "\x1b[1;32mNo problems in 1 domain, 1 NIC\x1b[0m\n"
+    assert green == "\x1b[1;32mNo problems in 1 guest, 1 NIC\x1b[0m\n"
 
 
 def test_a_run_that_could_not_read_everything_never_sounds_clean() -> None:
@@ -58,7 +61,7 @@ def test_a_run_that_could_not_read_everything_never_sounds_clean() -> None:
     assert written("text", stream=[CLEAN], end=end) == (
         "Could not be read\n"
         "  domains/broken.xml:3: Opening and ending tag mismatch: mac and interface\n\n"
-        "No problems in 1 domain, 1 NIC; but 1 of 1 target could not be read in full\n"
+        "No problems in 1 guest, 1 NIC; but 1 of 1 target could not be read in full\n"
     )
 
 
@@ -76,7 +79,7 @@ def test_a_host_and_a_configuration_file_are_counted_beside_domains() -> None:
     end = RunEnd(OK_END.finished, (), Summary(findings=1, by_severity={"high": 1}))
     text = written("text", stream=stream, end=end)
     assert text.startswith("kvm7  host\n  high    VNIC001  domains/web-01.xml:18\n")
-    assert text.endswith("Found 1 problem (1 high) in 1 of 1 host\n")
+    assert text.endswith("1 problem in 1 host (1 high)\n")
 
 
 def test_only_the_first_reading_errors_are_shown_unless_asked() -> None:
@@ -115,7 +118,7 @@ CALLS = """\
 
 def test_what_else_bears_on_it_is_said_at_the_end() -> None:
     text = written("text", stream=[CLEAN], end=CLOUD_END)
-    assert text == f"{NOTES}\nNo problems in 1 domain, 1 NIC\n"
+    assert text == f"{NOTES}\nNo problems in 1 guest, 1 NIC\n"
 
 
 def test_verbose_counts_the_calls_of_each_service() -> None:
@@ -150,7 +153,7 @@ def test_rules_that_lack_the_same_thing_share_a_sentence() -> None:
     text = written("text", stream=stream, end=OK_END)
     assert "  VNIC1, VNIC2 were not judged for 1 NIC: need a live libvirt connection\n" in text
     assert (
-        "  No rule was judged for 1 domain: needs a QEMU or KVM domain (this one is\n"
+        "  No rule was judged for 1 guest: needs a QEMU or KVM domain (this one is\n"
         "    type='xen')\n"
     ) in text
 
@@ -177,9 +180,7 @@ def test_ever_new_reasons_do_not_grow_the_report_for_ever() -> None:
 
     text = written("text", Options(width=200), stream=stream(), end=OK_END)
     assert text.count("No rule was judged for ") == 1
-    assert (
-        "for 3,000 domains: needs other facts (the JSON report has each) (2,000 domains); " in text
-    )
+    assert "for 3,000 guests: needs other facts (the JSON report has each) (2,000 guests); " in text
     assert "; 996 other things (the JSON report has each)\n" in text
 
 
@@ -188,3 +189,44 @@ def test_every_domain_of_the_stream_is_named_once_in_order() -> None:
     places = [text.index(f"\n{audited.subject}  ") for audited in STREAM[1:]]
     assert places == sorted(places)
     assert text.startswith("web-01  libvirt, 2 NICs, 3b2bb8cc-9a31-4a4b-a26c-1a7d0a5c8e01\n")
+
+
+@pytest.mark.parametrize(
+    ("paths", "sentence"),
+    [
+        ({"slow": 9, "fast": 4, "unknown": 4}, "9 of 17 NICs are slow, of 4 it is unknown"),
+        ({"slow": 1, "does not start": 1}, "1 of 2 NICs is slow, 1 does not start"),
+        ({"does not start": 1}, "1 of 1 NIC does not start"),
+        ({"fast": 2}, "None of 2 NICs is slow"),
+        ({"fast": 2, "unknown": 1}, "None of 3 NICs is known to be slow, of 1 it is unknown"),
+        ({"fast": 1}, "The NIC is not slow"),
+        ({"unknown": 2}, "Of 2 NICs it is unknown whether they are slow"),
+        ({}, ""),
+    ],
+)
+def test_how_many_are_slow_is_said_first(paths: dict[DataPath, int], sentence: str) -> None:
+    assert slow_sentence(Counter(paths)) == sentence
+
+
+def test_what_is_safe_to_fix_comes_with_its_command() -> None:
+    safe = Change("model", "rtl8139", "virtio", safe=True)
+    xml = Location("a b.xml", "a b.xml", 3, "/domain/devices/interface")
+    stream = [
+        msgspec.structs.replace(
+            WEB_01, target="a b.xml", findings=(finding(change=safe, location=xml),)
+        ),
+        Audited(
+            "nova.conf", "nova.conf", owner="nova", scope="config",
+            findings=(finding(change=safe, location=Location("nova.conf", "nova.conf", 2)),),
+        ),
+    ]  # fmt: skip
+    text = written("text", stream=stream)
+    assert "1 is safe to fix: vnicaudit plan 'a b.xml' -o plan.json\n" in text
+    assert "1 is safe to fix in files: vnicaudit audit nova.conf --diff\n" in text
+    many = [
+        msgspec.structs.replace(WEB_01, target=f"{name}.xml", findings=(finding(change=safe),))
+        for name in "abcd"
+    ]
+    assert "vnicaudit plan TARGET -o plan.json\n" in written("text", stream=many)
+    fleet = written("text", Options(targets="-i hosts.ini"), stream=many)
+    assert "vnicaudit plan -i hosts.ini -o plan.json\n" in fleet

@@ -8,6 +8,7 @@ import pytest
 from tests.reports.page.decoded import Elements, check_markup, decoded
 from tests.reports.page.fleet import WHY, PageData, fleet, host, render_page
 from tests.reports.samples import END, LEGACY, STREAM, written
+from vnicaudit.audit.judging.domains import path_of
 from vnicaudit.model.finding import Change, Finding
 from vnicaudit.model.fleet import (
     Coverage,
@@ -22,7 +23,6 @@ from vnicaudit.reports.page.tables import (
     SubjectMarks,
     TableColumns,
     TextColumn,
-    path_of,
 )
 
 DATA = fleet(2)

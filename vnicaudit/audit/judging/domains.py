@@ -27,6 +27,7 @@ from vnicaudit.model.domain import Domain, StagedNic
 from vnicaudit.model.finding import (
     ALL_BUT_THE_MODEL,
     EVERY_RULE,
+    VIRTIO,
     Change,
     Location,
     Ref,
@@ -37,8 +38,8 @@ from vnicaudit.model.finding import (
 from vnicaudit.model.fix import AlreadyStaged, NothingToEdit
 from vnicaudit.model.host import Host, HostConfig
 from vnicaudit.model.names import NO_NAMES, FixNames
-from vnicaudit.model.nic import Effective, Nic
-from vnicaudit.model.report import Audited, NicRow, Placed
+from vnicaudit.model.nic import NONE, UNKNOWN, Effective, Nic
+from vnicaudit.model.report import Audited, DataPath, NicRow, Placed
 from vnicaudit.model.rule import DomainSubject, HostSubject, Problem, Subject
 
 # A domain's NIC -> its row of ``vnicaudit.nics/1``.
@@ -73,6 +74,21 @@ def nic_row(domain: Domain, nic: Nic) -> NicRow:
         wiring=nic.wiring,
         source=nic.network if domain.declared.is_server else nic.source,
     )
+
+
+def path_of(nic: NicRow | Effective) -> DataPath:
+    """How packets of a NIC travel, from its effective values."""
+    if not nic.starts:
+        return "does not start"
+    if nic.model.state == NONE:
+        return "fast"
+    if nic.model.state == UNKNOWN:
+        return "unknown"
+    if nic.model.effective not in VIRTIO:
+        return "slow"
+    if nic.vhost.state == UNKNOWN:
+        return "unknown"
+    return "fast" if nic.vhost.state == NONE or nic.vhost.effective else "slow"
 
 
 # Verdicts on domain XML that is a template: its literal values are judged.
@@ -232,6 +248,7 @@ class DomainAuditor:
             server="" if domain.cloud is None else domain.cloud.name,
             placed=_placed(domain),
             fix_names=_names_for_fix(domain),
+            paths=tuple(self._path(nic, domain, host) for nic in domain.nics),
             rows=self._rows(domain, host) if self._with_rows else (),
         )
 
@@ -240,6 +257,20 @@ class DomainAuditor:
             replace(nic, effective=self.effective(nic, domain, host)) for nic in domain.nics
         )
         return tuple(nic_row(domain, nic) for nic in resolved)
+
+    def _path(self, nic: Nic, domain: Domain, host: HostConfig) -> DataPath:
+        """How packets of a NIC travel: unknown where it was not judged, or only its model was."""
+        hidden = domain.template and nic.declared.unseen
+        if (
+            domain.unjudged
+            or domain.declared.type not in QEMU_DOMAINS
+            or (hidden and _MODEL_HANGS_ON & frozenset(hidden))
+        ):
+            return "unknown"
+        effective = self.effective(nic, domain, host)
+        if hidden and effective.model.effective in VIRTIO:
+            return "unknown"
+        return path_of(effective)
 
     def _judge_all(self, domain: Domain, host: HostConfig, collector: FindingCollector) -> None:
         subjects = self.subjects(domain, host)

@@ -300,6 +300,7 @@ def _outputs(
             sort=request.sort,
             most=request.most,
             wordings=request.platforms.wordings,
+            targets=request.target_words,
             docs_url=request.docs_url,
             links=shows_links(request.color, to_terminal=screen and stream().isatty()),
             replacements=replacements,

@@ -11,6 +11,7 @@ import msgspec
 from vnicaudit.audit.accepting.baseline import FindingFilter, load_baseline
 from vnicaudit.audit.judging.catalogue import Catalogue
 from vnicaudit.audit.reading.targets import Target, expanded_targets
+from vnicaudit.base.wording import path_word
 from vnicaudit.cli.options.filters import (
     FindingOptions,
     ServerOptions,
@@ -212,6 +213,8 @@ class AuditRequest(msgspec.Struct, frozen=True):
     view: View
     sort: SortBy
     most: int | None
+    target_words: str
+    """See :attr:`~vnicaudit.reports.writers.Options.targets`."""
     quiet: bool
     verbose: bool
 
@@ -265,6 +268,7 @@ def request_of(
         view=reporting.view,
         sort=reporting.sort,
         most=reporting.most,
+        target_words=_target_words(options),
         quiet=options.output.quiet,
         verbose=options.output.verbose,
     )
@@ -275,6 +279,17 @@ def request_of(
     every = expanded_targets(targets, platforms.targets, read.options.live)
     progress.clear()
     return msgspec.structs.replace(request, targets=every)
+
+
+def _target_words(options: AuditOptions) -> str:
+    """``-i hosts.ini --limit web`` for a fleet, ``TARGET`` if names are redacted; else empty."""
+    if options.redaction.redact:
+        return "TARGET"
+    if options.targets:
+        return ""
+    named = options.inventory
+    words = [f"-i {path_word(one)}" for one in named.inventories]
+    return " ".join((*words, *([f"--limit {path_word(named.limit)}"] if named.limit else ())))
 
 
 def _filter(

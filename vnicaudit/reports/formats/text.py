@@ -72,12 +72,15 @@ class TextWriter(ReportWriter):
             yield from self._brief(self._grouped, end)
             return
         ending = Ending(self._tally, end, self._options)
+        is_first = self._view == "auto" and bool(self._waiting)  # nothing was written yet
+        if is_first:
+            yield from ending.answer()
         for each in self._waiting:
             yield each if isinstance(each, str) else self._whole(each)
         if self._worst is not None:
             yield from self._worst_entries(self._worst)
             yield from ending.left_out(self._tally.findings.total() - len(self._worst))
-        yield from ending.whole()
+        yield from ending.whole(with_answer=not is_first)
 
     def _brief(self, grouped: GroupedText, end: RunEnd) -> Iterator[str]:
         ending = Ending(self._tally, end, self._options)

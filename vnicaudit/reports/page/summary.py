@@ -11,6 +11,7 @@ from urllib.parse import urlencode
 from vnicaudit.base.wording import count
 from vnicaudit.model.history import AuditSummary, FindingRecord
 from vnicaudit.model.ranking import PageChanges, RankedChange, Ranking
+from vnicaudit.model.report import DATA_PATHS
 from vnicaudit.reports.as_html import head, stylesheet, table_text, template, text
 from vnicaudit.reports.model import Row, Table
 from vnicaudit.reports.page.from_audit import (
@@ -22,7 +23,7 @@ from vnicaudit.reports.page.from_audit import (
     sample_of,
     unread_hosts,
 )
-from vnicaudit.reports.page.tables import PATHS, AnswerCounts, Cure, PageTables, RuleCount
+from vnicaudit.reports.page.tables import AnswerCounts, Cure, PageTables, RuleCount
 from vnicaudit.reports.ranking import change_place, change_title
 from vnicaudit.reports.safe import safe
 from vnicaudit.reports.wording import WORST_FIRST
@@ -192,7 +193,7 @@ def _looked_at(about: PageAbout, end: PageEnd, answer: AnswerCounts) -> str:
 
 def _paths(answer: AnswerCounts) -> Iterator[str]:
     """A bar and its legend. Widths are attributes, because inline styles are not allowed."""
-    counts = {name: answer.paths[name] for name in PATHS}
+    counts = {name: answer.paths[name] for name in DATA_PATHS}
     counts["unknown"] += answer.nics - sum(counts.values())
     shown = [(name, number) for name, number in counts.items() if number]
     label = ", ".join(f"{number:,} {name}" for name, number in shown)

@@ -9,15 +9,15 @@ from array import array
 from base64 import b64encode
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 from msgspec import Raw
 
+from vnicaudit.audit.judging.domains import path_of
 from vnicaudit.knowledge.fixes.hypervisors import by_plan
 from vnicaudit.model.finding import (
     SEVERITIES,
-    VIRTIO,
     Change,
     Confidence,
     Finding,
@@ -27,7 +27,7 @@ from vnicaudit.model.finding import (
 from vnicaudit.model.history import FindingRecord
 from vnicaudit.model.nic import NONE, UNKNOWN, Resolved
 from vnicaudit.model.ranking import FindingHistory
-from vnicaudit.model.report import Audited, NicRow, Placed
+from vnicaudit.model.report import Audited, DataPath, NicRow, Placed
 from vnicaudit.reports.nics import ARROW, type_of, word_of
 from vnicaudit.reports.page.from_audit import PageSubject
 from vnicaudit.reports.ranking import new_value
@@ -108,10 +108,6 @@ show."""
 _FACTS = "model vhost queues rx tx"
 _NO_HISTORY = FindingHistory()
 
-Path = Literal["slow", "fast", "unknown", "does not start"]
-PATHS: tuple[Path, ...] = ("does not start", "slow", "unknown", "fast")
-"""Worst first."""
-
 
 class PageTables:
     """The tables of the page: subjects; NICs and findings, which refer to their subject by number;
@@ -156,8 +152,8 @@ class PageTables:
             name_and_id(placed.project, placed.project_id),
         )  # fmt: skip
         self.subjects.add((), texts)
-        for nic in it.rows:
-            self._add_nic(nic, number, one.measured.get(nic.index, ""))
+        for nic, path in zip(it.rows, it.paths or map(path_of, it.rows), strict=False):
+            self._add_nic(nic, path, number, one.measured.get(nic.index, ""))
         if it.findings:
             places = {nic.index: at for at, nic in enumerate(it.rows, 1)}
             marks = SubjectMarks(it)
@@ -167,11 +163,11 @@ class PageTables:
                 place = 0 if index is None else places.get(index, 0)
                 self._add_finding(finding, number, place, marks, past)
 
-    def _add_nic(self, nic: NicRow, number: int, measured: str) -> None:
+    def _add_nic(self, nic: NicRow, path: DataPath, number: int, measured: str) -> None:
         texts = (
             nic.mac or "", nic.target_dev or "", nic.location.file or "", measured,
             _fact(nic.model, always=True), _fact(nic.vhost), _fact(nic.queues),
-            _fact(nic.rx_queue_size), _fact(nic.tx_queue_size), type_of(nic), path_of(nic),
+            _fact(nic.rx_queue_size), _fact(nic.tx_queue_size), type_of(nic), path,
         )  # fmt: skip
         self.nics.add((number, nic.index, nic.location.line or 0), texts)
 
@@ -230,23 +226,6 @@ def _visible_name(name: str | None) -> str:
 def change_words(change: Change | None) -> str:
     """``model → virtio``; empty if no change is proposed."""
     return "" if change is None else new_value(change.field, change.new)
-
-
-def path_of(nic: NicRow) -> Path:
-    """How packets of a NIC travel, from its effective values. ``slow``: the model is emulated, or
-    virtio has no vhost, so that QEMU copies every packet. ``fast``: vhost, or a data path of its
-    own (passthrough, vhost-user, vDPA)."""
-    if not nic.starts:
-        return "does not start"
-    if nic.model.state == NONE:
-        return "fast"
-    if nic.model.state == UNKNOWN:
-        return "unknown"
-    if nic.model.effective not in VIRTIO:
-        return "slow"
-    if nic.vhost.state == UNKNOWN:
-        return "unknown"
-    return "fast" if nic.vhost.state == NONE or nic.vhost.effective else "slow"
 
 
 def _fact(fact: Resolved[str] | Resolved[bool] | Resolved[int], *, always: bool = False) -> str:
@@ -350,9 +329,9 @@ class AnswerCounts:
     def add(self, subject: Audited) -> None:
         """Count a subject."""
         self.guests += subject.scope == "domain"
-        self.nics += max(subject.nics, len(subject.rows))
-        for row in subject.rows:
-            self.paths[path_of(row)] += 1
+        self.nics += max(subject.nics, len(subject.rows)) - len(subject.paths_before)
+        self.paths.update(subject.paths or map(path_of, subject.rows))
+        self.paths.subtract(subject.paths_before)
         for one in subject.findings:
             change = self._change(one, subject)
             kind = FindingKind(one.rule, one.name, one.severity, one.confidence, change)
