@@ -363,7 +363,8 @@ class AuditRun:
             elif not self._is_left_out(item.domain.uuid):
                 tally.domain(item.domain)
                 uses |= uses_of(item.domain, item.host)
-                yield self._compared.domain(self._joined(item.domain), name, item.host)
+                machine = "" if host is None else host.name
+                yield self._compared.domain(self._joined(item.domain), name, item.host, machine)
         if host is not None:
             product = self._work.host(host, frozenset(uses), name)
             if product is not None:

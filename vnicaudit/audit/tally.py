@@ -309,9 +309,11 @@ class ComparingWork:
         self._macs: MacTable | None = None  # made for the first NIC
         self.nodes: list[SiteNode] = []
 
-    def domain(self, domain: Domain, target: str, host: HostConfig | None = None) -> Product:
-        """Work on a domain."""
-        self._take_nics(self._work.nics_to_compare(domain, target))
+    def domain(
+        self, domain: Domain, target: str, host: HostConfig | None = None, machine: str = ""
+    ) -> Product:
+        """Work on a domain. ``machine``: the name of the live host that it was read from."""
+        self._take_nics(self._work.nics_to_compare(domain, target, machine))
         return with_reading(self._work.domain(domain, host, target), domain)
 
     def description(self, item: Description, target: str) -> Iterator[Product]:

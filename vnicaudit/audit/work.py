@@ -119,9 +119,9 @@ class Work:
         del nodes
         return ()
 
-    def nics_to_compare(self, domain: Domain, target: str) -> list[EncodedNic]:
+    def nics_to_compare(self, domain: Domain, target: str, machine: str = "") -> list[EncodedNic]:
         """Return the records by which a domain's NICs are compared with all others."""
-        del domain, target
+        del domain, target, machine
         return []
 
     def shared_macs(self, table: MacTable) -> Iterable[Product]:
@@ -234,10 +234,10 @@ class AuditWork(Work):
         for node, differences in differing_nodes(nodes):
             yield self._filtered(self._site_auditor.audit(node, differences), None)
 
-    def nics_to_compare(self, domain: Domain, target: str) -> list[EncodedNic]:
+    def nics_to_compare(self, domain: Domain, target: str, machine: str = "") -> list[EncodedNic]:
         """The records that identify NICs with the same MAC address, if a selected rule compares
         them."""
-        return self._mac_auditor.nics_to_compare(domain, target)
+        return self._mac_auditor.nics_to_compare(domain, target, machine)
 
     def shared_macs(self, table: MacTable) -> Iterator[Audited]:
         """Findings on NICs that share a MAC address."""

@@ -106,20 +106,21 @@ class _JudgedHost:
             elif isinstance(item, ReadError):
                 self.tally.error(item)
             elif isinstance(item, LiveDomain):
-                yield from self._domain(item.domain, item.host)
+                machine = "" if host is None else host.name
+                yield from self._domain(item.domain, item.host, machine)
             elif isinstance(item, Domain):
-                yield from self._domain(item, NO_HOST)
+                yield from self._domain(item, NO_HOST, "")
         if host is not None:
             yield self._work.host(host, frozenset(self._uses), self._target)
 
-    def _domain(self, domain: Domain, host: HostConfig) -> Iterator[Audited]:
+    def _domain(self, domain: Domain, host: HostConfig, machine: str) -> Iterator[Audited]:
         from vnicaudit.audit.effective.resolve import uses_of  # loaded for the first live host
 
         self._uses |= uses_of(domain, host)
         if not self._sample.has_domain(domain):
             return
         self.tally.domain(domain)
-        self.nics_seen += self._work.nics_to_compare(domain, self._target)
+        self.nics_seen += self._work.nics_to_compare(domain, self._target, machine)
         yield self._work.domain(domain, host, self._target)
 
 

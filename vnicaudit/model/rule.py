@@ -238,6 +238,9 @@ class NicSeen(msgspec.Struct, frozen=True, array_like=True):
     """The parts, besides the rule, of the fingerprint of a finding on it."""
     has_name: bool = True
     """False: its guest has no name, and ``domain`` is a placeholder."""
+    machine: str = ""
+    """The name that its host has in libvirt; empty: not read from a live host. Several targets may
+    be one host."""
 
     @property
     def label(self) -> str:

@@ -4,7 +4,8 @@
 
 Another NIC has this MAC address, in the same guest or in another guest read in the same run.
 libvirt does not check for duplicate addresses, neither between domains nor within one. A copied
-definition keeps its MAC address, even with a new name and UUID.
+definition keeps its MAC address, even with a new name and UUID. The same guest may also be on two
+live hosts: a migration that left the definition behind, or a copy with its UUID.
 
 ## Why it matters
 
@@ -58,7 +59,9 @@ No change is proposed: it is not known which of the two is the copy.
 ## When it does not fire
 
 * On one guest that was read twice: its file and libvirt, a snapshot, a save image, a backup. Guests
-  are matched by UUID, or by name when there is no UUID.
+  are matched by UUID, or by name when there is no UUID. One UUID on two live hosts, by the names
+  that libvirt gives these hosts, is reported: *low* if it runs on both, *info* if it is only
+  defined on both.
 * On the two halves of a `<teaming>` pair, and on an assigned device beside a NIC of the same guest:
   they must share a MAC address.
 * On `type='user'` in different guests: each has a network of its own.
@@ -92,7 +95,20 @@ _ONE_HOST: _Grade = ("medium", "medium", "both connect to one network of this ho
 _ALIKE: _Grade = ("medium", "medium", "both connect to a network of the same name")
 _ATTACHED: _Grade = ("medium", "medium", "both are on {}")
 _ANYWHERE: _Grade = ("low", "low", "that matters if they ever share a network")
-_ORDER = (_ONE_GUEST, _RUNNING, _IN_GUEST, _ONE_HOST, _ATTACHED, _ALIKE, _ANYWHERE)
+_RUNS_TWICE: _Grade = (
+    "low", "medium", "one guest, by its UUID, is running on two hosts, unless it is migrating now"
+)  # fmt: skip
+_DEFINED_TWICE: _Grade = (
+    "info", "high", "one guest, by its UUID, is defined on two hosts, and may be started on both"
+)  # fmt: skip
+_ORDER = (
+    _ONE_GUEST, _RUNNING, _IN_GUEST, _ONE_HOST, _ATTACHED, _ALIKE, _RUNS_TWICE, _ANYWHERE,
+    _DEFINED_TWICE,
+)  # fmt: skip
+_TWICE = (
+    "Undefine the guest on the host where it is not meant to run (virsh undefine, or its owner); "
+    "if it is a copy, give it a UUID and addresses of its own."
+)
 
 
 def applies(subject: MacSubject) -> bool:
@@ -104,7 +120,7 @@ def check(subject: MacSubject) -> Iterator[Problem]:
     """One problem, graded by the worst of the other NICs, naming the first few."""
     grades = [(_ORDER.index(_grade(subject.nic, other)), other) for other in subject.other_nics]
     grades.sort(key=lambda pair: pair[0])
-    severity, confidence, why = _ORDER[grades[0][0]]
+    severity, confidence, why = grade = _ORDER[grades[0][0]]
     others = [other for _rank, other in grades]
     named = ", ".join(_nic_label(subject.nic, other) for other in others[:_NAMED])
     more = f" and {len(others) - _NAMED} more" if len(others) > _NAMED else ""
@@ -114,7 +130,7 @@ def check(subject: MacSubject) -> Iterator[Problem]:
         field="mac",
         severity=severity,
         confidence=confidence,
-        fix=OwnerAdvice("own-address"),
+        fix=_TWICE if grade in (_RUNS_TWICE, _DEFINED_TWICE) else OwnerAdvice("own-address"),
         related=tuple(other.location for other in others[:_NAMED]),
     )
 
@@ -129,6 +145,8 @@ def _grade(nic: NicSeen, other: NicSeen) -> _Grade:
     alike = bool(nic.network) and nic.network == other.network
     if nic.reading == other.reading:
         return _ONE_GUEST if alike else _IN_GUEST
+    if nic.uuid and nic.uuid == other.uuid:
+        return _RUNS_TWICE if nic.active and other.active else _DEFINED_TWICE
     if not alike:
         return _ANYWHERE
     if nic.network.startswith(ATTACHMENT):

@@ -151,6 +151,35 @@ def test_how_sure_it_is_depends_on_where_they_run() -> None:
     assert graded(one, other) == ("medium", "medium")
 
 
+def test_one_uuid_on_two_hosts_is_told() -> None:
+    """By the names that libvirt gives the hosts: two targets may be one host."""
+
+    def told(first: NicSeen, second: NicSeen) -> list[tuple[str, str, str, str]]:
+        table = MacTable()
+        table.take(encoded([first, second]))
+        auditor = macs.MacAuditor(["VNIC016"], every_platform().wordings)
+        found = [one for each in table.subjects() for one in auditor.audit(each).findings]
+        return [(one.severity, one.confidence, one.message, one.fix) for one in found]
+
+    def seen(target: str, machine: str, *, active: bool = True) -> NicSeen:
+        (nic,) = nics_seen(domain(1), target, machine)
+        return live(replace(nic, target=target, reading=target), host=target, active=active)
+
+    here, there = seen("qemu+ssh://a/system", "a"), seen("qemu+ssh://b/system", "b")
+    both, _other = told(here, there)
+    assert both[:3] == (
+        "low", "medium",
+        f"{MAC} is the MAC address of NIC 0 of guest1 (qemu+ssh://b/system) too: one guest, by its "
+        "UUID, is running on two hosts, unless it is migrating now",
+    )  # fmt: skip
+    assert both[3].startswith("Undefine the guest on the host where it is not meant to run")
+    left = told(here, seen("qemu+ssh://b/system", "b", active=False))
+    assert [one[:2] for one in left] == [("info", "high")] * 2
+    assert "is defined on two hosts" in left[0][2]
+    assert told(here, seen("qemu+ssh://a.example.org/system", "a")) == []
+    assert told(here, seen("/srv/a.xml", "")) == []
+
+
 def test_nova_s_own_may_have_one_address_on_two_networks() -> None:
     table = MacTable()
     for number in (1, 2):

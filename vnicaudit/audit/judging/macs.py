@@ -2,7 +2,7 @@
 
 The memory for each NIC is bounded, and so is their number. A guest that was read twice (its file
 and libvirt, a snapshot, a backup) counts as one: by its UUID, or by its name if one reading has no
-UUID.
+UUID. On two live hosts it is two.
 """
 
 from __future__ import annotations
@@ -45,13 +45,14 @@ _OF_A_STATION = r"(?a)[0-9a-f][02468ace](?::[0-9a-f]{2}){5}"
 _ZERO = "00:00:00:00:00:00"
 
 
-def nics_seen(domain: Domain, target: str) -> tuple[NicSeen, ...]:
-    """The records by which a domain's NICs are compared with all others."""
+def nics_seen(domain: Domain, target: str, machine: str = "") -> tuple[NicSeen, ...]:
+    """The records by which a domain's NICs are compared with all others. ``machine``: the name that
+    libvirt gives the live host it was read from."""
     found = [(nic, mac) for nic in domain.nics if nic.mac and (mac := station_mac(nic.mac))]
     if not found:
         return ()
     of_domain = _of_domain(domain, target)
-    return tuple([_nic_seen(domain, nic, mac, of_domain) for nic, mac in found])
+    return tuple([_nic_seen(domain, nic, mac, of_domain, machine) for nic, mac in found])
 
 
 EncodedNic = tuple[str, bytes]
@@ -129,11 +130,11 @@ class MacAuditor:
         self._rules: RuleSet[MacSubject] = RuleSet("mac", rule_ids, catalogue)
         self._wordings = wordings
 
-    def nics_to_compare(self, domain: Domain, target: str) -> list[EncodedNic]:
+    def nics_to_compare(self, domain: Domain, target: str, machine: str = "") -> list[EncodedNic]:
         """The records of a domain's NICs, if a selected rule compares them with all others."""
         if not self._rules or domain.declared.is_lone_nic:
             return []
-        return encoded(nics_seen(domain, target))
+        return encoded(nics_seen(domain, target, machine))
 
     def audit(self, subject: MacSubject) -> Audited:
         """Judge one NIC together with those that share its MAC."""
@@ -192,7 +193,7 @@ def _of_domain(domain: Domain, target: str) -> _OfDomain:
     )
 
 
-def _nic_seen(domain: Domain, nic: Nic, mac: str, of_domain: _OfDomain) -> NicSeen:
+def _nic_seen(domain: Domain, nic: Nic, mac: str, of_domain: _OfDomain, machine: str) -> NicSeen:
     declared = nic.declared
     attachment = f"{ATTACHMENT}{nic.source}" if of_domain.is_manifest and _is_attached(nic) else ""
     network = f"{declared.type}:{nic.source}" if nic.source and declared.type != _ASSIGNED else ""
@@ -215,6 +216,7 @@ def _nic_seen(domain: Domain, nic: Nic, mac: str, of_domain: _OfDomain) -> NicSe
         of_domain.alone and not attachment,
         identity_parts(domain, nic),
         domain.has_name,
+        machine,
     )
 
 
@@ -262,9 +264,11 @@ def _same_guest(one: NicSeen, other: NicSeen) -> bool:
 
 
 def _is_same_nic(one: NicSeen, other: NicSeen) -> bool:
-    """True if both records are of one NIC, which was read twice."""
+    """True if both records are of one NIC, which was read twice. On two live hosts it is two."""
     if one.reading == other.reading:
         return one.index == other.index
+    if one.machine and other.machine and one.machine != other.machine:
+        return False
     return _same_guest(one, other)
 
 
