@@ -219,15 +219,23 @@ def _across(
             yield NicDrift("gone" if now_at is None else "moved", key, was, now_at)
     for now in came:
         if now[0] in compared:
-            was_at = _elsewhere(a, key, now[0])
+            was_at = _elsewhere(a, key, now[0], without=b)
             word = "returned" if key in a.left else "new"
             yield NicDrift(word if was_at is None else "moved", key, was_at, now)
 
 
-def _elsewhere(state: PlainState, key: NicKey, host: str) -> _Somewhere | None:
-    """Another host that has that NIC, the first by name."""
+def _elsewhere(
+    state: PlainState, key: NicKey, host: str, without: PlainState | None = None
+) -> _Somewhere | None:
+    """Another host that has that NIC, the first by name, and has it no more in that state."""
+    stayed = {} if without is None else without.hosts
     first = min(
-        (n for n, one in state.hosts.items() if n != host and one.models()[key]), default=""
+        (
+            n
+            for n, one in state.hosts.items()
+            if n != host and one.models()[key] and not (n in stayed and stayed[n].models()[key])
+        ),
+        default="",
     )
     return (first, state.hosts[first].models()[key][0]) if first else None
 
@@ -304,7 +312,7 @@ def _finding_across(
             yield FindingDrift(state if state in _ACCEPTANCE else "moved", now, mark)
     for host in came[len(pairs) :]:
         if host in compared:
-            word = "moved" if old else _origin(a, mark)
+            word = "moved" if left else _origin(a, mark)
             yield FindingDrift("suppressed" if new[host].accepted else word, host, mark)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from vnicaudit.model.fleet import FleetAudit, HostReading
@@ -86,7 +87,7 @@ class PlainHistory:
             self._open_nics(one)
             self._open_findings(one)
         self._end_where_nobody_looked({one.host.name for one in taken})
-        self._mark_moves()
+        self._mark_moves({one.host.name: one.finished for one in taken})
 
     def _end_where_nobody_looked(self, read: set[str]) -> None:
         """What appeared on one host has left the hosts that this audit did not read."""
@@ -204,7 +205,28 @@ class PlainHistory:
                     made.opened_as = "moved" if elsewhere else "returned"
             self.nics.append(made)
 
-    def _mark_moves(self) -> None:
+    def _settle(self, finished: dict[str, str]) -> None:
+        """What is on one host more, and still on the others, has not moved."""
+        for one in filter(self._arrived, self.findings):
+            same = [f for f in self.findings if f.mark == one.mark and not self._is_now(f)]
+            if not _has_left(one, same, self.number):
+                one.opened_as, one.first_seen, one.reopened = "new", finished[one.host], 0
+                if ended := [f for f in same if f.closed and f.closed_as not in _CHANGES]:
+                    self._origin(one, ended)
+                if not one.accepted and one.opened_as in ("new", "reopened"):
+                    self.flows[(one.rule, one.opened_as)] += 1
+        for nic in filter(self._arrived, self.nics):
+            alike = [
+                n
+                for n in self.nics
+                if (n.uuid, n.mac) == (nic.uuid, nic.mac) and n.opened != self.number
+            ]
+            if not _has_left(nic, alike, self.number):
+                gone = [n for n in alike if n.closed and n.closed_as not in _CHANGES]
+                nic.opened_as = "returned" if gone else "new"
+                nic.first_seen = min((n.first_seen for n in gone), default=finished[nic.host])
+
+    def _mark_moves(self, finished: dict[str, str]) -> None:
         marks = {f.mark for f in self.findings if f.closed is None}
         keys = {(n.uuid, n.mac) for n in self.nics if n.closed is None}
         for finding in self.findings:
@@ -213,6 +235,7 @@ class PlainHistory:
         for nic in self.nics:
             if (nic.uuid, nic.mac) in keys and self._left(nic):
                 nic.closed_as = "moved"
+        self._settle(finished)
         for one in self.findings:
             if one.closed == self.number and one.closed_as in ("fixed", "gone"):
                 self.flows[(one.rule, one.closed_as)] += not one.accepted
@@ -254,6 +277,16 @@ class PlainHistory:
                 kind = "stale" if one.unlooked or not looked else "open"
                 found["accepted" if one.accepted else kind][one.rule] += 1
         return found
+
+
+_CHANGES = ("changed", "suppressed", "unsuppressed")
+
+
+def _has_left(one: Interval | NicInterval, same: Sequence[Interval | NicInterval], at: int) -> bool:
+    """Another host, for the host of ``one``."""
+    return any(
+        each.host != one.host and (each.closed, each.closed_as) == (at, "moved") for each in same
+    )
 
 
 def _is_elsewhere(host: str, one: Interval | NicInterval, number: int) -> bool:

@@ -140,11 +140,28 @@ def test_a_guest_that_its_old_host_still_has_is_there_again(history: History) ->
     days.audit(reading(A, [SLOW], 1), reading(B, [], 1))
     days.audit(reading(A, [], 2, status="failed"), reading(B, [SLOW], 2))
     days.audit(reading(A, [SLOW], 3), reading(B, [SLOW], 3))
-    assert [one.state for one in rows(history)] == ["moved", "known", "moved"]
+    assert [one.state for one in rows(history)] == ["moved", "known", "returned"]
     assert (history.details("latest").audit.open, history.details("latest").audit.new) == (2, 0)
     days.audit(reading(A, [], 4), reading(B, [SLOW], 4))
     assert [one.state for one in rows(history)] == ["moved", "known", "moved"]
     assert [one.state for one in history.drift("previous", "latest").findings] == ["moved"]
+
+
+@pytest.mark.parametrize("order", [(A, B), (B, A)])
+def test_a_guest_that_is_on_one_host_more_has_not_moved(
+    history: History, order: tuple[InventoryHost, InventoryHost]
+) -> None:
+    days = Days(history)
+    days.audit(reading(A, [SLOW], 1))
+    days.audit(*(reading(one, [SLOW], 2) for one in order))
+    assert rows(history) == [Row("kvm1", "known", 0), Row("kvm2", "new", 0)]
+    with history.database.reading() as connection:
+        query = "SELECT host, opened_as, closed_as FROM nics ORDER BY host"
+        found = [tuple(one) for one in connection.exec_driver_sql(query)]
+    assert found == [("kvm1", "new", None), ("kvm2", "new", None)]
+    assert (history.details("latest").audit.open, history.details("latest").audit.new) == (2, 1)
+    days.audit(reading(A, [], 3), reading(B, [SLOW], 3))
+    assert rows(history) == [Row("kvm1", "moved", 0), Row("kvm2", "known", 0)]
 
 
 def test_other_rules_close_nothing(history: History) -> None:

@@ -190,7 +190,11 @@ def _of_key(pair: _AuditPair, intervals: Sequence[_StoredNic]) -> Iterator[NicRe
             there = None if was.facts.mac is None else _elsewhere(pair, intervals, was, pair.after)
             yield _nic_record("gone", pair, was) if there is None else _moved(pair, was, there)
         elif now is not None and now.host in pair.hosts:
-            before = _elsewhere(pair, intervals, now, pair.before)
+            stayed = {
+                one.host for one in intervals if pair.holds(pair.after, one.opened, one.closed)
+            }
+            others = [one for one in intervals if one.host not in stayed]
+            before = _elsewhere(pair, others, now, pair.before)
             if before is not None:
                 yield _moved(pair, before, now)
             else:
@@ -339,10 +343,11 @@ def _states(pair: _AuditPair, intervals: Sequence[FindingInterval]) -> _Told:
             end = _end(pair, one, intervals, new)
             other = min(new.values(), key=lambda one: pair.names[one.host].name, default=one)
             yield ("moved", other) if end == "gone" and new else (end, one)
-    begun = [(one.id, one.opened_as) for one in intervals if one.opened > pair.before]
+    begun = [(one.id, one.opened_as) for one in intervals
+             if one.opened > pair.before and one.opened_as not in (*CHANGES, "moved")]  # fmt: skip
     for one in came[len(moves) :]:
         if one.host in pair.hosts:
-            origin = "moved" if old else min(begun)[1]
+            origin = "moved" if left else min(begun, default=(0, "new"))[1]
             yield "suppressed" if one.accepted else origin, one
 
 

@@ -89,9 +89,12 @@ class Origins:
             for uuid, domain, mac, *values in self._connection.execute(query.where(some))
         )
 
-    def origin(self, host: int, intervals: Sequence[EarlierInterval]) -> Origin:
-        """The origin of something not open on this host before, or of one more NIC with its key."""
-        sources = [one for one in intervals if self._is_elsewhere(host, one)]
+    def origin(
+        self, host: int, intervals: Sequence[EarlierInterval], *, settled: bool = False
+    ) -> Origin:
+        """The origin of something not open on this host before, or of one more NIC with its key.
+        ``settled``: it is known what left other hosts; before, what is on one may still leave."""
+        sources = [one for one in intervals if self._is_elsewhere(host, one, settled=settled)]
         if sources:
             self.have_moved = True
             first = min(one.first_seen for one in intervals)
@@ -105,16 +108,19 @@ class Origins:
             return Origin("reopened", first, last.reopened + 1)
         return Origin("returned", first, last.reopened)
 
-    def _is_elsewhere(self, host: int, one: EarlierInterval) -> bool:
+    def _is_elsewhere(self, host: int, one: EarlierInterval, *, settled: bool) -> bool:
         """True if it exists on another host, or did until this audit."""
         if one.host == host:
             return False
+        if settled:
+            return one.closed == self._audit and one.closed_as == "moved"
         return one.closed is None or (one.closed == self._audit and one.closed_as != "fixed")
 
     def settle_moves(self) -> None:
         """Write what the arrival of NICs and findings on one host means for the others. Hosts that
         this audit did not read no longer have them: their intervals end as moved, and nothing
-        counts twice. On hosts that it read, what is gone but exists elsewhere has moved."""
+        counts twice. On hosts that it read, what is gone but exists elsewhere has moved. What is
+        still on every host that had it is on one more: it has not moved."""
         f, other = finding.c, finding.alias()
         arrived = select(other.c.fingerprint).where(self._has_arrived(other))
         left = and_(self._is_unread(finding), f.fingerprint.in_(arrived))
@@ -130,6 +136,31 @@ class Origins:
         moved = update(finding).where(self._is_gone(finding), elsewhere)
         self._connection.execute(moved.values(closed_as="moved"))
         set_by_id(self._connection, nic, list(self._nics_moved()), "closed_as")
+        self._settle_arrivals()
+
+    def _settle_arrivals(self) -> None:
+        """Give what arrived from nowhere the origin that it has without the other hosts."""
+        c = reading.c
+        query = select(c.host, c.read_at).where(c.audit == self._audit)
+        read_at = {row.host: row.read_at for row in self._connection.execute(query)}
+        f = finding.c
+        found = select(f.id, f.host, f.fingerprint).where(self._has_arrived(finding))
+        findings = [(*ids, bytes(key)) for *ids, key in self._connection.execute(found)]
+        nics = [(one.id, one.host, one.key) for one in self._nics(self._has_arrived(nic))]
+        marks = self.findings([key for _id, _host, key in findings])
+        keys = self.nics({key for _id, _host, key in nics})
+        new = [
+            (row, origin.opened_as, origin.first_seen or read_at[at], origin.reopened)
+            for row, at, key in findings
+            if (origin := self.origin(at, marks[key], settled=True)).opened_as != "moved"
+        ]
+        set_by_id(self._connection, finding, new, "opened_as", "first_seen", "reopened")
+        new_nics = [
+            (row, origin.opened_as, origin.first_seen or read_at[at])
+            for row, at, key in nics
+            if (origin := self.origin(at, keys[key], settled=True)).opened_as != "moved"
+        ]
+        set_by_id(self._connection, nic, new_nics, "opened_as", "first_seen")
 
     def _nics_left(self) -> Iterator[_NicInterval]:
         """NICs that appeared on another host, on the hosts that this audit did not read."""
