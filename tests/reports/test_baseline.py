@@ -7,7 +7,7 @@ import msgspec
 
 from tests.audit.accepting.test_baseline import CREATED, finding
 from vnicaudit.audit.accepting.baseline import BaselineFile, load_baseline
-from vnicaudit.model.finding import Finding
+from vnicaudit.model.finding import Finding, Skipped
 from vnicaudit.model.report import Audited, RunEnd, RunInfo, Summary, TargetResult, Tool
 from vnicaudit.reports.json_parts import BaselineWriter
 
@@ -63,6 +63,19 @@ def test_a_partial_run_keeps_the_more_severe_of_one_fingerprint(tmp_path: Path) 
     path.write_text(written(finding("aa", severity="low"), finding("aa")))
     partial = RunEnd(CREATED, (TargetResult("lab", "partial"),), Summary())
     path.write_text(written(finding("aa", severity="low"), place=str(path), end=partial))
+    assert load_baseline(str(path)) == {"aa": "high"}
+
+
+def test_what_was_not_judged_stays_known(tmp_path: Path) -> None:
+    """A guest that is off tonight has no QEMU to judge: tomorrow it is not new."""
+    path = tmp_path / "known.json"
+    of_running = finding("aa", "VNIC020", name="web")
+    path.write_text(written(of_running, finding("bb", name="web"), finding("cc", "VNIC020")))
+    writer = BaselineWriter(str(path))
+    pieces = [writer.start(RunInfo(Tool("vnicaudit", "1"), CREATED, tuple))]
+    skipped = Skipped("VNIC020", of_running.about, "needs the running QEMU")
+    pieces += [writer.add(Audited("lab", "web", skipped=(skipped,)))]
+    path.write_text("".join([*pieces, *writer.finish(READ)]))
     assert load_baseline(str(path)) == {"aa": "high"}
 
 

@@ -81,14 +81,15 @@ class SpooledArray:
 
 class BaselineWriter(ReportWriter):
     """Writes each fingerprint once, with its highest severity, one per line, in the order of the
-    findings. If not everything was read or judged, the entries already in the file at ``place`` are
-    kept, so that no known finding is lost because it was not checked. ``kept`` counts those whose
-    fingerprint did not occur."""
+    findings. If not everything was read, the entries already in the file at ``place`` are kept, else
+    those of rules that were not judged for their subject (a guest that is off): no known finding is
+    lost because it was not checked. ``kept`` counts those whose fingerprint did not occur."""
 
     def __init__(self, place: str) -> None:
         super().__init__(Options())
         self.place = place
         self._entries: dict[str, BaselineEntry] = {}
+        self._unjudged: set[tuple[str, str | None]] = set()
         self.kept = 0
 
     def start(self, run: RunInfo) -> str:
@@ -102,15 +103,18 @@ class BaselineWriter(ReportWriter):
         for one in (*audited.findings, *audited.baselined):
             if belongs(one.rule):
                 add_entry(self._entries, one.fingerprint, entry_of(one))
+        self._unjudged.update((one.rule, one.about.name) for one in audited.skipped)
         return ""
 
     def finish(self, end: RunEnd) -> Iterator[str]:
         """The entries and the end of the document. Raises UsageError if existing entries may have
         to be kept but the existing file is not a baseline."""
         number = len(self._entries)
-        if end.is_partial and os.path.isfile(self.place) and os.path.getsize(self.place):
+        may_keep = end.is_partial or self._unjudged
+        if may_keep and os.path.isfile(self.place) and os.path.getsize(self.place):
             for mark, entry in load_entries(self.place).items():
-                add_entry(self._entries, mark, entry)
+                if end.is_partial or (entry.rule, entry.domain) in self._unjudged:
+                    add_entry(self._entries, mark, entry)
         self.kept = len(self._entries) - number
         comma = ""
         for mark, entry in self._entries.items():
