@@ -102,6 +102,10 @@ NOVA_DEVICES: Fact[NovaConfig] = Fact(
     lambda subject: any(option.certain for option in _devices(subject)),
     f"the list of PCI devices as Nova reads it ({_RENDERED})",
 )
+NOVA_WHOLE: Fact[NovaConfig] = Fact(
+    lambda subject: not subject.home,
+    "nova.conf as it is written (this file is only a part of it)",
+)
 NOVA_MAX_QUEUES = _option("libvirt", "max_queues")
 NOVA_VIRT_TYPE = _option("libvirt", "virt_type")
 NOVA_USE_VIRTIO_FOR_BRIDGES = _option("libvirt", "use_virtio_for_bridges")

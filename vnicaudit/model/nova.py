@@ -323,6 +323,10 @@ class NovaConfig(Description, frozen=True, dict=True):
         """The file, which the location of a finding names."""
         return Ref("config")
 
+    def first_line(self) -> int | None:
+        """The line of its first option, in a home that may have several parts."""
+        return self.options[0].line if self.home and self.options else None
+
     @cached_property
     def index(self) -> NovaIndex:
         """The options by name; not part of the record."""

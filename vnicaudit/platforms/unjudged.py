@@ -14,7 +14,7 @@ from vnicaudit.model.report import NotJudged
 from vnicaudit.platforms.domain_xml.lone import lone_interfaces
 from vnicaudit.platforms.domain_xml.recognise import OPENING, is_foreign, root_name
 from vnicaudit.platforms.kubevirt.recognise import first_machine
-from vnicaudit.platforms.nova_conf.recognise import is_own
+from vnicaudit.platforms.nova_conf.recognise import SECTIONS, configurations_in
 from vnicaudit.text.beginning import (
     is_script,
     like_hcl,
@@ -53,13 +53,8 @@ _MOST = 1_000
 """Maximum number of reported parts of one file."""
 _MORE = "may also hold more than is listed: not judged, save each part as a file of its own"
 
-_WORDS = (b"[DEFAULT]", b"[libvirt]", b"[pci]", b"kubevirt.io/")
+_WORDS = (*SECTIONS, b"kubevirt.io/")
 """Quick check: most files of a folder contain none of these."""
-_SECTION = re.compile(rb"^[ \t]*\[(?:DEFAULT|libvirt|pci)\][ \t]*\r?$", re.MULTILINE)
-_QUOTED_SECTION = re.compile(rb"\[(?:DEFAULT|libvirt|pci)\](?:\\r)?\\n")
-_OPTIONS = re.compile(rb"[ \t]*(?:[#;\[]|\{[%{#]|[\w.-]{1,100}[ \t]*[=:]|\r?(?=\n|\Z))")
-"""A line of a configuration: an option, a section, a comment, a template tag, or an empty line."""
-_LONGEST_QUOTED = 20_000
 _DOMAIN = re.compile(
     rb"[\"'](?:[\w .-]{0,80}[.:][ ])?"
     rb"(?:(?:<|\\u003[cC])\?xml[^<\n]{0,200}?(?:>|\\u003[eE])(?:\\[rn]|\s){0,9})?"
@@ -123,8 +118,10 @@ def beside(
     read."""
     if b"\0" in data or is_foreign(data):
         return
-    kinds = [_plain_configurations(data), _quoted_configurations(data), _quoted_domains(data)]
-    kinds += [_encoded_domains(data), _interfaces(data), _commands_in_hcl(data)]
+    kinds = [_quoted_domains(data), _encoded_domains(data), _interfaces(data)]
+    kinds += [_commands_in_hcl(data)]
+    if not like_yaml(data):
+        kinds.append(_configurations(data))
     if b"virt-install" in data:
         kinds.append(_matches(_VIRT_INSTALL, data, _MADE))
     if b"attach-interface" in data:
@@ -193,9 +190,8 @@ def _brought_by_code(data: bytes) -> Iterator[Iterator[_Part]]:
     if quotes_others(data):
         return
     code = is_script(data) or like_hcl(data)
-    if code or like_yaml(data):
-        yield _plain_configurations(data)
-        yield _quoted_configurations(data)
+    if code:
+        yield _configurations(data)
     if code or like_yaml(data) or _is_data(data):
         last = max(data.rfind(nic) for nic in _NICS)
         yield (found for found in _quoted_domains(data) if found[0] < last)
@@ -209,42 +205,9 @@ def _matches(pattern: re.Pattern[bytes], data: bytes, message: str) -> Iterator[
     return ((match.start(match.lastindex or 0), message) for match in pattern.finditer(data))
 
 
-def _plain_configurations(data: bytes) -> Iterator[_Part]:
-    """Texts with an option that only Nova has, in its section."""
-    end = 0 if any(word in data for word in _WORDS) else len(data)
-    for match in _SECTION.finditer(data):
-        if match.start() >= end:
-            end, is_novas = _lines_of(data, match.start())
-            if is_novas:
-                yield match.start(), _NOVA
-
-
-def _lines_of(data: bytes, start: int) -> tuple[int, bool]:
-    """The end of the configuration that begins at ``start``, and True if it has an option that only
-    Nova has."""
-    is_novas, section = False, ""
-    while start < len(data) and _OPTIONS.match(data, start) is not None:
-        end = data.find(b"\n", start)
-        end = len(data) if end < 0 else end
-        line = data[start:end].strip().decode("utf-8", "replace")
-        if line.startswith("["):
-            section = line.strip("[]")
-        is_novas = is_novas or is_own(section, line)
-        start = end + 1
-    return start, is_novas
-
-
-def _quoted_configurations(data: bytes) -> Iterator[_Part]:
-    """Configurations in a string, with ``\\n`` between their lines."""
-    end = 0
-    for match in _QUOTED_SECTION.finditer(data):
-        if match.start() < end:
-            continue
-        end = data.find(b'"', match.end(), match.start() + _LONGEST_QUOTED)
-        end = match.start() + _LONGEST_QUOTED if end < 0 else end
-        text = re.sub(rb"(?:\\r)?\\n", b"\n", data[match.start() : end])
-        if any(_plain_configurations(text)):
-            yield match.start(), _NOVA
+def _configurations(data: bytes) -> Iterator[_Part]:
+    """Configurations in strings; those in YAML are read."""
+    return ((at, _NOVA) for at in configurations_in(data))
 
 
 def _quoted_domains(data: bytes) -> Iterator[_Part]:

@@ -46,7 +46,8 @@ so the change is marked unsafe.
 * When it is 256, which every port gets anyway.
 * On a value that Nova does not accept: see VNIC035.
 * When `compute_driver` names another driver than libvirt.
-* Skipped in a template if the line depends on a condition or its value is filled in.
+* Skipped in a template if the line depends on a condition or its value is filled in, and in the
+  file of a deployment tool, which is only a part of the configuration.
 """
 
 from __future__ import annotations
@@ -105,7 +106,7 @@ RULE = Rule(
     judges=(
         Judge(
             "config",
-            needs=(facts.NOVA_DRIVER, facts.NOVA_TX_QUEUE_SIZE),
+            needs=(facts.NOVA_DRIVER, facts.NOVA_TX_QUEUE_SIZE, facts.NOVA_WHOLE),
             applies=applies,
             check=check,
         ),

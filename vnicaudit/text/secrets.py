@@ -67,7 +67,9 @@ _KNOWN = frozenset(
     protocol queues ram reservation rom rss rss_hash_report runStrategy running rx rx_queue_size
     size slot sndbuf sockets source sriov state stp tag tap target threads trunk
     trustGuestRxFilters tso4 tso6 tx tx_queue_size txmode type typeid typeidversion ufo unit
-    use_virtio_for_bridges uuid vcpu vcpus version vhost vhostuser virt_type vlan vram xmlns zone
+    NovaLibvirtRxQueueSize NovaLibvirtTxQueueSize
+    use_virtio_for_bridges uuid vcpu vcpus version vhost vhostuser virt_type
+    virtio-net-rx-queue-size virtio-net-tx-queue-size vlan vram xmlns zone
     """.split()  # noqa: SIM905
 )
 """Options whose values hold no secret, in definitions of guests, manifests and nova.conf."""
@@ -80,7 +82,7 @@ _TOKEN = re.compile(
     r"(?P<comment>(?:(?<!\S)\#|<!--)(?=.*[^\s]).*)"
     r"|<(?P<element>[A-Za-z_][\w.:-]*)>(?P<text>[^<>]*)(?=</)"
     r"|(?P<tag></?[A-Za-z_][\w.:-]*(?=[\s/>]|$))"
-    r"|(?P<quote>[\"']?)(?P<key>[A-Za-z_][\w.-]*(?::[\w.-]+)?)(?P=quote)"
+    r"|(?P<quote>[\"']?)(?P<key>[A-Za-z_][\w.-]*(?:::?[\w.-]+)*)(?P=quote)"
     r"(?P<sep>:(?=[\s\"'{\[]|$)\s*|\s*=>?\s*)"
     r"(?P<value>\"(?:[^\"\\]|\\.)*(?:\"|$)|'[^']*(?:'|$)|[^\s,{}\[\]<>\"'()=]*)"
     r"|(?P<mark>(?:[\s,{}\[\]>/?!()|-]|<(?![A-Za-z_/]))+)"
@@ -128,7 +130,8 @@ def _shown_option(found: re.Match[str]) -> str:
 
 def _is_plain(key: str, value: str) -> bool:
     """True if the value of the option can be shown."""
-    known = key in _KNOWN or key.startswith("xmlns:")
+    name = key.rpartition("::")[2]  # of a parameter of Puppet
+    known = name in _KNOWN or key.startswith("xmlns:")
     return known and _PLAIN.fullmatch(value.strip("\"'")) is not None
 
 

@@ -243,14 +243,20 @@ class YamlPlace(NamedTuple):
 
 
 def documents(
-    data: bytes, file: str, wanted: Callable[[str], bool] | None = None
+    data: bytes,
+    file: str,
+    wanted: Callable[[str], bool] | None = None,
+    *,
+    as_written: bool = False,
 ) -> Iterator[YamlDocument | TargetError]:
     """The documents of a file in order; for one that is not valid YAML, the error.
 
     ``wanted`` is called with the text of a document before it is parsed; if it returns False, the
-    document is skipped. Raises TargetError if the whole file cannot be read.
+    document is skipped. ``as_written``: the file is YAML before a template is rendered, such as
+    variables of Ansible, and expressions are texts in it. Raises TargetError if the whole file
+    cannot be read.
     """
-    source = YamlSource(data, file)
+    source = YamlSource(data, file, as_written=as_written)
     ranges = list(ranges_of(source.mask.text))
     for number, (start, end) in enumerate(ranges, 1):
         text = source.mask.text[start:end]

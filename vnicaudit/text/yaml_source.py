@@ -225,8 +225,9 @@ class YamlSource:
     it.
     """
 
-    def __init__(self, data: bytes, file: str) -> None:
-        """Raises TargetError if the file is too large or is not UTF-8."""
+    def __init__(self, data: bytes, file: str, *, as_written: bool = False) -> None:
+        """``as_written``: expressions of a template are text. Raises TargetError if the file is too
+        large or is not UTF-8."""
         if len(data) > MAX_BYTES:
             raise TargetError(f"larger than {MAX_BYTES >> 20} MiB: not read", file=file)
         self.file = file
@@ -238,7 +239,8 @@ class YamlSource:
         except UnicodeDecodeError as error:
             line = data.count(b"\n", 0, error.start + self._mark) + 1
             raise TargetError("not UTF-8, which YAML must be", file=file, line=line) from None
-        self.mask = without_tags(self.text) if is_opened(self.text) else Mask(self.text)
+        masked = not as_written and is_opened(self.text)
+        self.mask = without_tags(self.text) if masked else Mask(self.text)
         self.template = self.mask.text is not self.text and self.mask.text != self.text
         self._lines: list[int] = []
         self._bytes: list[int] = []

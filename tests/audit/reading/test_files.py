@@ -25,8 +25,7 @@ DOMAIN = """<domain type='kvm'><name>{name}</name>
 """
 
 NOT_RECOGNISED = (
-    "not recognised: none of libvirt domain XML, nova.conf, Nova options of a deployment tool, "
-    "QEMU log, QEMU command line or ps output, KubeVirt manifest, image or flavor definition"
+    "not recognised: none of libvirt domain XML, nova.conf, Nova options of a deployment tool "
 )
 CONFIG_MAP = b"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n---\n"
 MACHINE = b"""\

@@ -67,15 +67,15 @@ def test_a_manifest_of_a_guest_called_vnicaudit_is_none(tmp_path: Path) -> None:
 
 
 def test_equal_notes_are_one_line(tmp_path: Path) -> None:
-    text = "[libvirt]\\nvirt_type = kvm\\n"
-    (tmp_path / "a.json").write_text(f'{{"a": "{text}",\n"b": "{text}"}}')
-    (tmp_path / "b.json").write_text(f'{{"a": "{text}"}}')
+    text = "sudo tee nova.conf <<EOT\n[libvirt]\nvirt_type = kvm\nEOT\n"
+    (tmp_path / "a.sh").write_text(text * 2)
+    (tmp_path / "b.sh").write_text(text)
     assert (
-        "Not judged 2 files (a.json:1, b.json:1) hold a nova.conf inside a string: not judged, "
+        "Not judged 2 files (a.sh:2, b.sh:2) hold a nova.conf inside a string: not judged, "
         "save it as a file of its own There"
     ) in _audited(tmp_path)
-    (tmp_path / "b.json").unlink()
-    assert "a.json:1 and 1 more time in this file: holds a nova.conf" in _audited(tmp_path)
+    (tmp_path / "b.sh").unlink()
+    assert "a.sh:2 and 1 more time in this file: holds a nova.conf" in _audited(tmp_path)
     each = _audited(tmp_path, "-v")
-    assert "a.json:1: holds" in each
-    assert "a.json:2: holds" in each
+    assert "a.sh:2: holds" in each
+    assert "a.sh:6: holds" in each

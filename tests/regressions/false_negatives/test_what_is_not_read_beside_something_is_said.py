@@ -11,8 +11,6 @@ import pytest
 from tests.cli.inside import inside
 from tests.regressions.false_negatives.test_a_second_kind_in_a_file_is_not_dropped import (
     DOMAIN,
-    NOVA,
-    indented,
 )
 from vnicaudit.reports.formats import formats
 
@@ -27,17 +25,20 @@ INTERFACE = """<interface type='network'>
   <model type='rtl8139'/>
 </interface>
 """
-NOVA_INSIDE = "also holds a nova.conf inside a string: not judged, save it as a file of its own"
+MADE = (
+    "also holds a guest that virt-install makes: not judged, give its definition (virt-install "
+    "--print-xml)"
+)
 ATTACHED = (
     "also holds an <interface> outside of a domain (virsh attach-device): not judged, give the "
     "definition of the domain that it is attached to (virsh dumpxml)"
 )
 PLAY = (
     IMAGE
-    + "    - ansible.builtin.copy:\n        dest: /etc/nova/nova.conf\n        content: |\n"
-    + indented(NOVA, 10)
+    + "    - ansible.builtin.copy:\n        dest: /root/make.sh\n        content: |\n"
+    + "          virt-install --name web --network network=default,model=rtl8139\n"
 )
-"""A play that copies a nova.conf, whose text begins in line 9."""
+"""A play that copies a script, whose text begins in line 9."""
 
 
 def audited(path: Path) -> tuple[int, dict[str, Any]]:
@@ -50,20 +51,20 @@ def test_reports_for_people_and_for_build_servers_say_it(tmp_path: Path) -> None
     path = tmp_path / "play.yml"
     path.write_text(PLAY)
     text = " ".join(inside("audit", path).stdout.split())
-    assert f"Not judged {path}:9: {NOVA_INSIDE}" in text.replace("judged- ", "judged ")
+    assert f"Not judged {path}:9: {MADE}" in text.replace("judged- ", "judged ")
     assert text.endswith("No problems in 1 image; 1 part was not judged")
     junit = inside("audit", "--format", "junit", path).stdout
-    assert f'<skipped message="{NOVA_INSIDE}"' in junit
+    assert f'<skipped message="{MADE}"' in junit
     sarif = json.loads(inside("audit", "--format", "sarif", path).stdout)
     (invocation,) = sarif["runs"][0]["invocations"]
     (note,) = invocation["toolExecutionNotifications"]
     assert (note["level"], invocation["executionSuccessful"]) == ("note", True)
-    assert note["message"]["text"] == f"{path}:9: {NOVA_INSIDE}"
+    assert note["message"]["text"] == f"{path}:9: {MADE}"
     markdown = inside("audit", "--format", "markdown", path).stdout
-    assert NOVA_INSIDE in markdown
+    assert MADE in markdown
     nics = inside("nics", path)
     assert nics.returncode == 0
-    assert f"Note: {path}:9: {NOVA_INSIDE}" in nics.stderr
+    assert f"Note: {path}:9: {MADE}" in nics.stderr
 
 
 def test_it_leaves_no_baseline_incomplete(tmp_path: Path) -> None:
@@ -101,7 +102,7 @@ def test_no_format_leaves_it_unsaid(tmp_path: Path, name: str) -> None:
     said = f"1 part was not judged: {path}:9; --format text shows why\n"
     assert result.returncode == 0
     assert result.stderr == (said if name in WITHOUT_PLACES else "")
-    named = "nova.conf inside a string" in " ".join(result.stdout.split())
+    named = "virt-install makes" in " ".join(result.stdout.split())
     assert named == (name not in WITHOUT_PLACES)
     assert inside("audit", "--quiet", "--format", name, path).stderr == ""
 
@@ -132,7 +133,7 @@ def test_merge_requests_and_dashboards_have_it(tmp_path: Path) -> None:
     path.write_text(PLAY)
     (entry,) = json.loads(inside("audit", "--format", "gitlab", path).stdout)
     assert (entry["check_name"], entry["severity"]) == ("not-judged", "info")
-    assert entry["description"] == NOVA_INSIDE
+    assert entry["description"] == MADE
     assert entry["location"] == {"path": str(path), "lines": {"begin": 9}}
     path.write_text(f"# moved\n{PLAY}" * 2)
     first, second = json.loads(inside("audit", "--format", "gitlab", path).stdout)

@@ -245,7 +245,7 @@ def _in_words_of_home(verdict: RuleVerdict, config: NovaConfig) -> RuleVerdict:
     problems = tuple(
         msgspec.structs.replace(
             problem,
-            message=in_words_of(config, problem.message),
+            message=in_words_of(config, problem.message, problem.field),
             fix=in_words_of(config, problem.fix) if isinstance(problem.fix, str) else problem.fix,
         )
         for problem in verdict.problems

@@ -175,9 +175,15 @@ class References:
         return spell(form.plain(value))
 
 
+_TO_BE_CHANGED = re.compile(r"(?i)(?<![a-z])change_?me(?![a-z])")
+"""What samples write in place of a value."""
+
+
 def is_placeholder(value: str) -> bool:
     """True if the value is a placeholder that is filled in before Nova reads the file; a reference
     to another option may look similar, but is none."""
+    if _TO_BE_CHANGED.search(value):
+        return True
     if not is_only_placeholder(value):
         return False
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from vnicaudit.errors import TargetError
 from vnicaudit.knowledge.nova_conf.options import (
@@ -17,7 +18,7 @@ from vnicaudit.knowledge.nova_conf.options import (
     section_of_misplaced,
 )
 from vnicaudit.knowledge.nova_conf.resolve import as_of, is_placeholder
-from vnicaudit.model.finding import AcceptingComment
+from vnicaudit.model.finding import AcceptingComment, Location
 from vnicaudit.model.nova import NovaConfig, NovaOption
 from vnicaudit.platforms.nova_conf.recognise import UTF_16
 from vnicaudit.text.comment_walk import accepting_comments
@@ -205,22 +206,33 @@ class OptionCollector:
             )
         )
 
-    def config(
-        self, target: str, home: str, part: str, comments: tuple[AcceptingComment, ...] = ()
-    ) -> NovaConfig:
-        """The options as a configuration that ``home`` writes: see :class:`NovaConfig`."""
-        found = NovaConfig(
-            target,
-            self._file,
-            tuple(self.options),
-            (self._file,),
+
+def part_of_config(
+    found: OptionCollector | Parsed,
+    where: Location,
+    home: str,
+    comments: tuple[AcceptingComment, ...] = (),
+) -> NovaConfig:
+    """Options that ``home`` writes into some nova.conf: see :class:`NovaConfig`. ``where``: their
+    place in its file. An option to which a value refers may be set elsewhere."""
+    file = where.file or where.target
+    options = tuple(
+        replace(option, certain=False) if "$" in option.value else option
+        for option in found.options
+    )
+    return as_of(
+        NovaConfig(
+            where.target,
+            file,
+            options,
+            (file,),
             complete=False,
-            rest_checksum=self.rest_checksum,
+            rest_checksum=found.rest_checksum,
             comments=comments,
             home=home,
-            part=part,
+            part=where.xpath or "/",
         )
-        return as_of(found)
+    )
 
 
 def section_name(written: str) -> str:

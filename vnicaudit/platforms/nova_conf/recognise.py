@@ -12,6 +12,8 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
+from heapq import merge
 
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 """Byte order marks of texts that Nova cannot read."""
@@ -42,6 +44,14 @@ _OWN_LIBVIRT = frozenset({
 
 _OWN_PCI = frozenset({"device_spec", "passthrough_whitelist", "report_in_placement"})
 """Options of [pci] in nova.conf."""
+
+SECTIONS = (b"[DEFAULT]", b"[libvirt]", b"[pci]")
+"""Quick check: most files of a folder contain none of these."""
+_SECTION = re.compile(rb"^[ \t]*\[(?:DEFAULT|libvirt|pci)\][ \t]*\r?$", re.MULTILINE)
+_QUOTED_SECTION = re.compile(rb"\[(?:DEFAULT|libvirt|pci)\](?:\\r)?\\n")
+_OPTIONS = re.compile(rb"[ \t]*(?:[#;\[]|\{[%{#]|[\w.-]{1,100}[ \t]*[=:]|\r?(?=\n|\Z))")
+"""A line of a configuration: an option, a section, a comment, a template tag, or an empty line."""
+_LONGEST_QUOTED = 20_000
 
 FILES = ("nova.conf", "nova-compute.conf")
 """Files that Nova reads by default."""
@@ -78,6 +88,12 @@ def looks_like(head: bytes) -> bool:
         return False
     lines = head.decode("utf-8", "replace").removeprefix("\ufeff").splitlines()
     return b"[" in head and _looks_like_ini(lines)
+
+
+def begins_with_section(text: str) -> bool:
+    """True if the first line that is neither empty nor a comment is a section header."""
+    first = next((line for line in text.splitlines() if not _skippable(line)), "")
+    return bool(_header(first))
 
 
 def is_read_by_nova(path: str, head: bytes) -> bool:
@@ -156,6 +172,48 @@ def _option_in(line: str) -> str:
     name = before.removeprefix("#")
     is_one = before != line and len(name) - len(name.lstrip()) <= _INDENT
     return name.strip() if is_one else ""
+
+
+def configurations_in(data: bytes) -> Iterator[int]:
+    """Where a text of another kind has configurations with an option that only Nova has, in its
+    section; also in a string with ``\\n`` between their lines. In order."""
+    return merge(_plain_configurations(data), _quoted_configurations(data))
+
+
+def _plain_configurations(data: bytes) -> Iterator[int]:
+    end = 0 if any(word in data for word in SECTIONS) else len(data)
+    for match in _SECTION.finditer(data):
+        if match.start() >= end:
+            end, is_novas = _lines_of(data, match.start())
+            if is_novas:
+                yield match.start()
+
+
+def _lines_of(data: bytes, start: int) -> tuple[int, bool]:
+    """The end of the configuration that begins at ``start``, and True if it has an option that only
+    Nova has."""
+    is_novas, section = False, ""
+    while start < len(data) and _OPTIONS.match(data, start) is not None:
+        end = data.find(b"\n", start)
+        end = len(data) if end < 0 else end
+        line = data[start:end].strip().decode("utf-8", "replace")
+        if line.startswith("["):
+            section = line.strip("[]")
+        is_novas = is_novas or is_own(section, line)
+        start = end + 1
+    return start, is_novas
+
+
+def _quoted_configurations(data: bytes) -> Iterator[int]:
+    end = 0
+    for match in _QUOTED_SECTION.finditer(data):
+        if match.start() < end:
+            continue
+        end = data.find(b'"', match.end(), match.start() + _LONGEST_QUOTED)
+        end = match.start() + _LONGEST_QUOTED if end < 0 else end
+        text = re.sub(rb"(?:\\r)?\\n", b"\n", data[match.start() : end])
+        if any(_plain_configurations(text)):
+            yield match.start()
 
 
 def is_put_aside(path: str) -> bool:

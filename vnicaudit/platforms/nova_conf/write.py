@@ -77,7 +77,7 @@ def edits_for(data: bytes, place: Location, change: Change) -> list[Edit]:
 def _value_at(data: bytes, line: int, column: int | None, change: Change) -> Edit:
     """The edit of a value that stands in a file of any form, as it is."""
     if change.new is None or change.old is None:
-        raise RefusedError("this is no nova.conf: remove the setting by hand")
+        raise RefusedError("a setting is removed from a nova.conf only: remove it here by hand")
     start = len(_MARK) if data.startswith(_MARK) else 0
     for _ in range(line - 1):
         start = _line_end(data, start) + 1

@@ -10,21 +10,58 @@ This module recognises files; the reader of a form is imported when a file has t
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 
 from vnicaudit.model.file_kind import Content, FileKind, Item
+from vnicaudit.platforms.nova_conf.recognise import configurations_in
+from vnicaudit.text.beginning import is_script, like_yaml, quotes_others
 
-_FORMS: dict[str, tuple[tuple[bytes, ...], Callable[[bytes], bool]]] = {}
-"""Form -> words of which one is in each such file, and what decides."""
+_WORDS = (b"nova", b"Nova", b"[libvirt]", b"[pci]", b"[DEFAULT]")
+"""Quick check: most files of a folder contain none of these."""
+_KEY = re.compile(
+    rb"""(?<![\w:.-])(?:nova_nova_conf_overrides|nova::[a-z:_]{1,80}[a-z_]"""
+    rb"""|Nova(?:LibvirtRx|LibvirtTx|LibvirtMax|LibvirtNum|LibvirtFile|HWMach|ComputeLibvirtT"""
+    rb"""|EnableVTPM|PCIPass|ReservedHuge|LiveMigrationWait|OVSBridge)\w{0,40}"""
+    rb"""|[\w.-]{0,80}nova[\w.-]{0,80}\.conf)["']?[ \t]*:(?!:)"""
+)
+"""A key that holds options, or an own nova.conf."""
+_CONF = re.compile(rb"""(?<![\w.-])conf["']?[ \t]*:""")
+_NOVA = re.compile(rb"""(?<![\w.-])nova["']?[ \t]*:(?!:)""")
+_CHARM = (b"nova-compute", b"nova-cloud-controller")
+_CHARMS_OPTION = re.compile(
+    rb"(?<![\w-])(?:config-flags|virt-type|virtio-net-[rt]x-queue-size|num-pcie-ports|enable-vtpm"
+    rb"|pci-passthrough-whitelist|reserved-huge-pages)[\"']?[ \t]*:"
+)
+_TASKS = (b"ini_file", b"config_template", b"ini.options_present")
+
+
+def _is_yaml(head: bytes) -> bool:
+    """True for YAML in which some program keeps options of Nova, or that holds a nova.conf."""
+    if b"\0" in head or not like_yaml(head):
+        return False
+    if quotes_others(head) or is_script(head):
+        return False
+    if _KEY.search(head) is not None:
+        return True
+    if any(charm in head for charm in _CHARM) and _CHARMS_OPTION.search(head) is not None:
+        return True
+    if _NOVA.search(head) is not None and (b"customServiceConfig" in head or _CONF.search(head)):
+        return True
+    if b"nova" in head and b".conf" in head and any(word in head for word in _TASKS):
+        return True
+    return next(configurations_in(head), None) is not None
+
+
+_FORMS: dict[str, Callable[[bytes], bool]] = {"yaml_homes": _is_yaml}
+"""Module that reads a form -> what recognises the form."""
 
 
 def _forms_of(head: bytes) -> list[str]:
     """The forms of a file; it may have parts of several."""
-    return [
-        name
-        for name, (words, is_one) in _FORMS.items()
-        if any(word in head for word in words) and is_one(head)
-    ]
+    if not any(word in head for word in _WORDS):
+        return []
+    return [name for name, is_one in _FORMS.items() if is_one(head)]
 
 
 def looks_like(head: bytes) -> bool:
@@ -38,7 +75,9 @@ def _read_content(content: Content) -> Iterator[Item]:
 
 
 def _reader(name: str) -> Callable[[Content], Iterator[Item]]:
-    raise KeyError(name)
+    from vnicaudit.platforms.nova_homes import yaml_homes
+
+    return {"yaml_homes": yaml_homes.read}[name]
 
 
 NOVA_HOMES = FileKind(
@@ -47,4 +86,5 @@ NOVA_HOMES = FileKind(
     "code",
     looks_like,
     _read_content,
+    forms="OpenStack-Ansible, Helm, Hiera, TripleO, RHOSO, Juju, Ansible, Salt",
 )

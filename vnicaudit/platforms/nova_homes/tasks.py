@@ -1,0 +1,131 @@
+"""Tasks of Ansible and states of Salt that set options of a nova.conf.
+
+Source: community.general 12.0, ``ini_file`` (``path`` or ``dest``, ``section``, ``option``,
+``value`` or ``values``, ``state``); openstack.config_template, ``config_template``; Salt 3007,
+``salt/states/ini_manage.py``, ``options_present``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from vnicaudit.knowledge.nova_conf.homes import ANSIBLE, SALT
+from vnicaudit.model.finding import Location
+from vnicaudit.model.nova import Name, NovaConfig
+from vnicaudit.model.report import NotJudged
+from vnicaudit.platforms.nova_homes.settings import HomeSettings, entries, text_of
+from vnicaudit.text.beginning import opened
+from vnicaudit.text.template_walk import HOLE
+from vnicaudit.text.yaml_nodes import YamlPlace
+from vnicaudit.text.yaml_source import Scalar, Sequence
+
+_NOVA_CONF = re.compile(r"(?:\A|[/}\ufffc])nova(?:-compute)?\.conf(?:\.d/[^/]{1,80})?\Z")
+_INI = ("community.general.ini_file", "ini_file", "ansible.builtin.ini_file")
+_TEMPLATE = ("openstack.config_template.config_template", "config_template")
+_WORDS = re.compile(r"""(\w{1,40})=("[^"]*"|'[^']*'|\S+)""")
+_ITEM = re.compile(r"""\{\{\s*item(?:\.(\w{1,80})|\[["'](\w{1,80})["']\])?\s*\}\}""")
+_NAMES = "a variable decides which options of nova.conf this sets: not judged"
+
+
+class TaskReader:
+    """Reads tasks and states one after the other; those that set different options of one kind of
+    file are one configuration."""
+
+    def __init__(self, where: Location) -> None:
+        self._where = where
+        self._found: list[HomeSettings] = []
+
+    def configs(self) -> Iterator[NovaConfig]:
+        """The configurations that all tasks together make."""
+        for settings in self._found:
+            yield from settings.config()
+
+    def take(self, place: YamlPlace) -> Iterator[NovaConfig | NotJudged]:
+        """Read a mapping, which may be a task or a state."""
+        for name in _INI:
+            task = place.child(name)
+            if task is not None:
+                yield from self._ini_file(task, place)
+        for name in _TEMPLATE:
+            overrides = place.at(name, "config_overrides")
+            if overrides is not None and _is_novas(place.at(name, "dest")):
+                settings = HomeSettings(overrides, self._where, ANSIBLE)
+                settings.add_sections(overrides)
+                yield from settings.config()
+        yield from self._salt(place)
+
+    def _ini_file(self, task: YamlPlace, place: YamlPlace) -> Iterator[NotJudged]:
+        if isinstance(task.node, Scalar):
+            self._in_words(task, task.node.text)
+            return
+        arguments = {name: value for name, _key, value in entries(task)}
+        if not _is_novas(arguments.get("path") or arguments.get("dest")):
+            return
+        if "state" in arguments and text_of(arguments["state"])[0] == "absent":
+            return
+        loop = place.child("loop") or place.child("with_items")
+        items = loop.items() if loop is not None and isinstance(loop.node, Sequence) else (None,)
+        unknown = [item for item in items if not self._take_item(arguments, item, task)]
+        if unknown:
+            yield NotJudged(_NAMES, self._where.file or self._where.target, task.line_column[0])
+
+    def _take_item(
+        self, arguments: dict[str, YamlPlace], item: YamlPlace | None, task: YamlPlace
+    ) -> bool:
+        """Take what a task sets for an item of its loop; False if its name is unknown."""
+        said = {name: _resolved(value, item) for name, value in arguments.items()}
+        section, option = said.get("section"), said.get("option")
+        if section is None or option is None or not isinstance(option.node, Scalar):
+            return False
+        names = text_of(section), text_of(option)
+        if not all(certain for _text, certain in names):
+            return False
+        value = said.get("values") or said.get("value")
+        if value is not None:
+            name = (names[0][0], names[1][0])
+            self._settings(name, task).add_each(name, option.node, value)
+        return True
+
+    def _in_words(self, task: YamlPlace, words: str) -> None:
+        """Take a task in one line: ``path=nova.conf section=libvirt option=x value=y``."""
+        said = {name: text.strip("\"'") for name, text in _WORDS.findall(words)}
+        if not _NOVA_CONF.search(said.get("path") or said.get("dest") or ""):
+            return
+        if said.keys() >= {"section", "option", "value"} and said.get("state") != "absent":
+            name, value = (said["section"], said["option"]), said["value"]
+            self._settings(name, task).add_part(
+                name, task, value, certain=HOLE not in value and not opened(value)
+            )
+
+    def _settings(self, name: Name, task: YamlPlace) -> HomeSettings:
+        if not self._found or self._found[-1].has(name):
+            self._found.append(HomeSettings(task, self._where, ANSIBLE))
+        return self._found[-1]
+
+    def _salt(self, place: YamlPlace) -> Iterator[NovaConfig]:
+        state = place.child("ini.options_present")
+        if state is None:
+            return
+        arguments = {name: value for one in state.items() for name, _key, value in entries(one)}
+        file = place.pointer.rpartition("/")[2].replace("~1", "/")  # the id of the state
+        if "name" in arguments:
+            file = text_of(arguments["name"])[0]
+        if "sections" in arguments and _NOVA_CONF.search(file):
+            settings = HomeSettings(arguments["sections"], self._where, SALT)
+            settings.add_sections(arguments["sections"])
+            yield from settings.config()
+
+
+def _resolved(value: YamlPlace, item: YamlPlace | None) -> YamlPlace | None:
+    """A value, with ``{{ item }}`` and ``{{ item.name }}`` replaced by what the loop gives."""
+    match = _ITEM.fullmatch(value.document.source.written(value.node).strip("\"'"))
+    if match is None or item is None:
+        return value
+    name = match[1] or match[2]
+    return item.child(name) if name else item
+
+
+def _is_novas(path: YamlPlace | None) -> bool:
+    """True if the path of a file is that of a nova.conf, in whatever folder."""
+    return path is not None and _NOVA_CONF.search(text_of(path)[0]) is not None

@@ -1,0 +1,227 @@
+"""Options of Nova in YAML of other programs: OpenStack-Ansible, OpenStack-Helm, Puppet (Hiera),
+TripleO, Juju, Ansible, Salt; and a nova.conf inside a string.
+
+Each mapping of a file is looked at by itself, so that it does not matter how deep in a file, and
+under which hosts or groups, one of these programs keeps its settings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec.structs import replace
+
+from vnicaudit.errors import TargetError
+from vnicaudit.knowledge.nova_conf.homes import (
+    JUJU,
+    JUJU_DRIVERS,
+    JUJU_OPTIONS,
+    OPENSTACK_ANSIBLE,
+    OPENSTACK_HELM,
+    PUPPET,
+    PUPPET_CLASSES,
+    TRIPLEO,
+    TRIPLEO_PARAMETERS,
+    TRIPLEO_UNSET,
+    is_puppets_mistake,
+)
+from vnicaudit.model.file_kind import Content
+from vnicaudit.model.finding import AcceptingComment, Location
+from vnicaudit.model.nova import NovaConfig
+from vnicaudit.model.report import NotJudged, ReadError
+from vnicaudit.platforms.nova_homes.settings import HomeSettings, entries, text_of
+from vnicaudit.platforms.nova_homes.strings import read_string
+from vnicaudit.platforms.nova_homes.tasks import TaskReader
+from vnicaudit.text.yaml_nodes import YamlDocument, YamlPlace, documents, yaml_comments
+from vnicaudit.text.yaml_source import Mapping, Scalar
+
+Found = NovaConfig | ReadError | NotJudged
+
+
+def read(content: Content) -> Iterator[Found]:
+    """The parts of nova.conf in a YAML file, and what of them cannot be read. Raises TargetError if
+    the whole file cannot be read."""
+    comments = tuple(
+        AcceptingComment(content.path, *one) for one in yaml_comments(content.data, content.path)
+    )
+    for document in _documents(content):
+        if not isinstance(document, YamlDocument):
+            yield _unread(document, content.path)
+            continue
+        for found in _read_document(document, Location(content.target, content.path)):
+            if isinstance(found, NovaConfig):
+                found = replace(found, comments=(*found.comments, *comments))
+                comments = tuple(replace(one, reporter=False) for one in comments)
+            yield found
+
+
+def _documents(content: Content) -> list[YamlDocument | TargetError]:
+    """The documents of a file that is YAML as it is written, or else once it is rendered."""
+    found = list(documents(content.data, content.path, as_written=True))
+    if all(isinstance(one, YamlDocument) for one in found):
+        return found
+    return list(documents(content.data, content.path))
+
+
+def _unread(error: TargetError, path: str) -> ReadError | NotJudged:
+    """The report on a document that is not YAML: an error, unless it may not be meant to be."""
+    if path.endswith((".yaml", ".yml")) and error.message.startswith("not YAML"):
+        return ReadError(error.message, error.file, error.line)
+    return NotJudged(f"seems to set options of Nova, but is {error.message}", path, error.line or 1)
+
+
+def _read_document(document: YamlDocument, where: Location) -> Iterator[Found]:
+    tasks = TaskReader(where)
+    homes = () if document.top.child("heat_template_version") else _HOMES
+    for place in _every_place(document.top):
+        if isinstance(place.node, Scalar):
+            yield from read_string(place, where)
+        elif isinstance(place.node, Mapping):
+            for reader in homes:
+                yield from reader(place, where)
+            yield from tasks.take(place)
+    yield from tasks.configs()
+
+
+def _every_place(top: YamlPlace) -> Iterator[YamlPlace]:
+    """Every value of a document, in order; one that an alias repeats, once."""
+    waiting, seen = [top], set[int]()
+    while waiting:
+        place = waiting.pop()
+        if id(place.node) in seen:
+            continue
+        seen.add(id(place.node))
+        yield place
+        if isinstance(place.node, Mapping):
+            inner = [value for _name, _key, value in entries(place)]
+        else:
+            inner = place.items()
+        waiting += reversed(inner)
+
+
+# OpenStack-Ansible merges ``nova_nova_conf_overrides`` into nova.conf. Source: os_nova e06c7bce
+# (June 2026), tasks/nova_post_install.yml, and ansible-config_template 01b297af (March 2026),
+# ``return_config_overrides_ini``: what is no mapping belongs to DEFAULT, a list is joined by
+# commas, and the keys of a mapping without values are several values.
+
+_OVERRIDES = "nova_nova_conf_overrides"
+
+
+def _overrides(place: YamlPlace, where: Location) -> Iterator[Found]:
+    child = place.child(_OVERRIDES)
+    if child is not None and isinstance(child.node, Scalar):
+        yield NotJudged(
+            f"a variable fills in {_OVERRIDES}: not judged",
+            where.file or where.target,
+            child.line_column[0],
+        )
+    elif child is not None:
+        settings = HomeSettings(child, where, OPENSTACK_ANSIBLE)
+        settings.add_sections(child, f"{_OVERRIDES}.")
+        yield from settings.config()
+
+
+# OpenStack-Helm writes ``conf.nova``. Source: openstack-helm 0ee5adef (August 2026),
+# helm-toolkit/templates/utils/_to_oslo_conf.tpl.
+
+
+def _helm(place: YamlPlace, where: Location) -> Iterator[Found]:
+    child = place.at("conf", "nova")
+    if child is not None and any(isinstance(one.node, Mapping) for _, _, one in entries(child)):
+        settings = HomeSettings(child, where, OPENSTACK_HELM)
+        settings.add_sections(child, "conf.nova.")
+        yield from settings.config()
+
+
+# Hiera: parameters of puppet-nova's classes, and ``nova::config::nova_config``. TripleO passes on
+# the same in ``ExtraConfig`` and ``ComputeExtraConfig``.
+
+_NOVA_CONFIG = "nova::config::nova_config"
+
+
+def _hiera(place: YamlPlace, where: Location) -> Iterator[Found]:
+    if not any(name.startswith("nova::") for name in place.names()):
+        return
+    home = TRIPLEO if "/parameter_defaults/" in f"{place.pointer}/" else PUPPET
+    settings = HomeSettings(place, where, home)
+    for name, key, value in entries(place):
+        in_class, _, parameter = name.rpartition("::")
+        option = PUPPET_CLASSES.get(in_class, {}).get(parameter)
+        if name == _NOVA_CONFIG:
+            _add_nova_config(settings, value)
+        elif option is not None and not isinstance(value.node, Mapping):
+            settings.add_each(option, key, value, name)
+        elif is_puppets_mistake(in_class, parameter):
+            message = (
+                f"{name}: puppet-nova has no such parameter, and Puppet ignores it: not judged"
+            )
+            yield NotJudged(
+                message, where.file or where.target, value.document.source.line_column(key.start)[0]
+            )
+    yield from settings.config()
+
+
+def _add_nova_config(settings: HomeSettings, place: YamlPlace) -> None:
+    for name, key, body in entries(place):
+        section, slash, option = name.partition("/")
+        absent = body.child("ensure")
+        if not slash or (absent is not None and absent.text == "absent"):
+            continue
+        value = body.child("value")
+        if value is not None:
+            settings.add_each((section, option), key, value, f"{_NOVA_CONFIG} {name}")
+
+
+# TripleO: parameters of the overcloud, and those of one role. Source: see TRIPLEO_PARAMETERS.
+
+
+def _tripleo(place: YamlPlace, where: Location) -> Iterator[Found]:
+    defaults = place.child("parameter_defaults")
+    if defaults is None:
+        return
+    yield from _parameters(defaults, where)
+    for name, _key, value in entries(defaults):
+        if name.endswith("Parameters"):
+            yield from _parameters(value, where)
+
+
+def _parameters(place: YamlPlace, where: Location) -> Iterator[Found]:
+    settings = HomeSettings(place, where, TRIPLEO)
+    for name, key, value in entries(place):
+        option = TRIPLEO_PARAMETERS.get(name)
+        if option is not None and text_of(value)[0] not in TRIPLEO_UNSET.get(name, ()):
+            settings.add_each(option, key, value, name)
+    yield from settings.config()
+
+
+# Juju: options of the charm nova-compute, in a bundle or in a file for ``juju config --file``.
+
+_CHARMS = ("nova-compute", "nova-cloud-controller")
+
+
+def _juju(place: YamlPlace, where: Location) -> Iterator[Found]:
+    charm = place.child("charm")
+    options = place.child("options")
+    if charm is not None and options is not None and isinstance(charm.node, Scalar):
+        name = charm.node.text.rpartition("/")[2].rpartition(":")[2].rstrip("-0123456789")
+        if name in _CHARMS:
+            yield from _charm(options, where)
+    elif not place.pointer.strip("[]0123456789"):
+        for name in _CHARMS:
+            options = place.child(name)
+            if options is not None:
+                yield from _charm(options, where)
+
+
+def _charm(place: YamlPlace, where: Location) -> Iterator[Found]:
+    settings = HomeSettings(place, where, JUJU)
+    for name, key, value in entries(place):
+        option = JUJU_OPTIONS.get(name)
+        if name == "config-flags" and isinstance(value.node, Scalar):
+            settings.add_flags(value)
+        elif option is not None and text_of(value)[0] not in JUJU_DRIVERS:
+            settings.add(option, key, value, name)
+    yield from settings.config()
+
+
+_HOMES = (_overrides, _helm, _hiera, _tripleo, _juju)
