@@ -16,6 +16,7 @@ from vnicaudit.platforms.domain_xml.recognise import OPENING, is_foreign, root_n
 from vnicaudit.platforms.kubevirt.recognise import first_machine
 from vnicaudit.platforms.nova_conf.recognise import SECTIONS, configurations_in
 from vnicaudit.text.beginning import (
+    PROMPT,
     is_script,
     like_hcl,
     like_yaml,
@@ -39,6 +40,18 @@ _IMAGE = (
 _MADE = (
     "holds a guest that virt-install makes: not judged, give its definition (virt-install "
     "--print-xml)"
+)
+_PROXMOX = (
+    "holds NICs of a guest of Proxmox VE (qm config): not judged, give its QEMU command (qm "
+    "showcmd ID --pretty)"
+)
+_OPENNEBULA = (
+    "holds a NIC of OpenNebula (MODEL in a template): not judged, give the definition of a VM that "
+    "has it (virsh dumpxml one-ID on its host)"
+)
+_VAGRANT = (
+    "holds the NIC model of guests of vagrant-libvirt: not judged, give their definitions (virsh "
+    "dumpxml)"
 )
 _ADDED = (
     "holds a NIC that virsh attach-interface adds: not judged, give the definition of its domain "
@@ -78,10 +91,48 @@ _NIC_OPTION = re.compile(rb"(?<![\w-])-(?:device|netdev|nic|net)(?=[\s\"',=])")
 _WINDOW = 4_000
 """Number of bytes of a command within which its NIC options must follow."""
 _BLANK_LINE = re.compile(rb"\n[ \t]*\r?\n")
-_RUN = rb"^[ \t]*(?:-[ \t]+)?(?:[\w.]{1,60}:[ \t]+[\"']?)?(?:sudo[ \t]+)?"
-"""The beginning of a line that runs a program: in a script, a list or a value."""
+_RUN = (
+    rb"(?:^[ \t]*(?!#)|\A)(?:\d{1,6}\*?[ \t]+)?(?:-[ \t]+|\+{1,9}[ \t]+|" + PROMPT.encode() + rb")?"
+    rb"(?:[\w.]{1,60}:[ \t]+[\"']?)?(?:sudo[ \t]+)?"
+)  # fmt: skip
+"""The beginning of a line that runs a program: in a script, a list or a value, in a shell's
+history, behind a prompt or in a trace. Behind ``#`` it is a comment, but for the first line."""
 _VIRT_INSTALL = re.compile(_RUN + rb"(virt-install)[ \t]", re.MULTILINE)
 _ATTACH = re.compile(_RUN + rb"(virsh)[ \t][^\n]{0,200}?\battach-interface[ \t]", re.MULTILINE)
+_FORMS = (
+    (b"virt-install", _VIRT_INSTALL, _MADE),
+    (b"attach-interface", _ATTACH, _ADDED),
+    (
+        b"net",
+        re.compile(
+            rb"^[ \t]*net\d{1,2}:[ \t]+(?:model=)?(?:virtio|e1000[\w-]{0,20}|rtl8139|vmxnet3|pcnet"
+            rb"|ne2k_\w{3}|i82\w{3,7})(?:=[0-9A-Fa-f:]{17})?(?:,|[ \t\r]*$)",
+            re.MULTILINE,
+        ),
+        _PROXMOX,
+    ),
+    (
+        b"NIC",
+        re.compile(
+            rb"^[ \t]*NIC(?:_DEFAULT)?[ \t]*=[ \t]*\[[^\]]{0,2000}?\b(?:MODEL|NETWORK|NETWORK_ID)"
+            rb"[ \t]*=|<NIC>(?=[^\0]{0,2000}?<(?:MODEL|NETWORK|BRIDGE)>)",
+            re.MULTILINE,
+        ),
+        _OPENNEBULA,
+    ),
+    (
+        b"libvirt",
+        re.compile(
+            rb"^[^#\n]{0,200}?\b(?:nic_model_type|libvirt__model_type|model_type)[ \t]*(?:=>?|:)"
+            rb"[ \t]*[\"':]",
+            re.MULTILINE,
+        ),
+        _VAGRANT,
+    ),
+)
+"""Word, pattern and message of forms that say with what command to get them judged. Sources:
+Proxmox VE's qm.conf(5); OpenNebula's *Virtual Machine Template*; vagrant-libvirt's configuration
+(``nic_model_type``, ``model_type``)."""
 _OF_IMAGES = re.compile(
     rb"(?<![\w-])(?:openstack[ \t]+(?:image|flavor)[ \t]+(?:create|set)"
     rb"|glance[ \t]+image-(?:create|update))[ \t]"
@@ -119,13 +170,9 @@ def beside(
     if b"\0" in data or is_foreign(data):
         return
     kinds = [_quoted_domains(data), _encoded_domains(data), _interfaces(data)]
-    kinds += [_commands_in_hcl(data)]
+    kinds += [_commands_in_hcl(data), *_forms(data)]
     if not like_yaml(data):
         kinds.append(_configurations(data))
-    if b"virt-install" in data:
-        kinds.append(_matches(_VIRT_INSTALL, data, _MADE))
-    if b"attach-interface" in data:
-        kinds.append(_matches(_ATTACH, data, _ADDED))
     if not listing:
         kinds.append(_commands(data))
     if not manifest:
@@ -152,9 +199,17 @@ def _unread(data: bytes, path: str) -> Iterator[NotJudged]:
         from vnicaudit.platforms.qemu.read import unread_commands
 
         yield from unread_commands(data, path)
+    if not (path and (path.endswith(_ABOUT_OPTIONS) or quotes_others(data))):
+        for message, line in _by_line(data, _forms(data)):
+            yield NotJudged(message, path, line)
     if any(word in data for word in (*_WORDS, *_NICS, b"PG", b"PD94")):
         for message, line in _by_line(data, _brought_by_code(data)):
             yield NotJudged(message, path, line)
+
+
+def _forms(data: bytes) -> list[Iterator[_Part]]:
+    """NICs in the forms of other tools."""
+    return [_matches(pattern, data, message) for word, pattern, message in _FORMS if word in data]
 
 
 def _named_option(data: bytes, path: str) -> int | None:
