@@ -13,7 +13,7 @@ from pathlib import Path
 from vnicaudit.audit.judging.catalogue import shipped_catalogue
 from vnicaudit.audit.judging.rule_files import index_text
 from vnicaudit.model.names import RuleInfo
-from vnicaudit.reports.rules import settings_section
+from vnicaudit.reports.rules import settings_section, without_marks
 
 FOLDER = Path(__file__).parent / "rules"
 INDEX = Path(__file__).parents[1] / "vnicaudit/rules/index.json"
@@ -30,9 +30,6 @@ SCOPES = {
 }
 FORMS = {"manifests": "KubeVirt manifests", "servers": "OpenStack servers"}
 """Inputs with few of the facts of a NIC or domain, judged only by rules that say so."""
-
-_MARK = re.compile(r"^(```\w+) .*$", re.MULTILINE)
-"""Words after the language on a fence line are for the tests of examples."""
 
 _CODE = re.compile(r"(```.*?```|``.*?``|`[^`]*`)", re.DOTALL)
 """Code in a manual; outside of code, ``<`` would start an HTML tag."""
@@ -120,7 +117,7 @@ def _page(rule: RuleInfo) -> str:
         severity=rule.severity,
         groups=", ".join(rule.groups),
         scope=_scope(rule),
-        rest=_plain(_MARK.sub(r"\1", rest)).rstrip() + settings_section(rule),
+        rest=_plain(without_marks(rest)).rstrip() + settings_section(rule),
     )
 
 

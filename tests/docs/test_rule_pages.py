@@ -9,6 +9,8 @@ import pytest
 
 from docs import generate_rules
 from vnicaudit.audit.judging.catalogue import rule_ids, shipped_catalogue
+from vnicaudit.reports.rules import manual_text
+from vnicaudit.reports.writers import Options
 
 
 def test_committed_pages_are_current(capsys: pytest.CaptureFixture[str]) -> None:
@@ -62,3 +64,11 @@ def test_check_exits_1_and_names_the_page(
     monkeypatch.setattr(generate_rules, "differing", partial(generate_rules.differing, tmp_path))
     assert generate_rules.main(["--check"]) == 1
     assert "docs/rules/VNIC034.md differs" in capsys.readouterr().err
+
+
+def test_an_example_with_facts_beside_its_xml_says_them_in_words() -> None:
+    for rule_id in rule_ids():
+        rule = shipped_catalogue().info(rule_id)
+        for found in re.finditer(r"^(.*)\n\n```\w+ \S+=", rule.manual, re.MULTILINE):
+            assert found[1].endswith(":"), f"{rule_id}: {found[0]}"
+        assert re.search(r"^```\w+ ", manual_text(rule, Options()), re.MULTILINE) is None

@@ -21,9 +21,10 @@ from vnicaudit.reports.grouped import (
     names_within,
 )
 from vnicaudit.reports.model import Part
-from vnicaudit.reports.safe import fold, padded, safe
+from vnicaudit.reports.safe import fold, padded, safe, width_of
 from vnicaudit.reports.wording import fix_label, message_of, nic_label
 from vnicaudit.reports.writers import Options
+from vnicaudit.text.quoting import quoted_line
 
 SEVERITY = 6
 """Width of the longest severity."""
@@ -41,11 +42,33 @@ class FindingText:
 
     def finding(self, finding: Finding) -> str:
         """Three lines or more; the last one is the fix, if there is one."""
-        text = self._head(finding) + self._body(message_of(finding))
+        text = self._head(finding) + self._body(message_of(finding)) + self._quoted(finding)
         if finding.related:
             places = ", ".join(map(str, finding.related))
             text += self._pen.labelled("see also", places)
         return text + self._fix(fix_label(finding), finding.fix)
+
+    def _quoted(self, finding: Finding) -> str:
+        """``12 | <model type='rtl8139'/>`` and a caret below what is wrong, cut at the width."""
+        place = finding.location
+        exact = place.column is not None or place.xpath  # else a command, of which little is shown
+        if not (self._options.quotes and place.file and place.line and exact):
+            return ""
+        line = quoted_line(place.file, place.line, place.column, place.xpath or "")
+        if line is None:
+            return ""
+        lead = f"{BODY}{line.number} | "
+        room, shown = self._pen.width - len(lead), safe(line.text)
+        if width_of(shown) > room:
+            shown = f"{shown[: max(room if shown.isascii() else room // 2, 1) - 1]}…"
+        text = f"{lead}{self._pen.paint('quiet', shown)}\n"
+        if (
+            line.caret is None
+            or line.caret >= len(shown)
+            or shown[: line.caret] != line.text[: line.caret]
+        ):
+            return text
+        return f"{text}{' ' * (len(lead) + line.caret)}{self._pen.paint('medium', '^')}\n"
 
     def _fix(self, label: str, fix: str) -> str:
         """A fix; unsafe ones must not look like safe ones."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Sequence
 
 from vnicaudit.model.names import RULES_SCHEMA, RuleInfo
@@ -52,9 +53,15 @@ def manual_text(rule: RuleInfo, options: Options) -> str:
     """A rule's manual page: rendered if coloured for a terminal, else plain Markdown; no line break
     at the end."""
     groups = f"Groups: {', '.join(rule.groups)}. " if rule.groups else ""
-    page = f"# {rule.id} {rule.name}\n\nSeverity: {rule.severity}. {groups}{rule.manual}"
+    manual = without_marks(rule.manual)
+    page = f"# {rule.id} {rule.name}\n\nSeverity: {rule.severity}. {groups}{manual}"
     page = page.rstrip() + settings_section(rule)
     return _rendered(page, options.width).rstrip() if options.color else page
+
+
+def without_marks(manual: str) -> str:
+    """A manual without the words after the language of a fence, which are for tests of examples."""
+    return re.sub(r"^(```\w+) .*$", r"\1", manual, flags=re.MULTILINE)
 
 
 def settings_section(rule: RuleInfo) -> str:

@@ -52,6 +52,8 @@ class Options(msgspec.Struct, frozen=True):
     targets: str = ""
     """The words of a command that name the inventory of a fleet, or stand for redacted targets;
     empty: the targets of findings are named."""
+    quotes: bool = False
+    """Show the line of its file below each finding."""
     docs_url: str = ""
     """Base URL of the published documentation; empty: unknown."""
     links: bool = False

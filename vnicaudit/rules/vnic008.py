@@ -27,6 +27,8 @@ In a guest of architecture s390x:
 </interface>
 ```
 
+On s390x, with an address on PCI:
+
 ```xml domain.arch=s390x
 <interface type='bridge'>
   <source bridge='br0'/>
@@ -36,6 +38,8 @@ In a guest of architecture s390x:
 ```
 
 ## Good
+
+On s390x:
 
 ```xml domain.arch=s390x
 <interface type='bridge'>

@@ -35,6 +35,8 @@ On q35, as well:
 
 ## Good
 
+On q35, for the same driver:
+
 ```xml readiness=ready-transitional domain.machine=pc-q35-9.2
 <interface type='bridge'>
   <source bridge='br0'/>

@@ -50,6 +50,8 @@ values that are new in 11.3 count as valid.
 </interface>
 ```
 
+On s390x:
+
 ```xml domain.arch=s390x
 <interface type='bridge'>
   <source bridge='br0'/>

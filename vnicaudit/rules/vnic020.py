@@ -21,6 +21,8 @@ its open descriptors do (measured with libvirt 9.0 and 11.3).
 
 ## Bad
 
+QEMU runs this NIC without vhost:
+
 ```xml running.driver=virtio-net-pci running.model=virtio running.backend=tap running.vhost=false
 <interface type='bridge'>
   <source bridge='br0'/>
@@ -29,6 +31,8 @@ its open descriptors do (measured with libvirt 9.0 and 11.3).
 ```
 
 ## Good
+
+The same definition, but QEMU runs it with vhost:
 
 ```xml running.driver=virtio-net-pci running.model=virtio running.backend=tap running.vhost=true
 <interface type='bridge'>

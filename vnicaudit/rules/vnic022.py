@@ -15,6 +15,8 @@ gives ``-netdev {"type":"tap","fd":"33"}`` without a vhost descriptor; ``type='k
 
 ## Bad
 
+In a domain of `type='qemu'`, on a host with KVM:
+
 ```xml domain.type=qemu host.arch=x86_64 host.kvm=true
 <interface type='bridge'>
   <source bridge='br0'/>
@@ -24,6 +26,8 @@ gives ``-netdev {"type":"tap","fd":"33"}`` without a vhost descriptor; ``type='k
 ```
 
 ## Good
+
+In a domain of `type='kvm'`:
 
 ```xml domain.type=kvm host.arch=x86_64 host.kvm=true
 <interface type='bridge'>

@@ -12,6 +12,8 @@ with libvirt 9.0 and 11.3). A guest that is running now stays down after its nex
 
 ## Bad
 
+The host has no `/dev/vhost-net`:
+
 ```xml host.vhost_net=false
 <interface type='bridge'>
   <source bridge='br0'/>
@@ -21,6 +23,8 @@ with libvirt 9.0 and 11.3). A guest that is running now stays down after its nex
 ```
 
 ## Good
+
+The same definition, on a host with `/dev/vhost-net`:
 
 ```xml host.vhost_net=true
 <interface type='bridge'>

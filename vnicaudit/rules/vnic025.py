@@ -13,6 +13,8 @@ warning and starts the guest, and QEMU copies every packet (libvirt 11.3,
 
 ## Bad
 
+`/dev/vhost-net-a` does not exist on the host:
+
 ```xml host.vhost_paths=[[/dev/vhost-net-a,false]]
 <interface type='bridge'>
   <source bridge='br0'/>
@@ -22,6 +24,8 @@ warning and starts the guest, and QEMU copies every packet (libvirt 11.3,
 ```
 
 ## Good
+
+It exists:
 
 ```xml host.vhost_paths=[[/dev/vhost-net-a,true]]
 <interface type='bridge'>

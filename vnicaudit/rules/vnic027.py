@@ -12,6 +12,8 @@ process that runs out of file descriptors gets the same warning.
 
 ## Bad
 
+libvirt's log of the last start warns that it was `Unable to open vhost-net`:
+
 ```xml running.driver=virtio-net-pci running.model=virtio running.log_warning=Unable
 <interface type='bridge'>
   <source bridge='br0'/>
@@ -20,6 +22,8 @@ process that runs out of file descriptors gets the same warning.
 ```
 
 ## Good
+
+The log has no such warning:
 
 ```xml running.driver=virtio-net-pci running.model=virtio running.log_warning=''
 <interface type='bridge'>

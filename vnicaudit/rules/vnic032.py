@@ -12,6 +12,8 @@ supported for network interfaces of type user` (measured with libvirt 9.0).
 
 ## Bad
 
+In a guest with 4 vCPUs:
+
 ```xml domain.vcpus=4
 <interface type='user'>
   <model type='virtio'/>
@@ -20,6 +22,8 @@ supported for network interfaces of type user` (measured with libvirt 9.0).
 ```
 
 ## Good
+
+In the same guest:
 
 ```xml domain.vcpus=4
 <interface type='user'>

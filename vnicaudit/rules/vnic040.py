@@ -13,6 +13,8 @@ without port forwarding. A system libvirt can give the guest a tap device instea
 
 ## Bad
 
+The guest is running:
+
 ```xml state.active=true
 <interface type='user'>
   <model type='virtio'/>

@@ -16,6 +16,8 @@ notification goes through QEMU.
 
 ## Bad
 
+`/dev/vhost-vdpa-0` does not exist on the host:
+
 ```xml host.vhost_paths=[[/dev/vhost-vdpa-0,false]]
 <interface type='vdpa'>
   <source dev='/dev/vhost-vdpa-0'/>
@@ -32,6 +34,8 @@ notification goes through QEMU.
 ```
 
 ## Good
+
+It exists:
 
 ```xml host.vhost_paths=[[/dev/vhost-vdpa-0,true]]
 <interface type='vdpa'>

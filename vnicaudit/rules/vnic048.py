@@ -16,6 +16,8 @@ certificates hang.
 
 ## Bad
 
+The MTU is 9000 on the tap, and 1500 on the uplink of its bridge:
+
 ```xml path.tap=9000 path.uplink=1500
 <interface type='bridge'>
   <source bridge='br0'/>
@@ -25,6 +27,8 @@ certificates hang.
 ```
 
 ## Good
+
+It is 9000 on both:
 
 ```xml path.tap=9000 path.uplink=9000
 <interface type='bridge'>

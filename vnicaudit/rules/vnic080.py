@@ -14,6 +14,8 @@ transient domain has no persistent definition to change.
 
 ## Bad
 
+The guest has a managed save image:
+
 ```xml state.managed_save=true
 <interface type='bridge'>
   <source bridge='br0'/>
@@ -22,6 +24,8 @@ transient domain has no persistent definition to change.
 ```
 
 ## Good
+
+It has none:
 
 ```xml state.managed_save=false
 <interface type='bridge'>

@@ -1,6 +1,7 @@
 """The report for people, to the letter."""
 
 from collections import Counter
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -230,3 +231,22 @@ def test_what_is_safe_to_fix_comes_with_its_command() -> None:
     assert "vnicaudit plan TARGET -o plan.json\n" in written("text", stream=many)
     fleet = written("text", Options(targets="-i hosts.ini"), stream=many)
     assert "vnicaudit plan -i hosts.ini -o plan.json\n" in fleet
+
+
+def test_the_line_is_quoted_below_its_finding(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    file = Path("nova.conf")
+    file.write_text("[libvirt]\nvirt_type = kvm\x1b[2J\nuse_virtio_for_bridges = false\n")
+    found = [
+        finding(location=Location("n", str(file), line, None, column), fix="")
+        for line, column in ((3, 26), (2, 26), (3, None))
+    ]
+    stream = [msgspec.structs.replace(WEB_01, findings=tuple(found))]
+    text = written("text", Options(width=40, quotes=True), stream=stream)
+    assert f"    3 | use_virtio_for_bridges = false\n{' ' * 33}^\n" in text
+    assert text.count("use_virtio_for_bridges") == 1, "a command without a column is not quoted"
+    assert "\x1b" not in text
+    assert max(map(width_of, text.splitlines())) <= 40
+    assert " | " not in written("text", stream=stream)
