@@ -36,7 +36,7 @@ def test_a_listing_ends_at_an_empty_line_or_a_fence() -> None:
     assert [command.pid for command in commands(listing + f"8 {REAL}")] == [7, 8]
     for end in ("\n", " \n", "```\n"):
         found = list(commands(listing + end + REAL))
-        assert [(command.pid, command.complete) for command in found] == [(7, False), (None, True)]
+        assert [(command.pid, command.complete) for command in found] == [(7, False), (None, False)]
 
 
 def test_each_listing_has_columns_of_its_own() -> None:

@@ -15,7 +15,7 @@ RING = "rx_queue_size=1024"
 
 
 def _read(arguments: str, program: str = "qemu-system-x86_64 -nodefaults") -> RunningQemu:
-    (qemu,) = read_text(f"{program} {arguments}\n".encode(), target="t", file=None)
+    (qemu,) = read_text(f"#!/bin/sh\n{program} {arguments}\n".encode(), target="t", file=None)
     return qemu
 
 

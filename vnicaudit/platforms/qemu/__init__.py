@@ -27,6 +27,11 @@ NOT_PLANNED = (
 )
 """The reason why there is no plan for processes."""
 _MAY_HOLD = (b"qemu-system-", b"-device", b"-netdev", b"-nic")
+_NAMED = re.compile(
+    rb"(?<![\w.-])(?:qemu-system-[a-z0-9_]{1,40}|qemu-kvm|kvm(?=[\"' \t]))"
+    rb" *(?=[\s\\\"']+-|\"?\$|\s*\Z)"
+)
+"""QEMU's program before an option, a variable, or nothing more."""
 _REMARKS = rb"(?m)^[ \t]*(?:#|//)[^\n]*"
 
 
@@ -58,6 +63,17 @@ def _is_for_commands(head: bytes) -> bool:
 
 def _without_remarks(data: bytes) -> bytes:
     return re.sub(_REMARKS, lambda match: b" " * len(match.group()), data)
+
+
+def _why_not(head: bytes) -> str | None:
+    found = _NAMED.search(head)
+    if found is None:
+        return None
+    line = head.count(b"\n", 0, found.start()) + 1
+    return (
+        f"names QEMU in line {line}, but its command line is cut off or in a form that is not "
+        "read: save it whole, as the shell takes it (or ps -ww, libvirt's log, /proc/PID/cmdline)"
+    )
 
 
 def _read_content(content: Content) -> Iterator[Item]:
@@ -104,4 +120,5 @@ COMMANDS = FileKind(
     among_others=_is_for_commands,
     may_hold=lambda data: any(word in data for word in _MAY_HOLD),
     prepared=_without_remarks,
+    why_not=_why_not,
 )

@@ -133,7 +133,7 @@ def parse_unquoted(words: Sequence[str]) -> Arguments:
     for place, word in enumerate(words[:MAX_WORDS], 1):
         option = "" if word == "-" else _option(word)
         known = option is not None and (option in FLAGS or option in VALUED)
-        cut = option is not None and place == len(words) and begins_nic_option(option)
+        cut = option is not None and place == len(words) and begins_option(option)
         if (known or cut) and not (name in VALUED and not value):
             _close(pairs, name, value)
             name, value = option, []
@@ -145,10 +145,10 @@ def parse_unquoted(words: Sequence[str]) -> Arguments:
     return Arguments(tuple(pairs), _too_many(words))
 
 
-def begins_nic_option(name: str) -> bool:
-    """True for a name that no option has, but with which one for NICs begins."""
-    unknown = name not in FLAGS and name not in VALUED
-    return unknown and any(one.startswith(name) for one in NIC_OPTIONS)
+def begins_option(name: str) -> bool:
+    """True for a name that no option has, but with which one begins."""
+    known = FLAGS | VALUED
+    return name not in known and any(one.startswith(name) for one in known)
 
 
 def _too_many(words: Sequence[str]) -> str | None:

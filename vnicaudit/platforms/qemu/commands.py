@@ -13,22 +13,24 @@ from vnicaudit.model.report import NotJudged
 from vnicaudit.platforms.qemu.arguments import (
     EVIDENCE,
     FLAGS,
+    NIC_OPTIONS,
     VALUED,
     Arguments,
     left_open,
     parse,
     parse_unquoted,
 )
-from vnicaudit.platforms.qemu.words import MAX_COMMAND, prefix_of, shell_words
-from vnicaudit.text.beginning import is_program
+from vnicaudit.platforms.qemu.nics import silent
+from vnicaudit.platforms.qemu.pasted import changed_character, is_run, restored
+from vnicaudit.platforms.qemu.words import MAX_COMMAND, pasted_prefix_of, prefix_of, shell_words
 
 _PROGRAM = re.compile(
-    r"(?:(?<![^\s;|&(])|(?<=ExecStart=)|(?<=ExecStart=[-@:+!]))"
+    r"(?:(?<![^\s;|&(`])|(?<=ExecStart=)|(?<=ExecStart=[-@:+!])|(?<=[\w~\]\\][#$>%])|(?<=\d:))"
     r"(?P<quote>[\"']?)(?:\"\$\{?\w{1,40}\}?\"(?=/))?"
     r"(?P<program>(?:\$\{?\w{1,40}\}?/|(?:[A-Za-z]:|%\w{1,40}%)[^\"\n|&<>*?:%]{0,200}\\)?"
     r"(?:[^\s'\"`=,;|&<>(){}$%]*/)?\.?(?:qemu-system-[a-z0-9_]+(?:[-.][\w.-]+)?|qemu-kvm|kvm)"
     r"|\$\{?\w{0,40}(?i:qemu|kvm)\w{0,40}\}?|%\w{0,40}(?i:qemu|kvm)\w{0,40}%)"
-    r"(?P=quote)(?=[ \t]+\S|[ \t]*\\\n)"
+    r"(?P=quote)(?=[ \t\u00a0]+\S|[ \t]*\\\n)"
 )
 """A word that is QEMU's program, or a variable named after it, followed by something."""
 
@@ -52,11 +54,13 @@ _QUOTE = re.compile(r"['\"]")
 _EXPANDS = re.compile(r"\$[@*{(\w]|%\w+%|`|<|\.\.\.|…")
 _LIST = re.compile(r"\$[@*]|\$\{[@*]|\$\{\w{1,80}\[[@*]")
 LOGGED = re.compile(
-    r"^\{\"[^\n]{0,400}?\"msg\":\"((?:/[\w./-]{0,100})?(?:qemu-kvm|qemu-system-\w{1,40}) "
+    r"^(?:[^\n]{0,400}?[{,\s])?\"?[\w.-]{1,40}\"?:[ ]?"
+    r"\"((?:[^\"\\\n]|\\.){0,200}?(?:qemu-kvm|qemu-system-\w{1,40}|\bkvm) "
     r"(?:[^\"\\\n]|\\.)*)\"[^\n]*$",
     re.MULTILINE,
 )
-"""A line of virt-launcher's log whose message is a command."""
+"""A line with a command in a string: a message of a log in JSON (virt-launcher's, a container's),
+or a value in YAML."""
 _OPTION = r"[ \t]*--?(?P<name>[A-Za-z][\w-]*)(?![\w-])"
 _LOST_JOINT = re.compile(rf"(?:\\[ \t]+|(?<!\\))\r?\n(?={_OPTION})")
 """The end of a line without backslash, or with blanks behind it, before one with an option."""
@@ -69,6 +73,9 @@ _LOST = (
     "JSON outside quotes, where other quotes or lines were kept: a shell would mangle it, so what "
     "QEMU received is unknown"
 )
+_OF_TOLD = 3
+"""Least number of options of a command in a sentence or a list, which may only name QEMU, unless
+one is for NICs."""
 _PAGE = 4096
 """Bytes of a command line that kernels before 4.2 keep, with or without the last zero."""
 _PATIENCE = 1 << 20
@@ -83,7 +90,8 @@ class Command(NamedTuple):
     """One command line: the program, its arguments, the line where it begins (1-based), and the
     process id if ``ps`` shows it. ``complete`` is False if there may be more arguments than can be
     read (shell variables, an ellipsis, a file of options, ``ps``); ``opened`` is a word that may
-    expand to several. ``listed``: it belongs to a running process, as listed by ``ps``."""
+    expand to several. ``listed``: it belongs to a running process, as listed by ``ps``; ``pasted``:
+    it is in no script and no unit, so its end may have been lost."""
 
     program: str
     arguments: Arguments
@@ -92,6 +100,7 @@ class Command(NamedTuple):
     complete: bool = True
     opened: str | None = None
     listed: bool = False
+    pasted: bool = False
 
 
 class _Read(NamedTuple):
@@ -117,7 +126,8 @@ def commands(text: str) -> Iterator[Command]:
     if _UNIT.search(text) is not None:
         text = _REMARK.sub(lambda remark: f"{remark[1]}{' ' * len(remark[2])}\\", text)
     text = LOGGED.sub(_message, text)
-    program = is_program(text)
+    program = is_run(text)
+    script = program and (text.startswith("#!") or _UNIT.search(text) is not None)
     rejoined = False
     if not program:
         whole_lines, text = text, _LOST_JOINT.sub(_joined, text)
@@ -136,13 +146,16 @@ def commands(text: str) -> Iterator[Command]:
         line, counted = line + text.count("\n", counted, begin), begin
         listing = _listing(listings, begin)
         command, position, in_vain = _command(
-            text, match, max(begin, after), line, listing, patient=patience > 0
+            text, match, max(begin, after), line, listing, patient=patience > 0, program=program
         )
         patience -= in_vain
         if command is None:
             continue
-        if rejoined:  # where some lines lost their backslashes, others may be missing
+        if rejoined or (not script and silent(command.arguments)):
+            # where some lines lost their backslashes, others may be missing; and what was pasted
+            # without a word of NICs may be the beginning of a command
             command = command._replace(complete=False)
+        command = command._replace(pasted=not script)
         after = position
         if (command.pid, command.arguments) not in seen:
             if command.pid is not None:
@@ -193,20 +206,26 @@ def _command(
     listing: _PsListing | None,
     *,
     patient: bool,
+    program: bool,
 ) -> _Read:
     prefix = text[begin : match.start()]
     if listing is None and prefix.strip().isdecimal() and _is_history(text, match.end()):
         return _from_shell(text, match, line, patient=patient)
     if listing is not None or _is_ps(prefix.split()):
         return _from_ps(text, match, prefix.split(), line, listing)
-    found = prefix_of(prefix)
+    found = prefix_of(prefix) if program else pasted_prefix_of(prefix)
     if not found.starts:
         return _Read(None, match.end())
-    return _from_shell(text, match, line, patient=patient, enclosed=found.enclosed)
+    read = _from_shell(text, match, line, patient=patient, closing=found.closing)
+    if found.told and read.command is not None:
+        arguments = read.command.arguments
+        if len(arguments.pairs) < _OF_TOLD and not arguments.has(*NIC_OPTIONS):
+            return _Read(None, match.end())
+    return read
 
 
 def _from_shell(
-    text: str, match: re.Match[str], line: int, *, patient: bool, enclosed: bool = False
+    text: str, match: re.Match[str], line: int, *, patient: bool, closing: str = ""
 ) -> _Read:
     """The QEMU command in a line of a shell. If there is none, the line and its continuation lines
     are the arguments of another program, and skipped. Without ``patient`` (for a file made to take
@@ -216,12 +235,13 @@ def _from_shell(
         text,
         match.end(),
         MAX_COMMAND if patient else min(logical - match.end(), MAX_COMMAND),
-        enclosed=enclosed,
+        closing=closing,
     )
     if bare and not kept and "\n" not in text[match.end() : end]:
         return _unquoted(text, match, line, None)  # pasted without its quotes
     arguments = parse(words)
-    if not arguments.has(*EVIDENCE) or _asks_for_help(arguments):
+    plain = parse(restored(words))
+    if not plain.has(*EVIDENCE) or _asks_for_help(arguments):
         return _Read(None, min(end, logical), end - match.end())
     if match["program"][0] in "$%" and not _IN_FOLDER.search(match["program"]):
         return _of_variable(text, match, arguments, line, end)
@@ -229,7 +249,14 @@ def _from_shell(
     following = _GOES_ON.match(text, end)
     if problem is None and following is not None and _is_option(following):
         problem = _NOT_CONTINUED.format(line + text.count("\n", match.end(), following.end()))
-    problem = problem or (_LOST if bare else None) or arguments.problem or left_open(arguments)
+    if words[-1] in ("-", "--"):
+        problem = problem or f"ends in {words[-1]}"
+    changed = changed_character(text, match.end(), end)
+    if changed is not None:
+        place = line + text.count("\n", match.end(), changed.position)
+        problem = f"line {place} has {changed.problem}: the paste changed it"
+    problem = problem or (_LOST if bare else None)
+    problem = problem or arguments.problem or left_open(arguments)
     arguments = arguments._replace(problem=problem)
     opened = None if whole else _opened(words, arguments, sealed)
     return _Read(Command(match["program"], arguments, line, None, whole, opened), end)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterator
+from collections.abc import Collection, Container, Iterator
 from typing import NamedTuple
 
 from vnicaudit.knowledge.models import QEMU_MODELS
 from vnicaudit.model.finding import ARM, PPC64, RISCV, S390, X86
-from vnicaudit.platforms.qemu.arguments import NIC_OPTIONS, Arguments, begins_nic_option, unfilled
-from vnicaudit.platforms.qemu.options import BrokenOption, Options, options
+from vnicaudit.platforms.qemu.arguments import NIC_OPTIONS, Arguments, begins_option, unfilled
+from vnicaudit.platforms.qemu.options import BrokenOption, Options, options, words_of
 from vnicaudit.platforms.qemu.properties import is_switch
 
 # The NIC that QEMU itself adds if no argument configures networking.
@@ -23,6 +23,17 @@ from vnicaudit.platforms.qemu.properties import is_switch
 # (most of ARM's) always have it, and are not listed here.
 
 
+_CUT_MAC = re.compile(
+    r"(?:[0-9A-Fa-f]{2}[:-]){0,5}[0-9A-Fa-f]?|(?:[0-9A-Fa-f]{2}[:-]){0,4}[0-9A-Fa-f]{2}"
+)
+_NOT_CUT = re.compile(r"(?!of?\Z).+", re.DOTALL)
+"""Neither empty nor the beginning of ``on`` or ``off``."""
+_KINDS = words_of(
+    "user tap bridge socket vde l2tpv3 vhost-user vhost-vdpa netmap af-xdp stream dgram hubport "
+    "nic none vmnet-host vmnet-shared vmnet-bridged passt"
+)
+"""Types of ``-netdev``, ``-nic`` and ``-net``, from qapi/net.json of QEMU 10.0, ``passt`` of
+10.1."""
 _DEFAULT = {
     **dict.fromkeys(X86, "pc"),
     **dict.fromkeys(S390, "s390-ccw-virtio"),
@@ -153,6 +164,12 @@ def left_over(arguments: Arguments, *, any_nics: bool) -> Iterator[str]:
             where = "cut off or added later" if open_device is None else f"-device {open_device}"
             yield f"netdev {name[:40]!r} has no NIC here, which may be {where}"
 
+    kinds = [one.keys for one in arguments.parsed("net")]
+    ports = (one.keys.get("type") == "hubport" for one in arguments.parsed("netdev"))
+    of_hub = [keys for keys in kinds if keys.get("type") == "nic" and "netdev" not in keys]
+    if of_hub and all(keys.get("type") == "nic" for keys in kinds) and not any(ports):
+        yield "-net nic is connected to nothing here: its -net may be cut off"
+
 
 def unfilled_device(arguments: Arguments) -> str | None:
     """The first ``-device`` that a variable may be part of."""
@@ -165,17 +182,38 @@ def cut_off(arguments: Arguments) -> str | None:
     if not arguments.pairs:
         return None
     name, value = arguments.pairs[-1]
-    if begins_nic_option(name):
+    if begins_option(name):
         return f"ends in -{name}, which is not an option of QEMU"
     head, comma, last = (value or "").rpartition(",")
-    if name not in NIC_OPTIONS or value is None or value[:1] == "{" or "=" in last:
+    if name not in NIC_OPTIONS or value is None or value[:1] == "{":
         return None
+    if name == "netdev" and "id=" not in value and not unfilled(value):
+        return f"ends in -netdev {value[:40]}, which has no id="
+    if "=" in last:
+        return _cut_value(*last.partition("=")[::2])
     if not comma and name == "device":
-        begun = last not in QEMU_MODELS and any(one.startswith(last) for one in QEMU_MODELS)
+        begun = _begins(last, QEMU_MODELS - {"virtio"})
         return f"ends in -device {last}, which is not a device of QEMU" if begun else None
+    if not comma and _begins(last, _KINDS):
+        return f"ends in -{name} {last}, which is not a kind of network"
     if comma and not head.endswith(",") and not is_switch(last) and not unfilled(last):
         return f"ends in {last[:40]!r}, which has no value"
     return None
+
+
+def _cut_value(key: str, value: str) -> str | None:
+    cut = not _NOT_CUT.fullmatch(value)
+    if key in ("mac", "macaddr"):
+        cut = _CUT_MAC.fullmatch(value) is not None
+    elif key == "model":
+        cut = not value or _begins(value, QEMU_MODELS)
+    if not cut or unfilled(value):
+        return None
+    return f"ends in '{key}={value[:40]}', which is not a whole value"
+
+
+def _begins(text: str, names: Collection[str]) -> bool:
+    return text not in names and any(one.startswith(text) for one in names)
 
 
 def unnamed(arguments: Arguments, arch: str | None, machine: str | None) -> Iterator[Fault]:

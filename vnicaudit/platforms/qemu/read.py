@@ -20,8 +20,9 @@ from vnicaudit.model.report import NotJudged
 from vnicaudit.platforms.qemu.arguments import Arguments, parse
 from vnicaudit.platforms.qemu.build import Built, build
 from vnicaudit.platforms.qemu.commands import LOGGED, Command, commands, missed
+from vnicaudit.platforms.qemu.pasted import as_typed, decoded, is_run
 from vnicaudit.platforms.qemu.words import shell_words
-from vnicaudit.text.beginning import is_program, quotes_others
+from vnicaudit.text.beginning import quotes_others
 
 # libvirt's log of a domain (``/var/log/libvirt/qemu/NAME.log``): the last start of QEMU.
 #
@@ -210,13 +211,16 @@ _PS = re.compile(
     r"[ \t]*(?:(?!PID[ \t])[A-Z%+][A-Z%+-]*[ \t]+)*PID[ \t](?:.*[ \t])?(?:COMMAND|CMD|ARGS)[ \t]*$"
 )
 _NUL_PROGRAM = re.compile(rb"(?:[^\0\n]*/)?\.?(?:qemu-system-[\w.-]+|qemu-kvm|kvm)\0-")
-_VIRT_LAUNCHER = '{"component":"virt-launcher",'
+_VIRT_LAUNCHER = re.compile(r'"component": ?"virt-launcher"')
 _UNABLE = "Unable to open vhost-net"
 """libvirt's VIR_WARN in qemuInterfaceOpenVhostNet."""
 
+_CUT_NAME = re.compile(r":\d\d[ \t]+(?:[\w/.-]{0,200}/)?(?:qemu-[a-z0-9_-]{0,40})[ \t]*\r?\Z")
+"""The end of a line of ``ps``: QEMU's program or the beginning of its name, behind the CPU time."""
 _MAX_COMMANDS = 100_000
 _LAST = " -msg timestamp=on"
 """libvirt's last option (qemuBuildCommandLine)."""
+_LAST_PAIR = ("msg", "timestamp=on")
 _WIDEST_TERMINAL = 512
 """Columns. ``ps`` on a terminal cuts its lines; a listing as wide as this was not cut."""
 
@@ -226,9 +230,9 @@ def looks_like(head: bytes) -> str | None:
     QEMU command lines, otherwise None. Prose, XML or a nova.conf that names QEMU does not count."""
     if _NUL_PROGRAM.match(head):
         return "command"
-    if b"\0" in head:
+    text = as_typed(decoded(head))
+    if "\0" in text:
         return None
-    text = head.decode("utf-8", "replace")
     if is_log(text):
         return "log"
     if _PS.match(text.lstrip("\n").split("\n", 1)[0]):
@@ -245,8 +249,8 @@ def is_for_commands(head: bytes) -> bool:
     one."""
     if _NUL_PROGRAM.match(head):
         return True
-    text = head.decode("utf-8", "replace")
-    if LOGGED.search(text) or (is_program(text) and not quotes_others(head)):
+    text = as_typed(decoded(head))
+    if LOGGED.search(text) or (is_run(text) and not quotes_others(head)):
         return True
     lines = enumerate(text.split("\n"), 1)
     first, line = next(((n, s) for n, s in lines if s.strip() and s.lstrip()[0] != "#"), (0, ""))
@@ -274,16 +278,18 @@ def read_parts(
     line that is not complete (the missing part may contain a NIC), with the number of such lines.
     """
     unread: Iterable[NotJudged] = ()
+    cut: int | None = None
     if _NUL_PROGRAM.match(data):
         built = [_from_nul(data, Location(target, file, 1))]
     else:
-        text = data.decode("utf-8", "replace").replace("\0", " ")
+        text = as_typed(decoded(data)).replace("\0", " ")
         if is_log(text):
             built = _from_log(text, target, file, before)
         else:
             found = list(islice(commands(text), _MAX_COMMANDS))
             built = _pasted(text, found, target, file)
             unread = missed(text, found, file or target)
+            cut = _cut_name(text)
     yield from unread
     broken = []
     for item in built:
@@ -298,12 +304,20 @@ def read_parts(
             file=file or target,
             line=broken[0].qemu.location.line,
         )
+    if cut is not None:
+        raise TargetError("ps cut QEMU's arguments off (use ps -ww)", file=file or target, line=cut)
+
+
+def _cut_name(text: str) -> int | None:
+    """The first line of ``ps`` that was cut within QEMU's name, or directly behind it."""
+    lines = enumerate(text.split("\n"), 1)
+    return next((number for number, line in lines if _CUT_NAME.search(line)), None)
 
 
 def unread_commands(data: bytes, path: str) -> Iterator[NotJudged]:
     """Notes on the QEMU commands of a program that has none to be read."""
-    text = data.decode("utf-8", "replace")
-    if is_program(text):
+    text = decoded(data)
+    if is_run(text):
         yield from missed(text, [], path)
 
 
@@ -360,7 +374,7 @@ def _from_log(text: str, target: str, file: str | None, before: int | None) -> l
 def _pasted(text: str, found: list[Command], target: str, file: str | None) -> list[Built]:
     cut = _cut_lines(text, found)
     lines = text.split("\n")
-    in_pod = _VIRT_LAUNCHER in text
+    in_pod = _VIRT_LAUNCHER.search(text) is not None
     ends = [*(command.line - 1 for command in found[1:]), len(lines)]
     built = []
     for command, end in zip(found, ends, strict=False):
@@ -376,6 +390,9 @@ def _pasted(text: str, found: list[Command], target: str, file: str | None) -> l
             opened=command.opened,
             runs=command.listed,
         )
+        if command.pasted and _may_have_lost_nics(item, arguments):
+            gap = "no NIC is given, but these may not be all its arguments: not judged"
+            item = item._replace(qemu=msgspec.structs.replace(item.qemu, gaps=(gap,)))
         if end > command.line:
             written = "\n".join(lines[command.line - 1 : end])
             where = nic_lines(written, command.line, item.qemu.nics)
@@ -384,6 +401,13 @@ def _pasted(text: str, found: list[Command], target: str, file: str | None) -> l
             item = item._replace(qemu=msgspec.structs.replace(item.qemu, owner="kubevirt"))
         built.append(item)
     return built
+
+
+def _may_have_lost_nics(item: Built, arguments: Arguments) -> bool:
+    """True for a guest without NICs, unless it is said that it has none, or its command line ends
+    like libvirt's."""
+    found = item.qemu.nics or item.qemu.gaps or arguments.has("net", "nic")
+    return not found and arguments.pairs[-1] != _LAST_PAIR
 
 
 def _cut_lines(text: str, found: list[Command]) -> dict[int, str]:

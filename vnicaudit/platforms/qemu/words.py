@@ -31,16 +31,16 @@ class Words(NamedTuple):
     sealed: frozenset[int] = frozenset()
 
 
-def shell_words(text: str, start: int, most: int = MAX_COMMAND, *, enclosed: bool = False) -> Words:
+def shell_words(text: str, start: int, most: int = MAX_COMMAND, *, closing: str = "") -> Words:
     """Split like a POSIX shell, from ``start`` to the end of the command (an unescaped newline,
     ``;``, ``|``, ``&``, a comment, the end of the text), reading at most ``most`` characters.
-    ``enclosed``: it is within parentheses, which end it too.
+    ``closing``: the parenthesis or backquote that ends it too.
 
     Nothing is expanded: ``$VAR`` stays as it is. The target of a redirection is not a word.
     """
     limit = min(len(text), start + most)
     lexer = ShellLexer(text, start, limit, pasted=True)
-    words = lexer.command(")" if enclosed else "")
+    words = lexer.command(closing)
     problem = lexer.problem
     if problem is None and lexer.at == limit:
         if text[start:limit].rstrip(" \t").endswith("\\\n"):
@@ -64,7 +64,7 @@ def shell_words(text: str, start: int, most: int = MAX_COMMAND, *, enclosed: boo
 _PROMPT = re.compile(rf"(?:{PROMPT}|\+{{1,9}} (?! ))")
 """A prompt, or what ``sh -x`` writes before each command."""
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=.*", re.DOTALL)
-_WRAPPERS = frozenset(
+WRAPPERS = frozenset(
     {"sudo", "exec", "nohup", "time", "env", "nice", "ionice", "numactl", "taskset", "chrt"}
     | {"setsid", "timeout", "strace", "prlimit", "cgexec", "systemd-run", "doas", "runuser"}
     | {"setpriv", "stdbuf", "unshare", "nsenter", "chroot", "ip", "screen", "tmux", "flock"}
@@ -93,14 +93,52 @@ _UNIT = re.compile(r"[ \t]*ExecStart(?:Pre|Post)?[ \t]*=[ \t]*[-@:+!|]*(?=[^\s\"
 _HELD = re.compile(r"(?:^|\s)[A-Za-z_]\w*\+?=\(?\Z")
 
 
+_AROUND = re.compile(
+    r"""(?:\s+ | > | [-*•][ \t] | \d{1,3}[.)][ \t] | \+{1,9}[ \t] | (?:CMD|ENTRYPOINT|RUN)[ \t]
+      | [│├└|] | [─-]{1,9}\d{1,10}[ \t]                               # systemctl status, pstree
+      | \([\w.-]{1,40}\)[ \t] | [\u279c\u276f»λ][ \t]+ (?:[~/][\w./~-]{0,80})?    # prompts
+      | \d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d[.,\d]{0,10}(?:Z|[+-]\d\d:?\d\d)?:?[ \t]
+      | \[?\d\d:\d\d:\d\d\]?[ \t]
+      | [\w./-]{0,80}:\d{1,6}:[ \t]? | \d{1,6}[:\t]                      # grep -n, a trace
+      | (?:\[[^\]\n]{0,80}\]|[\w.@:~/+\\-]{1,80}|PS[ ][\w:\\ ~./-]{0,80})[$#%>](?=[ \t]|\Z) | [$%]
+    )""",
+    re.VERBOSE,
+)
+"""What may stand before a pasted command: marks of Markdown, prompts, numbers and times of
+lines."""
+_TOLD = re.compile(r".*(?::[ \t]+|`|\babout to run[ \t]+)", re.IGNORECASE | re.DOTALL)
+"""The text before a command that a log or a sentence tells."""
+
+
 class Prefix(NamedTuple):
-    """The kind of text before a program. ``starts``: a shell starts the program here; ``enclosed``:
-    within parentheses, which end its command; ``run_elsewhere``: within a text or a list that is
-    run elsewhere."""
+    """The kind of text before a program. ``starts``: a shell starts the program here; ``closing``:
+    the parenthesis or backquote that ends its command; ``run_elsewhere``: within a text or a list
+    that is run elsewhere; ``told``: a log or a sentence tells the command."""
 
     starts: bool
-    enclosed: bool = False
+    closing: str = ""
     run_elsewhere: bool = False
+    told: bool = False
+
+
+def pasted_prefix_of(text: str) -> Prefix:
+    """As :func:`prefix_of`, for a text that people or programs wrote about a command."""
+    found = _without_marks(text)
+    if found.starts or text.count('"') % 2 or text.count("'") % 2:
+        return found
+    told = _TOLD.match(text)
+    if told is None or not _without_marks(text[told.end() :]).starts:
+        return found
+    return Prefix(starts=True, closing="`" if told.group()[-1] == "`" else "", told=True)
+
+
+def _without_marks(text: str) -> Prefix:
+    found = prefix_of(text)
+    position = 0
+    while not found.starts and (match := _AROUND.match(text, position)) and match.end() > position:
+        position = match.end()
+        found = prefix_of(text[position:])
+    return found._replace(told=position > 0 or found.closing == "`")
 
 
 def prefix_of(text: str) -> Prefix:
@@ -128,7 +166,8 @@ def prefix_of(text: str) -> Prefix:
             begin = match.end()
     if quoted >= 0:
         return Prefix(starts=False, run_elsewhere=_runs_text(text[begin:quoted]))
-    return Prefix(starts=_is_start(text[begin:]), enclosed=depth > 0)
+    closing = "`" if text[begin - 1 : begin] == "`" else ")" if depth else ""
+    return Prefix(starts=_is_start(text[begin:]), closing=closing)
 
 
 def _without_prompt(text: str) -> str:
@@ -139,7 +178,7 @@ def _without_prompt(text: str) -> str:
 def _is_start(text: str) -> bool:
     """True for nothing but keywords, assignments, and a program that starts another."""
     first = _first_word(text)
-    return first is None or first in _WRAPPERS
+    return first is None or first in WRAPPERS
 
 
 def _runs_text(text: str) -> bool:
@@ -147,7 +186,7 @@ def _runs_text(text: str) -> bool:
     if _HELD.search(text):
         return True
     first = _first_word(text)
-    return first is not None and first in _WRAPPERS | _SHELLS
+    return first is not None and first in WRAPPERS | _SHELLS
 
 
 def _first_word(text: str) -> str | None:
