@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from vnicaudit.platforms.qemu.arguments import EVIDENCE, FLAGS, VALUED, parse_unquoted
+from vnicaudit.platforms.qemu.faults import cut_off
 from vnicaudit.platforms.qemu.words import WRAPPERS
 from vnicaudit.text.beginning import PROMPT, is_program
 
@@ -90,7 +91,8 @@ def is_run(text: str) -> bool:
 
 def as_typed(text: str) -> str:
     """The text with its command lines as a shell takes them, each argument in its line."""
-    if is_run(text):
+    unbroken = text.replace("\n", "")  # a terminal may wrap the name as well
+    if ("qemu" not in unbroken and "kvm" not in unbroken) or is_run(text):
         return text
     if "\x1b" in text:
         text = _COLOURS.sub("", text)
@@ -197,8 +199,6 @@ def _arguments(text: str, position: int, *, in_yaml: bool) -> tuple[list[str], i
 def _unwrapped(text: str) -> str:
     """The text with the commands that a terminal wrapped: lines as wide as it, up to one that is
     shorter. They are joined into the first of these lines, if arguments follow."""
-    if _NAMED.search(text) is None and "qemu" not in text:
-        return text
     lines = text.split("\n")
     widths = [len(line.rstrip("\r")) for line in lines]
     width = max(widths)
@@ -230,10 +230,17 @@ def _unbroken(lines: list[str], width: int) -> str | None:
         return None
     if any(map(_is_known, _OPTION.finditer(whole, len(whole) - len(last)))):
         return whole
+    one_word = " " not in last.strip()
     if len(full) > 1:
-        return whole if " " not in last.strip() or "=" in last else None
-    likely = width in _USUAL_WIDTHS and any(char in last for char in "=,:0123456789")
-    return whole if likely and " " not in last.strip() else None
+        return whole if one_word or "=" in last else None
+    is_end = one_word and any(char in last for char in "=,:0123456789")
+    return whole if width in _USUAL_WIDTHS and (is_end or _is_cut(full[0])) else None
+
+
+def _is_cut(line: str) -> bool:
+    name = _NAMED.search(line)
+    arguments = parse_unquoted(line[name.end() :].split()) if name else None
+    return arguments is None or line.endswith(" -") or bool(arguments.problem or cut_off(arguments))
 
 
 def _is_known(option: re.Match[str]) -> bool:
