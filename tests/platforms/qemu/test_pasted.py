@@ -41,7 +41,8 @@ COMMANDS = {
         "/usr/bin/qemu-system-x86_64 -name guest=web4,debug-threads=on -S -machine pc-q35-7.2 "
         "-accel kvm -smp 4 -nodefaults "
         """-netdev '{"type":"tap","fd":"23","id":"hostnet0"}' """
-        """-device '{"driver":"virtio-net-pci","netdev":"hostnet0","id":"net0","mac":"52:54:00:3a:8a:d6","bus":"pcie.0"}' """
+        """-device '{"driver":"virtio-net-pci","netdev":"hostnet0","""
+        """"mac":"52:54:00:3a:8a:d6","bus":"pcie.0"}' """
         "-msg timestamp=on"
     ),
 }
