@@ -26,7 +26,7 @@ from vnicaudit.model.rule import (
 # The facts that rules on nova.conf, images and flavors need.
 
 
-_RENDERED = "the rendered file: here a template or another option decides"
+_RENDERED = "set here by a template or another option: audit the rendered file"
 
 
 def _option(section: str, name: str) -> Fact[NovaConfig]:
@@ -36,7 +36,7 @@ def _option(section: str, name: str) -> Fact[NovaConfig]:
         options = (nova.winner(section, name), nova.written(section, name))
         return all(option is None or option.certain for option in options)
 
-    return Fact(is_known, f"[{section}] {name} as Nova reads it ({_RENDERED})")
+    return Fact(is_known, f"[{section}] {name} ({_RENDERED})")
 
 
 def _one_is_wrong_or_all_certain(
@@ -84,15 +84,15 @@ def _is_there(nova: NovaConfig, section: str, name: str) -> bool:
 
 NOVA_DRIVER: Fact[NovaConfig] = Fact(
     lambda subject: subject.libvirt is not None,
-    f"[DEFAULT] compute_driver as Nova reads it ({_RENDERED})",
+    f"[DEFAULT] compute_driver ({_RENDERED})",
 )
 NOVA_RING_SIZES: Fact[NovaConfig] = Fact(
     lambda subject: _one_is_wrong_or_all_certain(_rings(subject), _is_no_ring),
-    f"[libvirt] rx_queue_size and tx_queue_size as Nova reads them ({_RENDERED})",
+    f"[libvirt] rx_queue_size and tx_queue_size ({_RENDERED})",
 )
 NOVA_VALUES: Fact[NovaConfig] = Fact(
     lambda subject: _values_known(subject),
-    f"the values of options that affect NICs, as Nova reads them ({_RENDERED})",
+    f"the values of options that affect NICs ({_RENDERED})",
 )
 NOVA_NAMES: Fact[NovaConfig] = Fact(
     lambda subject: any(option.present for option in _not_current(subject)),
@@ -100,7 +100,7 @@ NOVA_NAMES: Fact[NovaConfig] = Fact(
 )
 NOVA_DEVICES: Fact[NovaConfig] = Fact(
     lambda subject: any(option.certain for option in _devices(subject)),
-    f"the list of PCI devices as Nova reads it ({_RENDERED})",
+    f"the list of PCI devices ({_RENDERED})",
 )
 NOVA_WHOLE: Fact[NovaConfig] = Fact(
     lambda subject: not subject.home,

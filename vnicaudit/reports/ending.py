@@ -172,7 +172,8 @@ class Ending:
         for shown in range(len(words), 0, -1):
             more = len(words) - shown
             rest = f" and {more:,} more" if more else ""
-            listed = f"{', '.join(words[:shown])}{rest}; why: --verbose"
+            there = "; more as root on the hypervisor" if self._tally.needs_host else ""
+            listed = f"{', '.join(words[:shown])}{rest}{there}; why: --verbose"
             text = self._pen.labelled("Not judged", listed, "name", indent=0)
             if shown == 1 or text.count("\n") <= _LINES:
                 return text

@@ -61,6 +61,8 @@ class Tally:
         self.in_files = Fixable()
         self.skipped: Counter[tuple[str, str, str]] = Counter()
         """``(rule, needs, kind)`` -> number of NICs, domains, hosts… (kind)."""
+        self.needs_host = False
+        """Something was skipped that a live host knows."""
         self.crashed: Counter[str] = Counter()
         """Rule -> crashes."""
 
@@ -78,6 +80,7 @@ class Tally:
         for crashed in audited.crashed:
             self.crashed[crashed.rule] += 1
         for skipped in audited.skipped:
+            self.needs_host |= skipped.live
             key = (skipped.rule, skipped.needs, kind_of(skipped.about, audited.scope))
             if key not in self.skipped and len(self.skipped) >= _KINDS:
                 key = (skipped.rule, "other facts (the JSON report has each)", key[2])
@@ -305,7 +308,11 @@ def _closing(tally: Tally, end: RunEnd, broken: str) -> str:
     if looked := _looked_at(tally, end):
         which = "No matching problems" if end.summary.filtered else "No problems"
         return f"{which} in {looked}{'; but ' if broken else ''}{broken}"
-    return f"There was nothing to judge{but}"
+    if broken or not_judged_sentence(end.targets):
+        return f"Nothing was judged{but}"
+    files = sum(target.unrecognised_count for target in end.targets)
+    looked_at = f" ({count(files, 'file')} looked at)" if files else ""
+    return f"Nothing here defines a NIC{looked_at}"
 
 
 def guests_read(summary: Summary) -> str:

@@ -69,7 +69,7 @@ def test_what_is_not_recognised_can_be_passed_over(folder: Path) -> None:
     assert vnicaudit("audit", *named, cwd=folder).returncode == 4
     result = vnicaudit("audit", *named, "--skip-unrecognised", cwd=folder)
     assert (result.returncode, result.stderr) == (0, "")
-    assert result.stdout == "There was nothing to judge\n"
+    assert result.stdout == "Nothing here defines a NIC (3 files looked at)\n"
 
 
 def test_what_is_broken_or_missing_is_not_passed_over(folder: Path) -> None:

@@ -72,7 +72,7 @@ def test_equal_notes_are_one_line(tmp_path: Path) -> None:
     (tmp_path / "b.sh").write_text(text)
     assert (
         "Not judged 2 files (a.sh:2, b.sh:2) hold a nova.conf inside a string: not judged, "
-        "save it as a file of its own There"
+        "save it as a file of its own Nothing was judged"
     ) in _audited(tmp_path)
     (tmp_path / "b.sh").unlink()
     assert "a.sh:2 and 1 more time in this file: holds a nova.conf" in _audited(tmp_path)

@@ -56,7 +56,7 @@ def test_an_empty_folder_says_what_was_looked_for(tmp_path: Path) -> None:
         words
     )
     assert words.count(str(empty)) == 1
-    assert "There was nothing to judge" in words
+    assert "Nothing here defines a NIC" in words
 
 
 def test_a_folder_with_nova_conf_alone_is_recognised_by_nics_too(tmp_path: Path) -> None:

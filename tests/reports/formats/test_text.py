@@ -68,7 +68,7 @@ def test_a_run_that_could_not_read_everything_never_sounds_clean() -> None:
 
 def test_a_run_over_nothing_says_so() -> None:
     end = RunEnd(OK_END.finished, (TargetResult("empty", "ok"),), Summary())
-    assert written("text", stream=[], end=end) == ("There was nothing to judge\n")
+    assert written("text", stream=[], end=end) == ("Nothing here defines a NIC\n")
 
 
 def test_a_host_and_a_configuration_file_are_counted_beside_domains() -> None:
