@@ -16,7 +16,7 @@ _MOST = 50
 _FENCE = re.compile(rb"^(?:```|~~~)", re.MULTILINE)
 _FENCES = re.compile(rb"^[ \t>]{0,12}(`{3,}|~{3,})([^`\n]*)$", re.MULTILINE)
 _ESCAPED = re.compile(rb"&lt;(?:domain|interface)[ \t\r\n]")
-"""XML as a page shows it."""
+_QUOTE = re.compile(rb"&(?:#x27|#39|#34|quot);")
 _WORDS = (b"kubectl ", b"oc ", b"virtctl ", b"openstack ", b"glance ", b"qm ", b"onevm ", b"cat ")
 """Quick check: most texts contain none of these."""
 _HOST = rb"(?:\[[^\]\n]{1,80}\]|[\w.-]{1,40}@[\w.-]{1,60}(?::[^\s$#%>]{0,80})?)[ ]?[$#%>]"
@@ -41,7 +41,7 @@ def excerpts(data: bytes) -> list[bytes]:
     prompts."""
     if len(data) > _LONGEST:
         return []
-    if b"&lt;" in data and _ESCAPED.search(data) and b"<domain" not in data:
+    if _is_escaped(data):
         return [html.unescape(data.decode("utf-8", "surrogateescape")).encode("utf-8", "replace")]
     fenced = _FENCE.search(data) is not None
     if not (fenced or any(word in data for word in _WORDS)) or is_script(data):
@@ -49,6 +49,14 @@ def excerpts(data: bytes) -> list[bytes]:
     parts = (part for piece in _fenced(data, fenced=fenced) for part in _outputs(piece))
     found = list(islice(parts, _MOST + 1))
     return found if len(found) <= _MOST and found != [data] else []
+
+
+def _is_escaped(data: bytes) -> bool:
+    """True for XML, or a text with quotes, as it stands in the source of a page."""
+    if b"&" not in data or b"<domain" in data:
+        return False
+    no_quote = b"'" not in data and b'"' not in data
+    return _ESCAPED.search(data) is not None or (no_quote and _QUOTE.search(data) is not None)
 
 
 def _fenced(data: bytes, *, fenced: bool) -> Iterator[bytes]:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
+import msgspec
 from msgspec.structs import replace
 
 from vnicaudit.base.opening import read_regular
@@ -238,7 +239,13 @@ _MAX_FILES = 100
 
 def read_client_json(data: bytes, *, target: str, file: str) -> Iterator[Record | NotJudged]:
     """The image or the flavor that the client printed; for a server its flavor with its image,
-    or a note that they are not beside it. Raises TargetError for a file that is not JSON."""
+    or a note that they are not beside it. Raises TargetError for a file that is neither JSON nor
+    YAML, or for JSON torn within a string, which YAML would join."""
+    if data.lstrip().startswith(b"{"):
+        try:
+            msgspec.json.decode(data)
+        except msgspec.DecodeError:
+            raise TargetError("JSON that is cut off or torn", file=file) from None
     for top in tops(data, file):
         yield from _printed(value_of(top), target, file)
 

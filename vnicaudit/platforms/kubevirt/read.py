@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import msgspec
@@ -100,6 +100,8 @@ def domain_of(found: Object, known: list[Referred], target: str) -> Domain | Non
     domain = None if spec is None else spec.child("domain")
     if machine is None or spec is None or domain is None:
         return None
+    if any(map(_is_word, (domain, domain.child("devices")))):  # see misplaced()
+        return None
     preference = _reference(found, "preference", "VirtualMachineClusterPreference")
     prefers = _preference(preference, known)
     manifest = _manifest(found.kind, domain, preference, prefers)
@@ -132,6 +134,11 @@ def domain_of(found: Object, known: list[Referred], target: str) -> Domain | Non
         unjudged=_WHOLE.format(lacks) if lacks else "",
         suppressions=suppressions_of(found),
     )
+
+
+def _is_word(place: YamlPlace | None) -> bool:
+    """True for a scalar where a mapping belongs."""
+    return place is not None and place.certain and isinstance(place.node, Scalar)
 
 
 def _reference(found: Object, key: str, default_kind: str) -> Reference | None:
@@ -273,21 +280,36 @@ def read_bytes(
             continue
         here.add(item, target)
         found.append(item)
-    for item in found:
-        is_preference = item.kind in objects.KINDS and item.group == objects.GROUP
-        is_machine = item.kind in VMI_SPEC and item.group in MACHINE_GROUPS
-        if is_preference or is_machine:
-            errors = [*ambiguous(item), misplaced(item) if is_machine else None]
-            yield from (ReadError(each.message, name, each.line) for each in errors if each)
-        if is_preference:
-            yield objects.preference_of(item, target)
-        elif is_machine:
-            known = [here]
-            if os.path.isfile(name):
-                known.append(in_folder(os.path.dirname(os.path.abspath(name))))
-            domain = domain_of(item, known, target)
-            if domain is not None:
-                yield domain
+    for one in found:
+        if one.kind in objects.KINDS and one.group == objects.GROUP:
+            yield from _errors(ambiguous(one), name)
+            yield objects.preference_of(one, target)
+        elif one.group in MACHINE_GROUPS and one.kind in VMI_SPEC:
+            yield from _machine(one, here, target, name)
+        elif one.group in MACHINE_GROUPS and one.kind not in _OTHER_KINDS:
+            text = _NO_KIND.format(one.kind[:40] or "an object without a kind")
+            yield NotJudged(text, name, one.place.line_column[0])
+
+
+def _machine(
+    found: Object, here: Referred, target: str, file: str
+) -> Iterator[Domain | ReadError | NotJudged]:
+    error = misplaced(found)
+    yield from _errors([*ambiguous(found), *([] if error is None else [error])], file)
+    known = [here]
+    if os.path.isfile(file):
+        known.append(in_folder(os.path.dirname(os.path.abspath(file))))
+    domain = domain_of(found, known, target)
+    if domain is not None:
+        yield domain
+    elif error is None:
+        body = ".".join((*VMI_SPEC[found.kind], "spec.domain"))
+        text = _NO_DOMAIN.format(found.display_name, body)
+        yield NotJudged(text, file, found.place.line_column[0])
+
+
+def _errors(errors: Iterable[TargetError], file: str) -> Iterator[ReadError]:
+    return (ReadError(each.message, file, each.line) for each in errors)
 
 
 _Way = tuple[str, ...]
@@ -338,6 +360,12 @@ _PARTS = (("networks",), ("domain",), ("domain", "devices"), ("domain", "devices
 """Paths from the ``spec`` of an instance to its parts that are judged."""
 
 
+_NO_DOMAIN = "{} has no {}: not judged (a patch, or cut off)"
+_NO_KIND = "{}: not judged, KubeVirt has no such kind (cut off?)"
+_OTHER_KINDS = ("KubeVirt", "VirtualMachineInstanceMigration", "VirtualMachineInstancePreset")
+"""Kinds of kubevirt.io (``api/core/v1/register.go``) without NICs."""
+
+
 def misplaced(found: Object) -> TargetError | None:
     """Why the body of a virtual machine is not read though it is there: a key is indented with
     no-break spaces, a part is at another level, a key on the way to it is empty; None if nothing is
@@ -370,6 +398,9 @@ def misplaced(found: Object) -> TargetError | None:
                 empty = empty or _fault(document, entry.key, message)
             elif child is None or way[0] in ("metadata", "status"):
                 continue
+            elif name in parts and way in right and _is_word(child):
+                message = f"{'.'.join(way)} is a word: not judged (KubeVirt refuses it)"
+                return _fault(document, entry.key, message)
             elif name in parts and way not in right and isinstance(child.node, Mapping | Sequence):
                 return _fault(
                     document,
