@@ -35,11 +35,16 @@ LOG = ("2026-11-22 10:00:00.000+0000: starting up libvirt version: 9.0.0, qemu v
        "kernel: 6.1.0, hostname: a\nLC_ALL=C \\\n/usr/bin/qemu-system-x86_64 \\\n-nodefaults \\\n"
        "-device {} \\\n-msg timestamp=on\n")  # fmt: skip
 PS = "  PID TTY          TIME CMD\n    1 ?        00:00:01 qemu-system-x86_64 -nic {}\n"
+OVERRIDES = "nova_nova_conf_overrides:\n  libvirt: {{rx_queue_size: {}}}\n"
+FLAGS = "a:\n  charm: nova-compute\n  options:\n    config-flags: {}\n"
+INI_FILE = "- ini_file: path=/etc/nova/nova.conf section=libvirt option=x value={}\n"
+STRING = "data:\n  nova.conf: |\n    [libvirt]\n    max_queues = {}\n"
 HCL = 'resource "openstack_images_image_v2" "a" {{\n  name = "a"\n  x = {}\n}}\n'
 
 READERS = {
     "XML": XML, "nova.conf": NOVA, "manifest": KUBEVIRT, "command line": QEMU, "shell": SHELL,
     "HCL": HCL, "Ansible": ANSIBLE, "Heat": HEAT, "log": LOG, "ps": PS,
+    "overrides": OVERRIDES, "flags": FLAGS, "ini_file": INI_FILE, "string": STRING,
 }  # fmt: skip
 PIECES = {
     "braces": "{{", "statements": "{%", "unclosed roots": "<domain>\n", "marks": "<", "tags": "<%",

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import re
 
-from vnicaudit.knowledge.nova_conf.options import knowledge, options_named
 from vnicaudit.model.nova import Name, NovaConfig
 
 OPENSTACK_ANSIBLE = "OpenStack-Ansible"
@@ -123,12 +122,3 @@ config.yaml and templates/yoga/nova.conf."""
 
 JUJU_DRIVERS = ("ironic", "lxd")
 """Values of ``virt-type`` that select another driver than libvirt, not an option of [libvirt]."""
-
-
-def is_puppets_mistake(in_class: str, parameter: str) -> bool:
-    """True for an option of libvirt, or a misspelling of one, that the class does not have:
-    automatic parameter lookup passes it over without a message."""
-    if in_class != "nova::compute::libvirt" or parameter in PUPPET_CLASSES[in_class]:
-        return False
-    known = knowledge().options.get(("libvirt", parameter))
-    return known is not None or bool(options_named("libvirt", parameter))

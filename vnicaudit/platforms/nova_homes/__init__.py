@@ -33,6 +33,7 @@ _CHARMS_OPTION = re.compile(
     rb"(?<![\w-])(?:config-flags|virt-type|virtio-net-[rt]x-queue-size|num-pcie-ports|enable-vtpm"
     rb"|pci-passthrough-whitelist|reserved-huge-pages)[\"']?[ \t]*:"
 )
+_FILE = re.compile(rb"(?:dest|path)[\"']?[ \t]*:[^\n]{0,200}[/}]nova(?:-compute)?\.conf(?![\w-])")
 _TASKS = (b"ini_file", b"config_template", b"ini.options_present")
 
 
@@ -49,6 +50,8 @@ def _is_yaml(head: bytes) -> bool:
     if _NOVA.search(head) is not None and (b"customServiceConfig" in head or _CONF.search(head)):
         return True
     if b"nova" in head and b".conf" in head and any(word in head for word in _TASKS):
+        return True
+    if b"content" in head and _FILE.search(head) is not None:
         return True
     return next(configurations_in(head), None) is not None
 

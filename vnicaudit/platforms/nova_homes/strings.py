@@ -25,14 +25,21 @@ b3775364 (August 2026), api/v1beta1: a snippet of nova.conf in each template bel
 _NOVAS_FILE = re.compile(r"(?i)nova[^/]*\.conf\Z")
 
 
-def read_string(place: YamlPlace, where: Location) -> Iterator[NovaConfig | ReadError]:
-    """The nova.conf in the text at a place, if there is one."""
+def read_string(
+    place: YamlPlace, where: Location, *, named: bool
+) -> Iterator[NovaConfig | ReadError]:
+    """The nova.conf in the text at a place, if there is one. ``named``: it is written to a file
+    that Nova reads."""
     node = place.node
     if not isinstance(node, Scalar) or "[" not in node.text or "\n" not in node.text:
         return
     steps = place.pointer.split("/")
-    named = _NOVAS_FILE.search(steps[-1]) is not None
-    named = named or (steps[-1] == _CUSTOM and "nova" in steps)
+    named = named or _NOVAS_FILE.search(steps[-1]) is not None
+    if steps[-1] == _CUSTOM:
+        kind = place.document.top.child("kind")
+        named = "nova" in steps or (kind is not None and str(kind.text).startswith("Nova"))
+        if not named:  # the configuration of another service
+            return
     if not looks_like(node.text.encode()) and not (named and begins_with_section(node.text)):
         return
     text, indent, line = _written(place, node)

@@ -49,7 +49,7 @@ class TaskReader:
                 yield from self._ini_file(task, place)
         for name in _TEMPLATE:
             overrides = place.at(name, "config_overrides")
-            if overrides is not None and _is_novas(place.at(name, "dest")):
+            if overrides is not None and is_novas(place.at(name, "dest")):
                 settings = HomeSettings(overrides, self._where, ANSIBLE)
                 settings.add_sections(overrides)
                 yield from settings.config()
@@ -60,7 +60,7 @@ class TaskReader:
             self._in_words(task, task.node.text)
             return
         arguments = {name: value for name, _key, value in entries(task)}
-        if not _is_novas(arguments.get("path") or arguments.get("dest")):
+        if not is_novas(arguments.get("path") or arguments.get("dest")):
             return
         if "state" in arguments and text_of(arguments["state"])[0] == "absent":
             return
@@ -126,6 +126,6 @@ def _resolved(value: YamlPlace, item: YamlPlace | None) -> YamlPlace | None:
     return item.child(name) if name else item
 
 
-def _is_novas(path: YamlPlace | None) -> bool:
+def is_novas(path: YamlPlace | None) -> bool:
     """True if the path of a file is that of a nova.conf, in whatever folder."""
     return path is not None and _NOVA_CONF.search(text_of(path)[0]) is not None

@@ -7,6 +7,7 @@ under which hosts or groups, one of these programs keeps its settings.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from msgspec.structs import replace
@@ -23,17 +24,20 @@ from vnicaudit.knowledge.nova_conf.homes import (
     TRIPLEO,
     TRIPLEO_PARAMETERS,
     TRIPLEO_UNSET,
-    is_puppets_mistake,
 )
+from vnicaudit.knowledge.nova_conf.options import knowledge, options_named
 from vnicaudit.model.file_kind import Content
 from vnicaudit.model.finding import AcceptingComment, Location
 from vnicaudit.model.nova import NovaConfig
 from vnicaudit.model.report import NotJudged, ReadError
 from vnicaudit.platforms.nova_homes.settings import HomeSettings, entries, text_of
 from vnicaudit.platforms.nova_homes.strings import read_string
-from vnicaudit.platforms.nova_homes.tasks import TaskReader
+from vnicaudit.platforms.nova_homes.tasks import TaskReader, is_novas
 from vnicaudit.text.yaml_nodes import YamlDocument, YamlPlace, documents, yaml_comments
 from vnicaudit.text.yaml_source import Mapping, Scalar
+
+_OTHERS = re.compile(r"/etc/(?!nova|kolla)[\w-]+/")
+"""A file of another service, which may have sections and options of the same names."""
 
 Found = NovaConfig | ReadError | NotJudged
 
@@ -73,10 +77,16 @@ def _unread(error: TargetError, path: str) -> ReadError | NotJudged:
 def _read_document(document: YamlDocument, where: Location) -> Iterator[Found]:
     tasks = TaskReader(where)
     homes = () if document.top.child("heat_template_version") else _HOMES
+    contents = dict[str, bool]()
     for place in _every_place(document.top):
         if isinstance(place.node, Scalar):
-            yield from read_string(place, where)
+            named = contents.get(place.pointer)
+            if named is not False:
+                yield from read_string(place, where, named=bool(named))
         elif isinstance(place.node, Mapping):
+            file = place.child("dest") or place.child("path")
+            if file is not None and (is_novas(file) or _OTHERS.match(text_of(file)[0])):
+                contents[f"{place.pointer}/content"] = is_novas(file)
             for reader in homes:
                 yield from reader(place, where)
             yield from tasks.take(place)
@@ -137,6 +147,7 @@ def _helm(place: YamlPlace, where: Location) -> Iterator[Found]:
 # the same in ``ExtraConfig`` and ``ComputeExtraConfig``.
 
 _NOVA_CONFIG = "nova::config::nova_config"
+_LIBVIRT = "nova::compute::libvirt"
 
 
 def _hiera(place: YamlPlace, where: Location) -> Iterator[Found]:
@@ -151,7 +162,9 @@ def _hiera(place: YamlPlace, where: Location) -> Iterator[Found]:
             _add_nova_config(settings, value)
         elif option is not None and not isinstance(value.node, Mapping):
             settings.add_each(option, key, value, name)
-        elif is_puppets_mistake(in_class, parameter):
+        elif in_class == _LIBVIRT and options_named("libvirt", parameter):
+            settings.add(("libvirt", parameter), key, value, name)  # misspelt
+        elif in_class == _LIBVIRT and ("libvirt", parameter) in knowledge().options:
             message = (
                 f"{name}: puppet-nova has no such parameter, and Puppet ignores it: not judged"
             )
@@ -176,6 +189,9 @@ def _add_nova_config(settings: HomeSettings, place: YamlPlace) -> None:
 
 
 def _tripleo(place: YamlPlace, where: Location) -> Iterator[Found]:
+    roles = place.child("RoleParametersDefault")
+    if roles is not None:
+        yield from _parameters(roles, where)
     defaults = place.child("parameter_defaults")
     if defaults is None:
         return
@@ -197,14 +213,16 @@ def _parameters(place: YamlPlace, where: Location) -> Iterator[Found]:
 # Juju: options of the charm nova-compute, in a bundle or in a file for ``juju config --file``.
 
 _CHARMS = ("nova-compute", "nova-cloud-controller")
+_CHARM = re.compile(
+    r"(?:\A|[/:])(?:nova-compute|nova-cloud-controller)(?:-\d+|[\w.@+-]*\.charm)?\Z"
+)
 
 
 def _juju(place: YamlPlace, where: Location) -> Iterator[Found]:
     charm = place.child("charm")
     options = place.child("options")
     if charm is not None and options is not None and isinstance(charm.node, Scalar):
-        name = charm.node.text.rpartition("/")[2].rpartition(":")[2].rstrip("-0123456789")
-        if name in _CHARMS:
+        if _CHARM.search(charm.node.text) is not None:
             yield from _charm(options, where)
     elif not place.pointer.strip("[]0123456789"):
         for name in _CHARMS:
