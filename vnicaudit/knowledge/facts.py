@@ -103,7 +103,7 @@ NOVA_DEVICES: Fact[NovaConfig] = Fact(
     f"the list of PCI devices ({_RENDERED})",
 )
 NOVA_WHOLE: Fact[NovaConfig] = Fact(
-    lambda subject: not subject.home,
+    lambda subject: not subject.part,
     "nova.conf as it is written (this file is only a part of it)",
 )
 NOVA_MAX_QUEUES = _option("libvirt", "max_queues")

@@ -297,10 +297,10 @@ class NovaConfig(Description, frozen=True, dict=True):
     did not name the release; it is the newest that is known. ``compute``: nova-compute reads the
     file, not only another service, and it is not a backup copy.
 
-    ``home`` is the program whose file this is, if it is no nova.conf: one that writes nova.conf
-    from it (``OpenStack-Ansible``, a name of :mod:`vnicaudit.knowledge.nova_conf.homes`); ``part``
-    then says where in the file its options are, so that several are told apart. Such a
-    configuration is never ``complete``.
+    ``home`` is the program that writes nova.conf from this file (``OpenStack-Ansible``, a name of
+    :mod:`vnicaudit.knowledge.nova_conf.homes`). If the file itself is no nova.conf, ``part`` says
+    where in it the options are, so that several are told apart; such a configuration is never
+    ``complete``.
     """
 
     scope = "config"
@@ -325,7 +325,7 @@ class NovaConfig(Description, frozen=True, dict=True):
 
     def first_line(self) -> int | None:
         """The line of its first option, in a home that may have several parts."""
-        return self.options[0].line if self.home and self.options else None
+        return self.options[0].line if self.part and self.options else None
 
     @cached_property
     def index(self) -> NovaIndex:

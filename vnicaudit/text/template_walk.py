@@ -330,4 +330,5 @@ def _assignments(lines: list[TemplateLine]) -> list[TemplateLine]:
 
 def _is_assignment(text: str) -> bool:
     key = re.split("[=:]", text, maxsplit=1)
-    return len(key) == 2 and bool(key[0].strip()) and not text.startswith(("#", ";", "["))
+    begins_one = bool(key[0].strip()) and not text.startswith(("#", ";", "[", "<%"))
+    return len(key) == 2 and begins_one

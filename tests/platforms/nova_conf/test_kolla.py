@@ -36,6 +36,14 @@ def lines(file: Path) -> list[int | None]:
     return [found.location.line for found in auditor.audit(config_of(file), "t").findings]
 
 
+def test_a_fix_says_what_writes_nova_conf_again(tmp_path: Path) -> None:
+    root = written(tmp_path, {"nova/a/nova.conf": "[libvirt]\nrx_queue_size = 300\n"})
+    auditor = DescriptionAuditor(["VNIC035"], every_platform().wordings)
+    (found,) = auditor.audit(config_of(root / "nova/a/nova.conf"), "t").findings
+    assert "restart nova-compute" not in found.fix
+    assert "kolla-ansible reconfigure" in found.fix
+
+
 @rows
 def test_options_are_those_of_the_merged_file(
     files: dict[str, str], merged: str, tmp_path: Path

@@ -15,6 +15,9 @@ RHOSO = "RHOSO"
 JUJU = "Juju"
 ANSIBLE = "Ansible"
 SALT = "Salt"
+DEVSTACK = "devstack"
+KOLLA = "Kolla Ansible"
+SCRIPT = "a script"
 STRING = "a string"
 """A nova.conf inside a string of some file: it is unknown which program uses it."""
 
@@ -27,6 +30,9 @@ _REWRITTEN_BY = {
     JUJU: "deploy the bundle again or run juju config",
     ANSIBLE: "run the play and restart nova-compute",
     SALT: "apply the state and restart nova-compute",
+    DEVSTACK: "run stack.sh again",
+    KOLLA: "reconfigure nova (kolla-ansible reconfigure, kayobe overcloud service reconfigure)",
+    SCRIPT: "run the script again and restart nova-compute",
 }
 """Home -> what has to happen before Nova reads a change."""
 

@@ -19,6 +19,7 @@ from msgspec.structs import replace
 
 from vnicaudit.base.opening import read_regular
 from vnicaudit.errors import TargetError
+from vnicaudit.knowledge.nova_conf.homes import KOLLA
 from vnicaudit.knowledge.nova_conf.resolve import as_of
 from vnicaudit.model.nova import NovaConfig, NovaOption
 from vnicaudit.model.report import ReadError
@@ -50,7 +51,8 @@ def read_with_siblings(
     try:
         order = load_order(file)
         if order == (file,):
-            return replace(config, compute=config.compute and not _is_beside(file, order)), None
+            compute = config.compute and not _is_beside(file, order)
+            return replace(config, compute=compute, home=_home(file)), None
         together = _read_folder(tuple(_stamp(path) for path in order))
     except OSError as error:
         together = _error(error, file)
@@ -149,8 +151,13 @@ def _config_together(together: _Together, target: str, file: str) -> NovaConfig:
         compute=compute and not _is_beside(file, files),
         rest_checksum=together.parts[file].rest_checksum,
         comments=together.parts[file].comments,
+        home=_home(file),
     )
     return as_of(config)
+
+
+def _home(file: str) -> str:
+    return KOLLA if merge_order(file) else ""
 
 
 def _is_beside(file: str, files: tuple[str, ...]) -> bool:

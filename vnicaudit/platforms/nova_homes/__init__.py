@@ -15,9 +15,10 @@ from collections.abc import Callable, Iterator
 
 from vnicaudit.model.file_kind import Content, FileKind, Item
 from vnicaudit.platforms.nova_conf.recognise import configurations_in
+from vnicaudit.platforms.nova_homes.text_forms import has_commands, is_local_conf, is_manifest
 from vnicaudit.text.beginning import is_script, like_yaml, quotes_others
 
-_WORDS = (b"nova", b"Nova", b"[libvirt]", b"[pci]", b"[DEFAULT]")
+_WORDS = (b"nova", b"Nova", b"NOVA_C", b"[libvirt]", b"[pci]", b"[DEFAULT]")
 """Quick check: most files of a folder contain none of these."""
 _KEY = re.compile(
     rb"""(?<![\w:.-])(?:nova_nova_conf_overrides|nova::[a-z:_]{1,80}[a-z_]"""
@@ -56,7 +57,11 @@ def _is_yaml(head: bytes) -> bool:
     return next(configurations_in(head), None) is not None
 
 
-_FORMS: dict[str, Callable[[bytes], bool]] = {"yaml_homes": _is_yaml}
+_FORMS: dict[str, Callable[[bytes], bool]] = {
+    "yaml_homes": _is_yaml,
+    "commands": has_commands,
+    "puppet": is_manifest,
+}
 """Module that reads a form -> what recognises the form."""
 
 
@@ -64,6 +69,8 @@ def _forms_of(head: bytes) -> list[str]:
     """The forms of a file; it may have parts of several."""
     if not any(word in head for word in _WORDS):
         return []
+    if is_local_conf(head):
+        return ["local_conf"]
     return [name for name, is_one in _FORMS.items() if is_one(head)]
 
 
@@ -78,9 +85,13 @@ def _read_content(content: Content) -> Iterator[Item]:
 
 
 def _reader(name: str) -> Callable[[Content], Iterator[Item]]:
-    from vnicaudit.platforms.nova_homes import yaml_homes
+    if name == "yaml_homes":
+        from vnicaudit.platforms.nova_homes import yaml_homes
 
-    return {"yaml_homes": yaml_homes.read}[name]
+        return yaml_homes.read
+    from vnicaudit.platforms.nova_homes import commands, local_conf, puppet
+
+    return {"commands": commands.read, "local_conf": local_conf.read, "puppet": puppet.read}[name]
 
 
 NOVA_HOMES = FileKind(
@@ -89,5 +100,6 @@ NOVA_HOMES = FileKind(
     "code",
     looks_like,
     _read_content,
-    forms="OpenStack-Ansible, Helm, Hiera, TripleO, RHOSO, Juju, Ansible, Salt",
+    forms="OpenStack-Ansible, Helm, Hiera, Puppet, TripleO, RHOSO, Juju, Ansible, Salt, devstack, "
+    "crudini",
 )

@@ -1,0 +1,167 @@
+"""Commands that set an option of nova.conf: ``crudini --set``, ``openstack-config --set`` and
+devstack's ``iniset``, in shell scripts, Dockerfiles and YAML (tasks, cloud-init's ``runcmd``).
+
+Source: crudini 0.9.6 (``crudini --set [OPTION]... FILE SECTION [PARAMETER] [VALUE]``, ``--del``,
+and several of them; an empty section is DEFAULT), openstack-utils (``openstack-config`` runs
+crudini), devstack 493835a6 ``inc/ini-config`` (``iniset [-sudo] FILE SECTION OPTION VALUE``).
+Nothing is run: of several commands for one option the last one counts, and what ``--del`` removes
+is not set.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+from itertools import islice
+
+from vnicaudit.knowledge.nova_conf.homes import SCRIPT
+from vnicaudit.model.file_kind import Content
+from vnicaudit.model.finding import Location
+from vnicaudit.model.nova import NovaConfig
+from vnicaudit.platforms.nova_conf.read import (
+    OptionCollector,
+    Spot,
+    part_of_config,
+    section_name,
+    text_of,
+)
+from vnicaudit.platforms.nova_conf.recognise import is_own
+from vnicaudit.text.beginning import is_script, opened
+from vnicaudit.text.shell import ShellLexer, Word
+
+_TOOL = re.compile(
+    r"(?<![\w.$/{-])(?:[\w./-]{0,80}/)?(crudini|openstack-config|iniset|inidelete)(?![\w.=-])"
+)
+_MOST = 10_000
+"""Maximum number of commands of one file."""
+_LONGEST = 2000
+"""Maximum number of characters of one command."""
+_NOVAS_FILE = re.compile(
+    r"(?i)(?:.*[/\s])?nova[\w.-]*\.conf|.*/nova[\w-]*\.conf\.d/[^/]*\.conf|.*\$\{?nova\w*conf\w*\}?"
+)
+_VARIABLE = re.compile(
+    r"(?m)^[ \t]*(?:(?:export|local|readonly)[ \t]+)?(\w{1,80})=[\"']?([^\s\"';]{1,200})"
+)
+_ONLY_PRINTED = re.compile(r"(?:^|\s)#|\b(?:echo|printf|usage)\b")
+_TEST = re.compile(r"(?:^|[\s;&|!(])(?:\[|test\s|grep\s)")
+_BLOCK = re.compile(
+    r"(?m)(?:^|[;&|]|\b(?:then|else|do))[ \t]*(?:(if|for|while|until|case)|(fi|done|esac))\b"
+)
+"""Where a condition or a loop of a shell begins or ends."""
+_LIST = re.compile(r"[\"']?\s*,")
+_ITEM = re.compile(
+    r"\s*(?:\"(?P<double>[^\"\n]*)\"|'(?P<single>[^'\n]*)'|(?P<plain>[^,\]\"'\n]*))\s*[,\]]?"
+)
+
+
+def read(content: Content) -> Iterator[NovaConfig]:
+    """The options of Nova that the commands of a file set; nothing if it has none."""
+    text = text_of(content.data, content.path)
+    reader = _CommandReader(text, content.path, is_shell=is_script(content.data))
+    for tool in islice(_TOOL.finditer(text), _MOST):
+        reader.take(tool)
+    if reader.found.options:
+        where = Location(content.target, content.path, xpath="nova.conf")
+        yield part_of_config(reader.found, where, SCRIPT)
+
+
+class _CommandReader:
+    """Gathers in ``found`` what commands set. ``is_shell``: the whole text is a script, so its
+    conditions are seen."""
+
+    def __init__(self, text: str, file: str, *, is_shell: bool) -> None:
+        self.found = OptionCollector(file)
+        self._text = text
+        self._lines = [0, *(match.end() for match in re.finditer("\n", text))]
+        self._variables = {match[1]: match[2] for match in _VARIABLE.finditer(text)}
+        self._depths = _depths(text) if is_shell else [(0, 0)]
+
+    def take(self, tool: re.Match[str]) -> None:
+        """Add what the command sets that begins here, or drop what it removes."""
+        start = tool.start()
+        line = self._lines[bisect_right(self._lines, start) - 1]
+        before = self._text[max(line, start - _LONGEST) : start]
+        if _ONLY_PRINTED.search(before):
+            return
+        depth = self._depths[bisect_right(self._depths, (start, len(self._text))) - 1][1]
+        for operation in _operations(_words(self._text, tool, before)):
+            self._add(operation, certain=not (depth or _is_tested(before)))
+
+    def _add(self, operation: list[Word], *, certain: bool) -> None:
+        if len(operation) < 4 or operation[0].text not in ("--set", "--del"):
+            return
+        action, file, section, name, value = (*operation, Word("", operation[3].start))[:5]
+        path = self._variables.get(file.text.strip("${}"), file.text)
+        is_novas = _NOVAS_FILE.fullmatch(path) is not None
+        # an option that only Nova has, in a file that a variable names, may be another program's
+        if not (is_novas or (not file.certain and is_own(section.text, f"{name.text}="))):
+            return
+        option = (section_name(section.text or "DEFAULT"), name.text)
+        if action.text == "--del":
+            self.found.options = [o for o in self.found.options if (o.section, o.name) != option]
+            return
+        line = bisect_right(self._lines, value.start)
+        column = value.start - self._lines[line - 1] + 1
+        column += self._text[value.start : value.start + 1] in ("'", '"')
+        words = (section, name, value)
+        sure = certain and is_novas and all(one.certain and not opened(one.text) for one in words)
+        self.found.add(*option, value.text, Spot(line, column, column, sure, sure))
+
+
+def _depths(text: str) -> list[tuple[int, int]]:
+    """Positions in a script, each with the number of conditions and loops around what follows."""
+    found, depth = [(0, 0)], 0
+    for match in _BLOCK.finditer(text):
+        depth = max(0, depth + (1 if match[1] else -1))
+        found.append((match.end(), depth))
+    return found
+
+
+def _is_tested(before: str) -> bool:
+    """True if what stands before a command on its line decides whether it is run."""
+    joint = max(before.rfind("&&"), before.rfind("||"))
+    return joint >= 0 and _TEST.search(before, 0, joint) is not None
+
+
+def _words(text: str, tool: re.Match[str], before: str) -> list[Word]:
+    """The words behind a tool's name, as those of crudini; ``before``: the rest of its line."""
+    end = min(len(text), tool.start() + _LONGEST)
+    if _LIST.match(text, tool.end()):
+        words = _listed(text, tool.end(), end)
+    else:
+        closing = next((mark for mark in "\"'`" if before.count(mark) % 2), "")
+        lexer = ShellLexer(text, tool.end(), end)
+        words = lexer.command(closing)
+    action = {"iniset": "--set", "inidelete": "--del"}.get(tool[1])
+    return [Word(action, tool.start()), *words] if action else words
+
+
+def _listed(text: str, start: int, end: int) -> list[Word]:
+    """The words of a command that is a list in JSON or YAML, behind its first."""
+    line_end = text.find("\n", start, end)
+    end = end if line_end < 0 else line_end
+    words: list[Word] = []
+    position = _LIST.match(text, start).end()  # type: ignore[union-attr]
+    while position < end and text[position - 1] != "]":
+        item = _ITEM.match(text, position, end)
+        if item is None or item.end() == position:
+            break
+        name = item.lastgroup or "plain"
+        words.append(Word(item[name].strip(), item.start(name)))
+        position = item.end()
+    return words
+
+
+def _operations(words: list[Word]) -> Iterator[list[Word]]:
+    """Each operation of a command: its action, and the words that belong to it."""
+    operation: list[Word] = []
+    is_adding = "--list" in [word.text for word in words]
+    for word in words:
+        if word.text in ("--set", "--del", "--get", "--merge"):
+            yield operation
+            operation = [word]
+        elif not word.text.startswith("--") and word.text != "-sudo":
+            # what ``--list`` adds to is not known
+            operation.append(word._replace(certain=word.certain and not is_adding))
+    yield operation

@@ -1,0 +1,230 @@
+"""Puppet manifests: ``nova_config { 'libvirt/rx_queue_size': value => 1024 }``, and parameters of
+puppet-nova's classes, ``class { 'nova::compute::libvirt': rx_queue_size => 1024 }``.
+
+Source: Puppet's language reference (resources, conditional statements, strings), and puppet-nova
+9e0b09f0 (June 2026), ``lib/puppet/type/nova_config.rb``. Nothing is evaluated: what depends on a
+variable, or is inside a condition or a loop, is not certain. A definition of a class sets nothing:
+the defaults of its parameters are those of Nova.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from vnicaudit.errors import TargetError
+from vnicaudit.knowledge.nova_conf.homes import PUPPET, PUPPET_CLASSES, is_puppets_mistake
+from vnicaudit.knowledge.nova_conf.options import knowledge
+from vnicaudit.model.file_kind import Content
+from vnicaudit.model.finding import AcceptingComment, Location
+from vnicaudit.model.nova import Name, NovaConfig
+from vnicaudit.model.report import NotJudged
+from vnicaudit.platforms.nova_conf.read import (
+    OptionCollector,
+    Spot,
+    part_of_config,
+    section_name,
+    text_of,
+)
+from vnicaudit.text.comment_walk import CommentEntry, accepting_comments
+
+_TOKEN = re.compile(
+    r"#[^\n]*|/\*.*?(?:\*/|\Z)"
+    r"|'(?P<single>(?:[^'\\]|\\(?:.|\Z))*)(?:'|\Z)|\"(?P<double>(?:[^\"\\]|\\(?:.|\Z))*)(?:\"|\Z)"
+    r"|(?P<mark>=>|[{}:;,|])|(?P<word>-?(?:::)?\w+(?:(?:::|[.-])\w+)*)|(?P<other>\S)",
+    re.DOTALL,
+)
+_CONDITIONS = frozenset({"if", "elsif", "else", "unless", "case", "|"})
+"""Words before a block that may be passed over, or run several times (a lambda's ``|x| {``)."""
+_OPENING, _CLOSING = frozenset("([{"), frozenset(")]}")
+_TOP = "manifest"
+_SCOPES = frozenset({"node", "class", "define"})
+_LARGEST = 1024 * 1024
+"""Maximum number of characters of a manifest."""
+
+
+class _Token(NamedTuple):
+    """``kind``: ``single`` or ``double`` (a string, with its quotes), ``word``, ``mark``,
+    ``other``, or ``end``."""
+
+    kind: str
+    text: str
+    start: int
+
+    @property
+    def is_text(self) -> bool:
+        """True for a string or a word."""
+        return self.kind in ("single", "double", "word")
+
+    @property
+    def certain(self) -> bool:
+        """True for a text in which nothing is filled in."""
+        return self.is_text and not (self.kind == "double" and "$" in self.text)
+
+
+_Value = list[_Token]
+"""The tokens of a value; one if it is a literal."""
+
+
+def read(content: Content) -> Iterator[NovaConfig | NotJudged]:
+    """The options of Nova that a manifest sets, one configuration for each node, class or defined
+    type in it. Raises TargetError if it is too large."""
+    text = text_of(content.data, content.path)
+    if len(text) > _LARGEST:
+        raise TargetError("larger than 1 MiB: not read", file=content.path)
+    reader = _ManifestReader(text, content.path)
+    reader.read()
+    comments = tuple(AcceptingComment(content.path, *one) for one in _comments(text))
+    for part, found in reader.found.items():
+        if found.options:
+            where = Location(content.target, content.path, xpath=part)
+            yield part_of_config(found, where, PUPPET, comments)
+            comments = tuple(replace(one, reporter=False) for one in comments)
+    yield from reader.not_judged
+
+
+def _comments(text: str) -> tuple[CommentEntry, ...]:
+    strings = re.compile(r"'[^'\n]*'|\"[^\"\n]*\"")
+    return accepting_comments(strings.sub(lambda one: one[0].replace("#", "_"), text), "code")
+
+
+class _ManifestReader:
+    """One pass over the tokens of a manifest. ``found``: the options of each part."""
+
+    def __init__(self, text: str, file: str) -> None:
+        self.found: dict[str, OptionCollector] = {}
+        self.not_judged: list[NotJudged] = []
+        self._file = file
+        self._tokens = [
+            _Token(match.lastgroup, match[match.lastgroup], match.start())
+            for match in _TOKEN.finditer(text)
+            if match.lastgroup is not None
+        ]
+        self._lines = [0, *(match.end() for match in re.finditer("\n", text))]
+        self._at = 0
+        self._part = _TOP
+
+    def read(self) -> None:
+        """Gather the options."""
+        conditions: list[bool] = []  # of each block around
+        is_next = False
+        while (token := self._take()).kind != "end":
+            word = token.text if token.kind in ("word", "mark") else ""
+            if word in ("nova_config", "class") and self._is_mark("{"):
+                self._take()
+                while self._resource(word, certain=not any(conditions)):
+                    pass
+            elif word in _SCOPES and not conditions:
+                self._part = f"{word} {self._token.text}"
+            elif word in _CONDITIONS:
+                is_next = True
+            elif word == "{":
+                conditions.append(is_next)
+                is_next = False
+            elif word == "}":
+                conditions = conditions[:-1]
+                if not conditions:
+                    self._part = _TOP
+
+    @property
+    def _token(self) -> _Token:
+        return self._tokens[self._at] if self._at < len(self._tokens) else _Token("end", "", 0)
+
+    def _take(self) -> _Token:
+        token = self._token
+        self._at += 1
+        return token
+
+    def _is_mark(self, *marks: str) -> bool:
+        return self._token.kind == "mark" and self._token.text in marks
+
+    def _resource(self, kind: str, *, certain: bool) -> bool:
+        """Read the titles of a resource, and its attributes. False if it is the last one before the
+        closing brace, or none."""
+        titles = []
+        while not self._is_mark(":", ";", "{", "}", "=>") and self._token.kind != "end":
+            titles.append(self._take())
+        if not self._is_mark(":"):
+            if self._is_mark("}"):
+                self._take()
+            return False
+        self._take()
+        attributes = {}
+        while not self._is_mark(";", "}") and self._token.kind != "end":
+            name = self._take()
+            if (name.is_text or name.text == "*") and self._is_mark("=>"):
+                self._take()
+                attributes[name.text] = (name, self._value())
+        for title in titles:
+            if title.certain:
+                self._add(kind, title, attributes, certain)
+        return self._take().text == ";"
+
+    def _value(self) -> _Value:
+        """The tokens up to the comma, or the end, behind a value."""
+        tokens: _Value = []
+        depth = 0
+        while self._token.kind != "end" and (depth or not self._is_mark(",", ";", "}")):
+            token = self._take()
+            depth += (token.text in _OPENING) - (token.text in _CLOSING) if not token.is_text else 0
+            tokens.append(token)
+        return tokens
+
+    def _add(
+        self, kind: str, title: _Token, attributes: dict[str, tuple[_Token, _Value]], certain: bool
+    ) -> None:
+        """Add the options that one resource sets."""
+        if kind == "nova_config":
+            _name, ensure = attributes.get("ensure", (title, []))
+            if "value" in attributes and [token.text for token in ensure] != ["absent"]:
+                name, value = attributes["value"]
+                self._set_nova_config(title, name, value, certain)
+            return
+        in_class = title.text.removeprefix("::")
+        options = PUPPET_CLASSES.get(in_class, {})
+        for parameter, (name, value) in attributes.items():
+            called = f"{in_class}::{parameter}"
+            if parameter in options:
+                self._set(options[parameter], name, name, value, called, certain)
+            elif is_puppets_mistake(in_class, parameter):
+                message = f"{called}: puppet-nova has no such parameter: not judged"
+                line = bisect_right(self._lines, name.start)
+                self.not_judged.append(NotJudged(message, self._file, line))
+        if in_class == "nova::config" and "nova_config" in attributes:
+            tokens = attributes["nova_config"][1]
+            key = title
+            for at, token in enumerate(tokens[:-2]):
+                behind = [following.text for following in tokens[at + 1 : at + 3]]
+                if behind == ["=>", "{"]:
+                    key = token
+                elif behind[0] == "=>" and token.text == "value" and key.certain:
+                    value = tokens[at + 2 : at + 4]
+                    is_plain = value[-1].text in (",", "}", ";")
+                    self._set_nova_config(key, token, value[: 1 if is_plain else 2], certain)
+
+    def _set_nova_config(self, title: _Token, name: _Token, value: _Value, certain: bool) -> None:
+        section, slash, option = title.text.partition("/")
+        if slash:
+            named = (section_name(section), option)
+            self._set(named, title, name, value, f"nova_config {title.text}", certain)
+
+    def _set(
+        self, option: Name, title: _Token, name: _Token, value: _Value, called: str, certain: bool
+    ) -> None:
+        if [token.text for token in value if token.kind == "word"] == ["undef"]:
+            return
+        is_literal = len(value) == 1 and value[0].certain
+        text = value[0].text if is_literal else "".join(token.text for token in value)
+        known = knowledge().options.get(option)
+        at = name if known is not None and known.status == "current" else title
+        place = value[0] if value and at is name else at
+        line = bisect_right(self._lines, place.start)
+        column = place.start - self._lines[line - 1] + 1 + (place.kind in ("single", "double"))
+        sure = certain and is_literal
+        spot = Spot(line, column, column, sure, sure, called)
+        found = self.found.setdefault(self._part, OptionCollector(self._file))
+        found.add(*option, text, spot)
