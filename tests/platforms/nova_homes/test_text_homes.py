@@ -10,7 +10,9 @@ from tests.regressions.hostile_input.growth import MOST, ratio
 from tests.rows import rows
 from vnicaudit.model.file_kind import Content
 from vnicaudit.model.nova import NovaConfig
+from vnicaudit.model.report import NotJudged
 from vnicaudit.platforms import nova_homes
+from vnicaudit.platforms.nova_homes import puppet
 
 
 def configs(form: str, text: str) -> list[NovaConfig]:
@@ -59,6 +61,13 @@ def test_another_form_is_not(text: str) -> None:
 def test_a_hostile_file_is_read_in_time(form: str, text: str) -> None:
     small, large = text * 1_000, text * 8_000
     assert ratio(lambda one: configs(form, one), small, large, tries=2) <= MOST
+
+
+def test_a_parameter_that_a_class_of_puppet_lacks_is_told() -> None:
+    text = "class { 'nova::compute::libvirt':\n  use_virtio_for_bridges => false,\n}\n"
+    (found,) = puppet.read(Content(text.encode(), "x", "x"))
+    assert isinstance(found, NotJudged)
+    assert (found.line, "use_virtio_for_bridges" in found.message) == (2, True)
 
 
 FAULTS = {

@@ -17,8 +17,8 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from vnicaudit.errors import TargetError
-from vnicaudit.knowledge.nova_conf.homes import PUPPET, PUPPET_CLASSES, is_puppets_mistake
-from vnicaudit.knowledge.nova_conf.options import knowledge
+from vnicaudit.knowledge.nova_conf.homes import PUPPET, PUPPET_CLASSES
+from vnicaudit.knowledge.nova_conf.options import knowledge, options_named
 from vnicaudit.model.file_kind import Content
 from vnicaudit.model.finding import AcceptingComment, Location
 from vnicaudit.model.nova import Name, NovaConfig
@@ -43,6 +43,7 @@ _CONDITIONS = frozenset({"if", "elsif", "else", "unless", "case", "|"})
 _OPENING, _CLOSING = frozenset("([{"), frozenset(")]}")
 _TOP = "manifest"
 _SCOPES = frozenset({"node", "class", "define"})
+_LIBVIRT = "nova::compute::libvirt"
 _LARGEST = 1024 * 1024
 """Maximum number of characters of a manifest."""
 
@@ -68,6 +69,8 @@ class _Token(NamedTuple):
 
 _Value = list[_Token]
 """The tokens of a value; one if it is a literal."""
+_Attributes = dict[str, tuple[_Token, _Value]]
+"""Attributes of a resource by their names."""
 
 
 def read(content: Content) -> Iterator[NovaConfig | NotJudged]:
@@ -174,37 +177,41 @@ class _ManifestReader:
             tokens.append(token)
         return tokens
 
-    def _add(
-        self, kind: str, title: _Token, attributes: dict[str, tuple[_Token, _Value]], certain: bool
-    ) -> None:
+    def _add(self, kind: str, title: _Token, attributes: _Attributes, certain: bool) -> None:
         """Add the options that one resource sets."""
         if kind == "nova_config":
             _name, ensure = attributes.get("ensure", (title, []))
             if "value" in attributes and [token.text for token in ensure] != ["absent"]:
                 name, value = attributes["value"]
                 self._set_nova_config(title, name, value, certain)
-            return
-        in_class = title.text.removeprefix("::")
+        else:
+            self._add_class(title.text.removeprefix("::"), attributes, certain)
+
+    def _add_class(self, in_class: str, attributes: _Attributes, certain: bool) -> None:
         options = PUPPET_CLASSES.get(in_class, {})
         for parameter, (name, value) in attributes.items():
             called = f"{in_class}::{parameter}"
             if parameter in options:
                 self._set(options[parameter], name, name, value, called, certain)
-            elif is_puppets_mistake(in_class, parameter):
+            elif in_class == _LIBVIRT and options_named("libvirt", parameter):  # misspelt
+                self._set(("libvirt", parameter), name, name, value, called, certain)
+            elif in_class == _LIBVIRT and ("libvirt", parameter) in knowledge().options:
                 message = f"{called}: puppet-nova has no such parameter: not judged"
                 line = bisect_right(self._lines, name.start)
                 self.not_judged.append(NotJudged(message, self._file, line))
         if in_class == "nova::config" and "nova_config" in attributes:
-            tokens = attributes["nova_config"][1]
-            key = title
-            for at, token in enumerate(tokens[:-2]):
-                behind = [following.text for following in tokens[at + 1 : at + 3]]
-                if behind == ["=>", "{"]:
-                    key = token
-                elif behind[0] == "=>" and token.text == "value" and key.certain:
-                    value = tokens[at + 2 : at + 4]
-                    is_plain = value[-1].text in (",", "}", ";")
-                    self._set_nova_config(key, token, value[: 1 if is_plain else 2], certain)
+            self._add_hash(*attributes["nova_config"], certain)
+
+    def _add_hash(self, key: _Token, tokens: _Value, certain: bool) -> None:
+        """Add what a hash of options sets: ``{ 'libvirt/virt_type' => { value => kvm } }``."""
+        for at, token in enumerate(tokens[:-2]):
+            behind = [following.text for following in tokens[at + 1 : at + 3]]
+            if behind == ["=>", "{"]:
+                key = token
+            elif behind[0] == "=>" and token.text == "value" and key.certain:
+                value = tokens[at + 2 : at + 4]
+                is_plain = value[-1].text in (",", "}", ";")
+                self._set_nova_config(key, token, value[: 1 if is_plain else 2], certain)
 
     def _set_nova_config(self, title: _Token, name: _Token, value: _Value, certain: bool) -> None:
         section, slash, option = title.text.partition("/")
