@@ -169,7 +169,8 @@ class NicRow(msgspec.Struct, frozen=True, kw_only=True):
     starts: bool
     location: Location
     wiring: str | None = None
-    """How KubeVirt connects it (docs/how-to/kubevirt.md); null elsewhere."""
+    """How KubeVirt connects it (docs/how-to/kubevirt.md), or the mode of a macvtap
+    (``direct/vepa``); null elsewhere."""
     source: str | None = None
     """The bridge, network, device or socket that it is connected to; null: none, or unknown."""
 
