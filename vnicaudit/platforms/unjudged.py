@@ -139,15 +139,16 @@ _OF_IMAGES = re.compile(
 )
 _NAMES = (
     b"use_virtio_for_bridges", b"x_queue_size", b"max_queues", b"xQueueSize", b"MaxQueues",
-    b"hw_vif_", b"vif_multiqueue_enabled",
+    b"hw_vif_", b"vif_multiqueue_enabled", b"x-queue-size",
 )  # fmt: skip
 """Quick check: most files contain none of these."""
 _NAME = re.compile(
     rb"\b(?:use_virtio_for_bridges|Nova\w{0,40}(?:[RT]xQueueSize|MaxQueues)|hw_vif_model"
-    rb"|(?:hw_|hw:)vif_multiqueue_enabled)\b|(?<![\w.-])(?:[rt]x_queue_size|max_queues)\b"
+    rb"|(?:hw_|hw:)vif_multiqueue_enabled|virtio-net-[rt]x-queue-size)\b"
+    rb"|(?<![\w.-])(?:[rt]x_queue_size|max_queues)\b"
 )
-"""Nova's options (nova/conf/libvirt.py and virt.py of 2026.1), tripleo-heat-templates' parameters
-for them, and properties of images and flavors."""
+"""Nova's options (nova/conf/libvirt.py of 2026.1), the parameters of tripleo-heat-templates and of
+charm-nova-compute for them, and properties of images and flavors."""
 _NOVA_WORD = re.compile(rb"(?i)nova")
 _ABOUT_OPTIONS = (
     ".adoc", ".c", ".go", ".h", ".html", ".java", ".js", ".md", ".po", ".pot", ".py", ".rs", ".rst",

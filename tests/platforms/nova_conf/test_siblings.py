@@ -91,7 +91,7 @@ def test_a_sibling_that_cannot_be_read_leaves_the_verdict_open(tmp_path: Path) -
     (tmp_path / "nova-compute.conf").write_text("not an ini file\n")
     audited = judge(tmp_path / "nova.conf")
     assert audited.findings == ()
-    assert [(skipped.rule, skipped.needs.split(" as ")[0]) for skipped in audited.skipped] == [
+    assert [(skipped.rule, skipped.needs.split(" (")[0]) for skipped in audited.skipped] == [
         ("VNIC060", "[libvirt] use_virtio_for_bridges")
     ]
 
