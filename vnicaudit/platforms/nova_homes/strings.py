@@ -40,7 +40,9 @@ def read_string(
         named = "nova" in steps or (kind is not None and str(kind.text).startswith("Nova"))
         if not named:  # the configuration of another service
             return
-    if not looks_like(node.text.encode()) and not (named and begins_with_section(node.text)):
+    if not looks_like(node.text.encode("utf-8", "replace")) and not (
+        named and begins_with_section(node.text)
+    ):
         return
     text, indent, line = _written(place, node)
     try:

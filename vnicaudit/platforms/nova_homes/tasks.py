@@ -100,7 +100,8 @@ class TaskReader:
 
     def _settings(self, name: Name, task: YamlPlace) -> HomeSettings:
         if not self._found or self._found[-1].has(name):
-            self._found.append(HomeSettings(task, self._where, ANSIBLE))
+            part = f"/ini_file[{len(self._found) + 1}]"  # a task may move to another place
+            self._found.append(HomeSettings(task._replace(pointer=part), self._where, ANSIBLE))
         return self._found[-1]
 
     def _salt(self, place: YamlPlace) -> Iterator[NovaConfig]:

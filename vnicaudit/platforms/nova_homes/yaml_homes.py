@@ -39,6 +39,9 @@ from vnicaudit.text.yaml_source import Mapping, Scalar
 _OTHERS = re.compile(r"/etc/(?!nova|kolla)[\w-]+/")
 """A file of another service, which may have sections and options of the same names."""
 
+_DROP_IN = re.compile(r"\d+-.{0,80}nova.{0,80}\.conf\Z")
+"""A file of nova.conf.d, as RHOSO names them."""
+
 Found = NovaConfig | ReadError | NotJudged
 
 
@@ -87,10 +90,33 @@ def _read_document(document: YamlDocument, where: Location) -> Iterator[Found]:
             file = place.child("dest") or place.child("path")
             if file is not None and (is_novas(file) or _OTHERS.match(text_of(file)[0])):
                 contents[f"{place.pointer}/content"] = is_novas(file)
+            together = [value for name, _key, value in entries(place) if _DROP_IN.match(name)]
+            if len(together) > 1:
+                contents |= dict.fromkeys((one.pointer for one in together), False)
+                yield from _drop_ins(place, together, where)
             for reader in homes:
                 yield from reader(place, where)
             yield from tasks.take(place)
     yield from tasks.configs()
+
+
+def _drop_ins(place: YamlPlace, texts: list[YamlPlace], where: Location) -> Iterator[Found]:
+    """Several texts that Nova reads as files of one folder: as one configuration, in the order of
+    their names, of which a later one overrides an earlier one."""
+    configs: list[NovaConfig] = []
+    for text in sorted(texts, key=lambda one: one.pointer):
+        for found in read_string(text, where, named=True):
+            if isinstance(found, NovaConfig):
+                configs.append(found)
+            else:
+                yield found
+    if configs:
+        yield replace(
+            configs[0],
+            options=tuple(option for one in configs for option in one.options),
+            comments=tuple(comment for one in configs for comment in one.comments),
+            part=place.pointer,
+        )
 
 
 def _every_place(top: YamlPlace) -> Iterator[YamlPlace]:
