@@ -42,8 +42,8 @@ def test_an_audit_of_300_guests_is_a_screen(guests: Path, width: int) -> None:
     assert (done.returncode, done.stderr) == (1, "")
     assert len(done.stdout.splitlines()) < 60
     words = " ".join(done.stdout.split())
-    (total,) = re.findall(r"^Found (\d+) problems", words)
-    assert sum(map(int, re.findall(r"(\d+) problems? in \d+ domain", words))) == int(total)
+    (total,) = re.findall(r"^\d+ of \d+ NICs are slow, of \d+ it is unknown. (\d+) problems", words)
+    assert sum(map(int, re.findall(r"(\d+) problems? in \d+ guests?\b", words))) == int(total)
 
 
 @pytest.mark.parametrize("width", [60, 80, 200])
