@@ -148,7 +148,7 @@ def page() -> str:
 
 
 def _row(profile: Profile) -> str:
-    time = takes(profile).replace("two arms take ", "")
+    time = takes(profile).replace("before and after together: ", "")
     return (
         f"| [`{profile.name}`](#{profile.name}) | {profile.title} | {len(profile.workloads)} "
         f"| {time} |"

@@ -92,7 +92,9 @@ WHOLE = finding(
     location=Location("domains", "domains/web-01.xml", 1, "/domain"),
     fix="",
 )
-VHOST_NEEDS = "the running QEMU: its command line, its log, or /proc on the hypervisor"
+VHOST_NEEDS = (
+    "the running QEMU: run it on the hypervisor as root, or give QEMU's command line or log"
+)
 
 WEB_01 = Audited(
     "domains", "web-01", WEB_UUID, "libvirt", "domain", 2,

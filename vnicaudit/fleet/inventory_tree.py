@@ -56,6 +56,8 @@ class InventoryTree(msgspec.Struct, frozen=True):
         except msgspec.ValidationError as error:
             known = [field.encode_name for field in msgspec.structs.fields(kind)]
             key, text = mistake(error, known)
+            if self.file.endswith(".toml") and text == f"{key}: expected a list, not a table":
+                text = f"{key} is a list: write [[{key}]] and a name in it"
             raise self.error((*path, key), text) from None
 
 

@@ -118,8 +118,8 @@ _PORT = (
 _NEEDS_DRIVER = "Windows does not include a virtio driver: install NetKVM from virtio-win first"
 _UNKNOWN = "the guest may have no virtio driver; without one it loses its network"
 _DISK_ONLY = (
-    "the guest may be Windows without NetKVM, which a virtio disk does not rule out; without a "
-    "driver it loses its network"
+    "if this is Windows, check for the driver NetKVM first, which a virtio disk does not prove: "
+    "without it the guest is offline"
 )
 _ENCRYPTED = (
     "the guest's memory is encrypted: a virtio device also needs iommu='on', unless libvirt and "

@@ -239,7 +239,7 @@ def _messages(same: EqualFindings) -> list[str]:
     shown = messages[: 1 if same.others or len(messages) > 2 else 2]
     lines = [f"{number:,}: {message}" for message, number in shown]
     if more := same.count - sum(number for _message, number in shown):
-        lines.append(f"{more:,}: worded differently (--view full has each)")
+        lines.append(f"and {more:,} like it (--view full has each)")
     return lines
 
 

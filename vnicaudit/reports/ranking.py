@@ -41,7 +41,7 @@ def change_title(one: RankedChange) -> str:
 
 def new_value(field: str, value: str | None) -> str:
     """``model → virtio``."""
-    return f"{field} {ARROW} {'not set' if value is None else value}"
+    return f"remove {field}" if value is None else f"{field} {ARROW} {value}"
 
 
 def change_place(one: RankedChange) -> str:

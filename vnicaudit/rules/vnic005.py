@@ -1,4 +1,4 @@
-"""Another emulated NIC (usb-net, spapr-vlan, sunhme), or virtio under a name libvirt does not know.
+"""Another emulated NIC (usb-net, spapr-vlan, sunhme), or a misspelt virtio model.
 
 ## What is wrong
 

@@ -90,11 +90,11 @@ def check(nova: NovaConfig) -> Iterator[Problem]:
             reason="guests without a virtio driver lose their network: new ones at once, and those "
             "created while it was off at their next hard reboot",
         ),
-        fix="First find the servers that were created while it was off (audit their cloud as well: "
-        "VNIC084). Nova keeps no model for them, and their next hard reboot makes them virtio. If "
-        "a guest has no driver, stop it, run nova-manage image_property set UUID --property "
-        "hw_vif_model=rtl8139, and start it. Then set [libvirt] use_virtio_for_bridges = true "
-        "(the default) and restart nova-compute.",
+        fix="1. Find the servers that were created while it was off (audit their cloud as well: "
+        "VNIC084): their next hard reboot makes them virtio. 2. Protect those without a driver: "
+        "stop the server, nova-manage image_property set UUID --property hw_vif_model=rtl8139, "
+        "start it. 3. Set [libvirt] use_virtio_for_bridges = true (the default) and restart "
+        "nova-compute.",
         related=() if option is None else nova.overridden(option),
     )
 

@@ -1,4 +1,4 @@
-"""A compute node is configured differently from most of its site.
+"""A compute node differs from the others of its site.
 
 ## What is wrong
 

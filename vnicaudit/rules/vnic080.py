@@ -79,9 +79,8 @@ def check(subject: DomainSubject) -> Iterator[Problem]:
     blockers = list(_blockers(state, subject.domain.owner))
     if blockers:
         yield Problem(
-            "blocks changes to its NICs: " + "; ".join(blockers),
-            fix="Start a saved guest and shut it down from inside; decide whether snapshots with "
-            "memory are still needed; change a transient guest in the system that creates it.",
+            f"blocks changes to its NICs: {'; '.join(obstacle for obstacle, _fix in blockers)}",
+            fix=" ".join(fix for _obstacle, fix in blockers),
         )
 
 
@@ -94,16 +93,26 @@ def _worth_changing(subject: Subject) -> bool:
     return emulated and subject.model not in BOARD
 
 
-def _blockers(state: DomainState, owner: Owner) -> Iterator[str]:
+def _blockers(state: DomainState, owner: Owner) -> Iterator[tuple[str, str]]:
+    """Each obstacle, and how to remove it."""
     if state.managed_save:
-        yield "a managed save image brings the old ones back at the next start"
+        yield (
+            "a managed save image brings the old ones back at the next start",
+            "Start the saved guest and shut it down from inside.",
+        )
     if state.memory_snapshots:
         count = state.memory_snapshots
         what = "a snapshot" if count == 1 else f"{count} snapshots"
         verb = "brings" if count == 1 else "bring"
-        yield f"{what} with memory {verb} the old ones back on revert"
+        yield (
+            f"{what} with memory {verb} the old ones back on revert",
+            "Delete snapshots with memory that are no longer needed.",
+        )
     if state.persistent is False and owner == "libvirt":
-        yield "a transient domain has no persistent definition"
+        yield (
+            "a transient domain has no persistent definition",
+            "Change the transient guest in the system that creates it.",
+        )
 
 
 RULE = Rule(

@@ -54,7 +54,8 @@ class TestAudit:
         assert result.stdout.startswith(
             "1 of 2 NICs is slow, of 1 it is unknown. "
             "2 problems in 1 of 2 guests and 1 image (1 high, 1 low)\n"
-            f"1 is safe to fix: vnicaudit plan {TARGET} -o plan.json\n\nweb-1  nova, 1 NIC, {UUID.format(1)}\n"
+            f"1 is safe to fix: vnicaudit plan {TARGET} -o plan.json\n\n"
+            f"web-1  nova, 1 NIC, {UUID.format(1)}\n"
             f"  high    VNIC001  NIC 0 {MAC.format(16)}  openstack:prod\n"
         )
         assert f"\nlegacy  nova, image, {IMAGE_ID}\n" in result.stdout

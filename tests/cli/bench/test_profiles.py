@@ -31,8 +31,8 @@ def test_list() -> None:
     assert lines[at] == (
         "quick       Is it better, the same or worse? Nine workloads, eight runs each"
     )
-    assert lines[at + 1] == "            9 workloads; two arms take 32 min"
-    assert "            3 workloads; two arms take 17 min to 1 h 8 min" in lines
+    assert lines[at + 1] == "            9 workloads; before and after together: 32 min"
+    assert "            3 workloads; before and after together: 17 min to 1 h 8 min" in lines
 
 
 def test_one_of_ones_own(tmp_path: Path) -> None:
@@ -41,7 +41,7 @@ def test_one_of_ones_own(tmp_path: Path) -> None:
     assert (result.returncode, result.stderr) == (0, "")
     assert result.stdout.splitlines() == [
         "web  The web tier",
-        "  takes        two arms take 105 s",
+        "  takes        before and after together: 105 s",
         "  judged       after 5 runs of each arm, at an error probability of 0.05",
         "  runs         2 s apart; repeated if others used more than 2 % of the CPUs",
         "",

@@ -350,7 +350,10 @@ def test_somebody_is_asked(
     monkeypatch.setattr("sys.stdin", Mock(isatty=lambda: True))
     monkeypatch.setattr(click, "confirm", confirm)
     assert run(["apply", "plan.json", "--quiet"]) == code
-    assert questions == ["Apply 1 of 1 steps, --mode next-boot?"]
+    assert questions == [
+        "Change 1 NIC of a? Running guests keep running and get the change when next powered off "
+        "and on."
+    ]
     assert (here / "a.xml").read_text() == text
     assert (here / "state").exists() == (answer == "y")
     assert ("Nothing was changed.\n" in capsys.readouterr().err) == (answer == "n")
@@ -523,8 +526,8 @@ def test_a_plan_of_unsafe_and_blocked_steps_alone(here: Path, capsys: Capture) -
     assert run(["apply", "plan.json", "--dry-run"]) == 5
     shown = capsys.readouterr()
     assert shown.out == (
-        "Nothing to apply: 1 unsafe step (to include: --include-unsafe), 1 blocked step "
-        "(make a new plan when the causes are removed)\n"
+        "Nothing to apply: 1 unsafe step (why: above; to apply it: --include-unsafe), "
+        "1 blocked step (make a new plan when the causes are removed)\n"
     )
     assert shown.err.endswith("\nNothing was changed.\n")
 

@@ -46,7 +46,7 @@ def test_without_output_it_is_only_shown(here: Path, capsys: Capture) -> None:
     )
     assert shown.out.endswith(
         "\n1 step on 1 domain: 1 safe\nNothing has been changed. To see each step in full, "
-        "use --diff.\n"
+        "use --diff. To write it for `vnicaudit apply`:\n  -o plan.json.\n"
     )
     assert shown.err == ""
     assert os.listdir(here) == ["a.xml"]
@@ -57,7 +57,10 @@ def test_each_step_in_full(here: Path, capsys: Capture) -> None:
     shown = capsys.readouterr()
     words = " ".join(shown.out.split())  # where it is wrapped depends on the folder's name
     assert f"a.xml a libvirt {here}/a.xml readiness: ready safe 1 NIC 0 {MAC}" in words
-    assert shown.out.endswith("\n1 step on 1 domain: 1 safe\nNothing has been changed.\n")
+    assert shown.out.endswith(
+        "\n1 step on 1 domain: 1 safe\n"
+        "Nothing has been changed. To write it for `vnicaudit apply`: -o plan.json.\n"
+    )
 
 
 def test_a_plan_is_written_and_says_what_is_next(here: Path, capsys: Capture) -> None:

@@ -221,3 +221,13 @@ def test_the_newest_first(here: Path, capsys: Capture) -> None:
     run_id = applied("w")
     rollback(run_id)
     assert [step["name"] for step in runs(capsys)[0]["steps"]] == ["g3", "g2", "g1"]
+
+
+def test_without_a_run_the_last_one_is_named(here: Path, capsys: Capture) -> None:
+    run_id = applied()
+    capsys.readouterr()
+    assert run(["rollback", "--state", "state"]) == 2
+    assert capsys.readouterr().err == (
+        f"Error: which RUN? the last is {run_id}; `vnicaudit runs` lists them\n"
+    )
+    assert here

@@ -25,7 +25,7 @@ def test_why_it_was_not_asked_is_said(world: World) -> None:
     (unit,) = world.apply(world.steps, world.context("restart")).run.steps
     assert unit.outcome == "failed"
     assert unit.message.startswith(
-        f"the guest could not be asked to shut down: through its agent: {REFUSED}; "
+        f"the guest did not accept a request to shut down: through its agent: {REFUSED}; "
         f"through its power button: {REFUSED} (--force-off powers such a guest off)"
     )
     assert "within" not in unit.message

@@ -382,5 +382,5 @@ def test_a_host_that_cannot_be_locked_is_not_noted_as_locked(
     monkeypatch.setattr(Host, "take_lock", refuses)
     state = StateFolder(str(fleet.folder))
     went = fleet.apply(fleet.steps, fleet.fleet_context())
-    assert all("cannot be locked" in unit.message for unit in went.run.steps)
+    assert all("cannot hold a lock" in unit.message for unit in went.run.steps)
     assert not any(state.may_be_locked(host.uri) for host in fleet.hosts)

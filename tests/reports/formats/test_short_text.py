@@ -147,7 +147,7 @@ def test_many_wordings_are_the_most_frequent_one_and_a_number() -> None:
     stream = [guest(each, message=f"{each % 4} queues") for each in range(12)]
     stream += [guest(20 + each, message="0 queues") for each in range(3)]
     text = short(stream)
-    assert "    6: 0 queues\n    9: worded differently (--view full has each)\n" in text
+    assert "    6: 0 queues\n    and 9 like it (--view full has each)\n" in text
 
 
 @pytest.mark.parametrize("width", [60, 80, 200])

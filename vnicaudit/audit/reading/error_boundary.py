@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import re
 from collections.abc import Iterator
 from typing import TypeVar
 
@@ -36,6 +38,17 @@ def _unread(error: TargetError) -> ReadError:
     return LostRead(error.message, error.file, error.line, kind)
 
 
+_GUEST = r"[A-Za-z0-9][\w-]*"
+"""A name that may be that of a guest rather than of a file."""
+
+
+def _reason(error: OSError, path: str) -> str:
+    reason = error.strerror or str(error)
+    if error.errno == errno.ENOENT and re.fullmatch(_GUEST, path):
+        return f"{reason}. A guest? vnicaudit audit qemu:///system --domain {path}"
+    return reason
+
+
 def guarded_file(
     path: str, items: Iterator[T], seconds: float = FILE_SECONDS
 ) -> Iterator[T | ReadError]:
@@ -44,7 +57,7 @@ def guarded_file(
     try:
         yield from within(seconds, items)
     except OSError as error:
-        yield ReadError(error.strerror or str(error), path)
+        yield ReadError(_reason(error, path), path)
     except TargetError as error:
         yield ReadError(error.message, error.file or path, error.line)
     except VnicauditError:

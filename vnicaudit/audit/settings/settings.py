@@ -72,7 +72,7 @@ def _options(
     known = [_SEVERITY, *(key.name for key in catalogue.info(written).settings)]
     for key in own:
         if key not in known:
-            message = f"unknown key {key!r} in [rules.{written}]{close_to(key, known)}"
+            message = f"unknown key {key!r} in [rules.{written}]{_keys(key, known)}"
             raise in_table(source, f"rules.{written}", message, key)
     try:
         catalogue.adjusted({written.upper(): options})
@@ -275,16 +275,19 @@ def suppressions(source: SettingsFile, settings: Settings) -> Iterator[Suppressi
 def _unknown_keys(source: SettingsFile) -> Iterator[UsageError]:
     """Unknown keys, with the one that was probably meant."""
     for key, known in _strange(source.table, Settings):
-        yield source.error(f"unknown key {key!r}{close_to(key, known)}", key)
+        yield source.error(f"unknown key {key!r}{_keys(key, known)}", key)
     tables: object = source.table.get("suppress")
     for index, table in enumerate(tables if isinstance(tables, list) else ()):
         for key, known in _strange(table, SuppressTable):
-            message = f"unknown key {key!r} in [[suppress]]{close_to(key, known)}"
+            message = f"unknown key {key!r} in [[suppress]]{_keys(key, known)}"
             yield source.error(message, f"suppress[{index}].{key}")
     for key, known in _strange(source.table.get("policy"), PolicyTable):
-        yield in_table(
-            source, "policy", f"unknown key {key!r} in [policy]{close_to(key, known)}", key
-        )
+        yield in_table(source, "policy", f"unknown key {key!r} in [policy]{_keys(key, known)}", key)
+
+
+def _keys(key: str, known: list[str]) -> str:
+    """The key that was probably meant, or all that there are."""
+    return close_to(key, known) or f"; its keys: {', '.join(known)}"
 
 
 def _strange(table: object, kind: type[msgspec.Struct]) -> Iterator[tuple[str, list[str]]]:

@@ -46,6 +46,10 @@ Examples:
 Exit codes: 0, 1 a case failed (`rules test`), 2 usage, or no such rule."""
 
 _TEST = "test"
+_WORD = 4
+"""Least letters of a word that is looked for in the manuals of rules."""
+_SOME = 6
+"""Rules that are named."""
 
 
 class RulesOptions(msgspec.Struct, frozen=True):
@@ -133,4 +137,8 @@ def _matching_rules(text: str, catalogue: Catalogue) -> tuple[RuleInfo, ...]:
     names = [*(one.name for one in every), *catalogue.groups()]
     near = closest(name, names) or closest_id(wanted, [one.id for one in every])
     hint = f"did you mean {near!r}? " if near else ""
+    about = [one.id for one in every if len(name) >= _WORD and name in one.manual.lower()]
+    if about and not near:
+        some = f"{', '.join(about[:_SOME])}{', …' if len(about) > _SOME else ''}"
+        hint = f"it is in {some}: "
     raise UsageError(f"no rule {text!r}; {hint}`vnicaudit rules` lists them")

@@ -131,7 +131,7 @@ class BenchRunOptions(MeasuringOptions, frozen=True, kw_only=True):
 @pass_wiring
 @as_record(BenchRunOptions)
 def command(options: BenchRunOptions, wiring: Wiring) -> int:
-    """Measure one PATH, compare several, or compare several states of one, with a profile.
+    """Measure a network PATH, or compare paths or settings.
 
     The order of the runs is random, and one run is one sample. A run is discarded because of the
     state of the machines, never because of its result. All results are stored: see `vnicaudit bench

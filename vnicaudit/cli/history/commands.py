@@ -105,7 +105,7 @@ class ShowOptions(msgspec.Struct, frozen=True):
 
 
 @click.command("show", cls=SectionedCommand, epilog=_SHOW_EPILOG)
-@click.argument("audit", metavar="AUDIT")
+@click.argument("audit", metavar="[AUDIT]", default="latest")
 @format_option
 @history_options
 @output_options
@@ -113,8 +113,8 @@ class ShowOptions(msgspec.Struct, frozen=True):
 def show(options: ShowOptions) -> int:
     """Show one AUDIT: hosts that were not read, and findings that were new, reopened or gone.
 
-    AUDIT is an id, a date or time (the last audit of the whole fleet up to then), latest or
-    previous.
+    AUDIT is an id, a date or time (the last audit of the whole fleet up to then), latest (the
+    default) or previous.
     """
     with history_to_read(options.place.place) as history:
         details = history.details(options.audit)

@@ -182,7 +182,7 @@ COMMON: tuple[click.Option, ...] = (
         ("-v", "--verbose"),
         envvar="VNICAUDIT_VERBOSE",
         is_flag=True,
-        help="Also show what passed, and why.",
+        help="Show more: what was skipped or left out, and why.",
     ),
     click.Option(
         ("--color",),

@@ -230,8 +230,7 @@ bench_options = group(
         type=click.Choice(["keep", "rollback"]),
         default="rollback",
         show_default=True,
-        help="Keep or undo a change that proved neither better nor worse, or that could not be "
-        "measured (a tool did not start).",
+        help="Keep or undo a change if the measurement cannot tell whether it helped.",
     ),
 )
 """How guests are measured while a plan is applied."""

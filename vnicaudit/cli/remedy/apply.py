@@ -10,7 +10,7 @@ import click
 from msgspec.structs import replace
 
 from vnicaudit.base.opening import as_usage_error, read_regular
-from vnicaudit.base.wording import close_to
+from vnicaudit.base.wording import close_to, count
 from vnicaudit.cli.options.filters import domain_option, nic_option
 from vnicaudit.cli.options.output import (
     Format,
@@ -52,7 +52,7 @@ from vnicaudit.cli.remedy.run_output import (
 from vnicaudit.cli.wiring import Wiring, pass_wiring
 from vnicaudit.errors import RefusedError, UsageError
 from vnicaudit.model.fleet import InventoryHost
-from vnicaudit.model.plan import ServerUnit
+from vnicaudit.model.plan import Mode, ServerUnit
 from vnicaudit.remedy.applying.apply import apply, dry_run_apply
 from vnicaudit.remedy.applying.journal.past_run import damaged
 from vnicaudit.reports.plan.json import MAX_BYTES, from_json
@@ -158,10 +158,9 @@ def command(options: ApplyOptions, wiring: Wiring) -> int:
     if measurement is not None:
         measurement.choose_design(context.kinds.units(steps))
     where = f" on {len({step.target for step in steps}):,} hosts" if whole.hosts else ""
-    confirm(
-        f"Apply {len(steps):,} of {len(whole.steps):,} steps{where}, --mode {options.mode}?",
-        yes=options.schedule.yes,
-    )
+    if len(steps) < len(whole.steps):
+        where += f" ({len(steps):,} of {len(whole.steps):,} steps)"
+    confirm(f"{_asked(steps)}{where}? {_EFFECTS[options.mode]}.", yes=options.schedule.yes)
     tell_damage(damaged(context.state))
     refused = RefusedError.exit_code if not_done else 0
     if measurement is not None and measurement.in_turns:
@@ -171,6 +170,22 @@ def command(options: ApplyOptions, wiring: Wiring) -> int:
         context = replace(context, halted=halted)
         done = _applied(steps, data, context, measurement, options)
     return print_run(done, options, kinds, refused=bool(not_done), form=options.format)
+
+
+_EFFECTS: dict[Mode, str] = {
+    "next-boot": "Running guests keep running and get the change when next powered off and on",
+    "restart": "Running guests are shut down and started",
+    "hotswap": "NICs are replaced while their guests run",
+}
+
+
+def _asked(steps: list[Step]) -> str:
+    """``Change 1 NIC of mail-01``, ``Change 3 NICs of 2 guests``, ``Apply 4 steps``."""
+    if any(step.about.kind != "nic" for step in steps):
+        return f"Apply {count(len(steps), 'step')}"
+    guests = {(step.target, step.about.id or step.about.name): step.about.name for step in steps}
+    whose = next(iter(guests.values())) if len(guests) == 1 else None
+    return f"Change {count(len(steps), 'NIC')} of {safe(whose or count(len(guests), 'guest'))}"
 
 
 def _measurement(options: ApplyOptions, wiring: Wiring) -> Measurement | None:

@@ -84,6 +84,7 @@ def print_plan(
         emit(text)
     if plan.steps and not output.quiet:
         more = "" if in_full else " To see each step in full, use --diff."
+        more += "" if path else " To write it for `vnicaudit apply`: -o plan.json."
         emit(wrap(f"Nothing has been changed.{more}", style.width, "", "  "))
     flush()
     if path and would_lose:

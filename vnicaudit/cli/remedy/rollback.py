@@ -34,7 +34,7 @@ from vnicaudit.cli.remedy.run_output import (
 )
 from vnicaudit.cli.remedy.runs import run_ids
 from vnicaudit.cli.wiring import Wiring, pass_wiring
-from vnicaudit.errors import RefusedError
+from vnicaudit.errors import RefusedError, UsageError
 from vnicaudit.model.plan import Mode
 from vnicaudit.remedy.applying.journal.past_run import read_run
 from vnicaudit.remedy.applying.journal.state import StateFolder
@@ -59,7 +59,7 @@ Exit codes: the same as for `vnicaudit apply`."""
 class RollbackOptions(RemedyOptions, frozen=True, kw_only=True):
     """The options of ``vnicaudit rollback``; ``mode`` None: the mode of the run."""
 
-    run: str
+    run: str | None
     domains: tuple[str, ...]
     over_edits: bool
     restore: bool
@@ -69,7 +69,7 @@ class RollbackOptions(RemedyOptions, frozen=True, kw_only=True):
 
 
 @click.command("rollback", cls=SectionedCommand, epilog=_EPILOG)
-@click.argument("run", metavar="RUN", shell_complete=run_ids)
+@click.argument("run", metavar="RUN", required=False, shell_complete=run_ids)
 @domain_option
 @click.option(
     "--over-edits",
@@ -97,6 +97,11 @@ def command(options: RollbackOptions, wiring: Wiring) -> int:
     since is refused.
     """
     run, restore = options.run, options.restore
+    if run is None:
+        last = next(iter(sorted(StateFolder(options.folder).ids(), reverse=True)), "")
+        raise UsageError(
+            f"which RUN? {f'the last is {last}; ' if last else ''}`vnicaudit runs` lists them"
+        )
     found = read_run(StateFolder(options.folder).run(run))
     mode = options.mode or (found.request.mode if found and not restore else "next-boot")
     selection = RollbackSelection(options.domains, options.over_edits, restore)
@@ -105,7 +110,7 @@ def command(options: RollbackOptions, wiring: Wiring) -> int:
         units = selection.units_of(found)
         check_reach(context.reach, context.kinds.by_controller(units))
     if options.schedule.dry_run:
-        return _dry_run(options, selection, context)
+        return _dry_run(run, options, selection, context)
     tell_damage(() if found is None else found.damage)
     what = f"Restore the originals of run {run}" if restore else f"Undo run {run}"
     if restore and not options.output.quiet:
@@ -123,15 +128,17 @@ def command(options: RollbackOptions, wiring: Wiring) -> int:
     return RefusedError.exit_code if RefusedError.exit_code in codes else max(codes)
 
 
-def _dry_run(options: RollbackOptions, selection: RollbackSelection, context: RunContext) -> int:
+def _dry_run(
+    run: str, options: RollbackOptions, selection: RollbackSelection, context: RunContext
+) -> int:
     """Print what would be undone; returns the exit code."""
     if options.format == "text":
         show = None if options.output.quiet else show_change
-        previews = dry_run_rollback(options.run, selection, context, show)
+        previews = dry_run_rollback(run, selection, context, show)
         code = print_preview(previews, "would be undone")
         tell_unchanged(options.output)
         return code
 
-    previews = dry_run_rollback(options.run, selection, context)
+    previews = dry_run_rollback(run, selection, context)
     emit(dry_run_json("rollback", context.mode, previews).decode())
     return code_of_preview(previews)

@@ -278,7 +278,11 @@ def nothing_to_apply(not_done: Sequence[tuple[Step, Preview]], kinds: KindTable,
     impossible = [step for step, is_unsafe in allowed if not is_unsafe]
     mode_words = f" not possible with --mode {mode}{_other_mode(impossible, kinds, mode)}"
     parts = [
-        (len(allowed) - len(impossible), "unsafe step", " (to include: --include-unsafe)"),
+        (
+            len(allowed) - len(impossible),
+            "unsafe step",
+            " (why: above; to apply it: --include-unsafe)",
+        ),
         (blocked, "blocked step", " (make a new plan when the causes are removed)"),
         (len(impossible), "step", mode_words),
     ]

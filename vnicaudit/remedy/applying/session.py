@@ -23,8 +23,8 @@ Tell = Callable[[str, str], None]
 """Is told the name of a host and what happens to it."""
 
 _NO_LOCK = (
-    "{name} cannot be locked, so other operators could change it at the same time: {error} (if "
-    "nobody else works there, use --without-host-lock)"
+    "{name}: this host cannot hold a lock against other operators: {error}. If nobody else changes "
+    "it: --without-host-lock"
 )
 
 
@@ -171,7 +171,8 @@ class Session:
             if self.host_by_host:
                 if not was_noted:  # else an earlier run's lock may be there
                     self.state.note_unlocked(host.uri)
-                raise HeldError(_NO_LOCK.format(name=host.name, error=error)) from None
+                reason = str(error).removeprefix("cannot hold a lock: ")
+                raise HeldError(_NO_LOCK.format(name=host.name, error=reason)) from None
             return ""
         if there is None:
             return ""

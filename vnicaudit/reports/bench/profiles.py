@@ -46,10 +46,10 @@ def render_one(profile: Profile, options: Options) -> Iterator[str]:
 
 
 def takes(profile: Profile) -> str:
-    """``two arms take 28 min``; with several looks, the minimum and maximum."""
+    """``before and after together: 28 min``; with several looks, the minimum and maximum."""
     seconds = [estimate(profile, 2, look) for look in profile.looks]
     span = " to ".join(dict.fromkeys(lasting(value) for value in (seconds[0], seconds[-1])))
-    return f"two arms take {span}"
+    return f"before and after together: {span}"
 
 
 def lasting(seconds: float) -> str:

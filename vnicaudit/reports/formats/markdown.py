@@ -123,7 +123,7 @@ def _group(key: RuleKey, same: EqualFindings, names: int) -> Row:
             Part(words.fix and f"{words.label}{whose}: {words.fix}", "note"),
         ]
     if others:
-        texts.append(Part(f"{others:,}: worded differently"))
+        texts.append(Part(f"and {others:,} like it"))
     return Row(
         (_strong(severity), rule, f"{same.count:,}", tuple(texts), names_of(same, most=names))
     )

@@ -31,6 +31,7 @@ _REASONS = 3
 _BY_HAND = "by hand"
 _ORDER = ("blocked", "unsafe", _BY_HAND, "safe")
 """Exceptions first."""
+_MODELS = ("model", "hw_vif_model")
 _SAYS_NOTHING = frozenset({"unknown", "-"})
 """A column with only these values is left out."""
 _SAYINGS = (*_ORDER[:-1], "loses", "name", "snippet", "note")
@@ -55,7 +56,7 @@ def overview(plan: Plan, options: Options) -> Iterator[str]:
         return
     pen, targets = Pen(options), plan.targets
     where = targets[0] if len(targets) == 1 else count(len(targets), "target")
-    yield pen.say(f"Plan for {where}: NICs become {plan.to}") + "\n"
+    yield pen.say(f"Plan for {where}: {_planned(plan)}") + "\n"
     if len(plan.steps) <= _EACH:
         names = guest_names(plan.steps)
         rows = [(_row(step, name), "") for step, name in zip(plan.steps, names, strict=True)]
@@ -64,6 +65,18 @@ def overview(plan: Plan, options: Options) -> Iterator[str]:
         yield from _by_change(plan.steps, pen)
     yield "\n"
     yield from _reasons(plan.steps, pen)
+
+
+def _planned(plan: Plan) -> str:
+    """``166 changes in 148 guests, 36 to virtio``."""
+    changes = sum(max(len(step.changes), 1) for step in plan.steps)
+    kinds = Counter({guest_key(step): guest_kind(step) for step in plan.steps}.values())
+    units = ", ".join(count(number, kind) for kind, number in kinds.items())
+    new = sum(
+        step.to != "virtio" or any(one.field in _MODELS for one in step.changes)
+        for step in plan.steps
+    )
+    return f"{count(changes, 'change')} in {units}" + (f", {new:,} to {plan.to}" if new else "")
 
 
 def names_of(names: Sequence[str], width: int) -> str:
@@ -195,6 +208,8 @@ def _names_in_short(steps: Sequence[Step], unknown: Counter[str]) -> str:
     classes["unknown"] = unknown.total()  # a step that is not about a guest has no name
     parts = [f"{word} for {classes[word]:,}" for word in ("stays", "changes", "unknown")
              if classes[word]]  # fmt: skip
+    if any(step.guest.snippets for step in steps):
+        parts = [f"{part} (snippet)" if part.startswith("changes") else part for part in parts]
     ordered = unknown.most_common()
     others = "; other reasons: --diff" if len(ordered) > 1 else ""
     return f"{', '.join(parts)}: {ordered[0][0]}{others}"

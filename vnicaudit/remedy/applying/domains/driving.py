@@ -338,7 +338,9 @@ def stop(work: DomainWork) -> None:
     if work.limits.force_off or work.rollback_of:  # a rollback's result has the whole command
         hint = ""
     if not asked:
-        raise GuestError(f"the guest could not be asked to shut down: {'; '.join(refused)}{hint}")
+        raise GuestError(
+            f"the guest did not accept a request to shut down: {'; '.join(refused)}{hint}"
+        )
     raise GuestError(
         f"the guest did not shut down within {patience:g} s{hint}; if it does so later, it stays "
         "off until it is started"
