@@ -65,11 +65,12 @@ class Tally:
         """Something was skipped that a live host knows."""
         self.crashed: Counter[str] = Counter()
         """Rule -> crashes."""
+        self._config: tuple[str | None, bool] = None, False
+        """The file of the last configuration, and True if it has a finding."""
 
     def add(self, audited: Audited) -> None:
         """Count one subject with its findings, skips and crashes."""
-        self.judged[audited.scope] += 1
-        self.affected[audited.scope] += bool(audited.findings) and not audited.again
+        self._count(audited)
         self.paths.update(audited.paths)
         self.paths.subtract(audited.paths_before)
         if audited.findings and audited.scope == "config":
@@ -96,6 +97,19 @@ class Tally:
             self.by_plan.add(audited.target, safe=change.safe)
         elif audited.scope == "config" or audited.owner == "kubevirt":
             self.in_files.add(place.file, safe=change.safe)
+
+    def _count(self, audited: Audited) -> None:
+        """Count a subject. A file with several configurations is one."""
+        affected = bool(audited.findings) and not audited.again
+        if audited.scope == "config":
+            file, had = self._config
+            if audited.file is not None and audited.file == file:
+                self.affected["config"] += affected and not had
+                self._config = file, had or affected
+                return
+            self._config = audited.file, affected
+        self.judged[audited.scope] += 1
+        self.affected[audited.scope] += affected
 
 
 class Fixable:
