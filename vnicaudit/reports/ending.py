@@ -89,23 +89,26 @@ class Ending:
         style = "good" if is_clean(self._tally, self._end) else "bad"
         for line in wrap(text, self._pen.width, "", "  ").splitlines():
             yield self._pen.paint(style, line) + "\n"
-        yield from map(self._pen.say, self._fixes())
+        for what, command in self._fixes():
+            line = self._pen.say(f"{what}: {command}")
+            beside = line.count("\n") == 1
+            yield line if beside else self._pen.say(f"{what}:") + self._pen.say(command, 2)
 
-    def _fixes(self) -> Iterator[str]:
+    def _fixes(self) -> Iterator[tuple[str, str]]:
         """How many problems are safe to fix and the command for it; if none is, the command that
         shows the other fixes."""
         planned, in_files = self._tally.by_plan, self._tally.in_files
         targets = self._options.targets or planned.words("TARGET")
-        plan = f"vnicaudit plan {targets}{{}} -o plan.json"
+        plan = f"vnicaudit plan {targets}"
         fix = f"vnicaudit audit {self._options.targets or in_files.words('FILE')} --diff"
         if planned.safe:
-            yield f"{_are(planned.safe)} safe to fix: {plan.format('')}"
+            yield f"{_are(planned.safe)} safe to fix", f"{plan} -o plan.json"
         if in_files.safe:
-            yield f"{_are(in_files.safe)} safe to fix in files: {fix}"
+            yield f"{_are(in_files.safe)} safe to fix in files", fix
         if not planned.safe and planned.unsafe:
-            yield f"{_fixes_need(planned.unsafe)} care: {plan.format(' --include-unsafe')}"
+            yield f"{_fixes_need(planned.unsafe)} care", f"{plan} --include-unsafe -o plan.json"
         if not in_files.safe and in_files.unsafe:
-            yield f"{_fixes_need(in_files.unsafe)} care in files: {fix} --include-unsafe"
+            yield f"{_fixes_need(in_files.unsafe)} care in files", f"{fix} --include-unsafe"
 
     def _accepted(self) -> Iterator[str]:
         told = (accepted_sentence(self._end), fixed_sentence(self._end))

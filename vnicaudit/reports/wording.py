@@ -95,7 +95,7 @@ class Tally:
             return
         if place.file is None or (place.xpath or "").startswith("/domain"):
             self.by_plan.add(audited.target, safe=change.safe)
-        elif audited.scope == "config" or audited.owner == "kubevirt":
+        elif audited.scope == "config" or (audited.owner == "kubevirt" and place.xpath):
             self.in_files.add(place.file, safe=change.safe)
 
     def _count(self, audited: Audited) -> None:

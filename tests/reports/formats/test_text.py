@@ -211,10 +211,10 @@ def test_how_many_are_slow_is_said_first(paths: dict[DataPath, int], sentence: s
 
 def test_what_is_safe_to_fix_comes_with_its_command() -> None:
     safe = Change("model", "rtl8139", "virtio", safe=True)
-    xml = Location("a b.xml", "a b.xml", 3, "/domain/devices/interface")
+    xml = Location("a {b}.xml", "a {b}.xml", 3, "/domain/devices/interface")
     stream = [
         msgspec.structs.replace(
-            WEB_01, target="a b.xml", findings=(finding(change=safe, location=xml),)
+            WEB_01, target="a {b}.xml", findings=(finding(change=safe, location=xml),)
         ),
         Audited(
             "nova.conf", "nova.conf", owner="nova", scope="config",
@@ -222,8 +222,13 @@ def test_what_is_safe_to_fix_comes_with_its_command() -> None:
         ),
     ]  # fmt: skip
     text = written("text", stream=stream)
-    assert "1 is safe to fix: vnicaudit plan 'a b.xml' -o plan.json\n" in text
+    assert "1 is safe to fix: vnicaudit plan 'a {b}.xml' -o plan.json\n" in text
     assert "1 is safe to fix in files: vnicaudit audit nova.conf --diff\n" in text
+    log = finding(change=safe, location=Location("in.log", "in.log", 2), owner="kubevirt")
+    pod = msgspec.structs.replace(WEB_01, owner="kubevirt", findings=(log,))
+    assert "vnicaudit" not in written("text", stream=[pod]), "a log cannot be fixed"
+    narrow = written("text", Options(width=50), stream=stream)
+    assert "1 is safe to fix in files:\n  vnicaudit audit nova.conf --diff\n" in narrow
     many = [
         msgspec.structs.replace(WEB_01, target=f"{name}.xml", findings=(finding(change=safe),))
         for name in "abcd"
