@@ -57,6 +57,18 @@ def test_verbose_gives_the_reasons_and_domains_without_nics() -> None:
     assert "".join(as_text([WEB, EMPTY], Options(verbose=True))) == VERBOSE
 
 
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_guest_in_several_files_counts_once_and_by_its_worst_reading(order: int) -> None:
+    """Its definition has virtio already, and its log shows what runs."""
+    place = replace(LEGACY.location, file="web.xml")
+    running = replace(LEGACY, location=place)
+    assert TUNED.effective is not None
+    defined = replace(running, effective=replace(TUNED.effective, vhost=Resolved(None, True, "")))
+    files = [replace(WEB, nics=(nic,)) for nic in (defined, running, running)]
+    *_, totals = as_text(iter(files[::order]), Options(width=100))
+    assert "1 NIC in 1 domain (read 3 times): 1 emulated\n" in totals
+
+
 def test_nothing_to_show_is_said_except_quietly() -> None:
     assert "".join(as_text([EMPTY], Options())) == "No NICs\n"
     assert "".join(as_text([EMPTY], Options(quiet=True))) == ""

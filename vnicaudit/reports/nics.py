@@ -4,7 +4,7 @@ fit; as CSV; and as ``vnicaudit.nics/1``."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal, TypeVar
 
 from vnicaudit.audit.judging.domains import nic_row, path_of
@@ -60,17 +60,34 @@ def kind_of(nic: NicRow) -> str:
 
 
 class NicCounts:
-    """Totals of a list of NICs."""
+    """Totals of a list of NICs. A guest in several files (a definition, a dump, a log) counts once,
+    and of what these say of a NIC the worst."""
 
     def __init__(self) -> None:
-        self.domains = 0
+        self.domains = self.again = 0
         self.kinds: Counter[str] = Counter()
         self.verdicts: Counter[Verdict] = Counter()
+        self._known: dict[tuple[str, str], tuple[str, Verdict]] = {}
 
-    def add(self, nic: NicRow) -> None:
-        """Count one NIC."""
-        self.kinds[kind_of(nic)] += 1
-        self.verdicts[verdict_of(nic)] += 1
+    def add(self, domain: Domain, nics: Sequence[NicRow]) -> None:
+        """Count a domain and its NICs."""
+        macs = [nic.mac for nic in nics]
+        again = False
+        for nic in nics:
+            now = kind_of(nic), verdict_of(nic)
+            self.verdicts[now[1]] += 1
+            self.kinds[now[0]] += 1
+            if domain.uuid and nic.mac and nic.location.file and macs.count(nic.mac) == 1:
+                known = self._known.get((domain.uuid, nic.mac))
+                both = [now] if known is None else [known, now]
+                worst = min(both, key=lambda one: VERDICTS.index(one[1]))
+                self._known[domain.uuid, nic.mac] = worst
+                for one in both:
+                    self.kinds[one[0]] -= 1
+                self.kinds[worst[0]] += 1
+                again |= known is not None
+        self.again += again
+        self.domains += not (again or domain.declared.is_lone_nic)
 
     def legend(self) -> str:
         """The meanings of the marks in use."""
@@ -78,10 +95,12 @@ class NicCounts:
 
     def sentence(self) -> str:
         """``17 NICs in 14 domains: 10 virtio, 6 emulated, 1 passed through``."""
-        kinds = ", ".join(f"{number:,} {kind}" for kind, number in self.kinds.most_common())
+        counted = ((kind, number) for kind, number in self.kinds.most_common() if number)
+        kinds = ", ".join(f"{number:,} {kind}" for kind, number in counted)
         nics = count(self.kinds.total(), "NIC")
         where = f"in {count(self.domains, 'domain')}" if self.domains else "outside of a domain"
-        return f"{nics} {where}: {kinds}"
+        times = f" (read {self.domains + self.again:,} times)" if self.again else ""
+        return f"{nics} {where}{times}: {kinds}"
 
 
 # The five facts of a NIC, ``declared → effective``, as text.
@@ -196,15 +215,14 @@ class _NicsText:
 
     def domain(self, domain: Domain, *, place: bool) -> str:
         """The lines of a domain and its NICs."""
-        self._counts.domains += not domain.declared.is_lone_nic
+        rows = [nic_row(domain, nic) for nic in domain.nics]
+        self._counts.add(domain, rows)
         head = self._pen.titled(domain.name, ", ".join(_about(domain, place=place)))
-        nics = "".join(self._nic(domain, nic_row(domain, nic)) for nic in domain.nics)
-        return head + (nics or "  no NICs\n")
+        return head + ("".join(self._nic(domain, row) for row in rows) or "  no NICs\n")
 
     def _nic(self, domain: Domain, nic: NicRow) -> str:
         known = list(facts(nic))
         connected = connection_of(nic, server=domain.declared.is_server)
-        self._counts.add(nic)
         text = self._table_rows(nic, known, connected) or self._spelled_out(nic, known, connected)
         verdict = verdict_of(nic)
         if verdict != "ok":
