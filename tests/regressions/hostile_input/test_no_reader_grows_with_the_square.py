@@ -57,6 +57,8 @@ PIECES = {
     "sections": "[libvirt]\n", "options": "[libvirt]\ncpu_mode=x\ny\n", "quoted": "[pci]\\n",
     "interfaces": "<interface type='user'>\n", "programs": "qemu-system-x86_64 ",
     "programs with NICs": "qemu-kvm -nic x, ", "makers": "virt-install \n",
+    "strings": '"qemu-kvm", "-m", ', "arguments a line": "qemu-kvm\n-m\n", "nuls": "qemu-kvm\0-m\0",
+    "full lines": f"qemu-kvm -m {'x' * 60}\n", "escaped": "&quot;<pre>", "prompts": "(a) ",
     "code comments": "/* ", "code comments in code": '"${/* ',
 }  # fmt: skip
 STARTS = ("", '"', "%(a)")

@@ -29,7 +29,7 @@ NOT_PLANNED = (
 _MAY_HOLD = (b"qemu-system-", b"-device", b"-netdev", b"-nic")
 _NAMED = re.compile(
     rb"(?<![\w.-])(?:qemu-system-[a-z0-9_]{1,40}|qemu-kvm|kvm(?=[\"' \t]))"
-    rb" *(?=[\s\\\"']+-|\"?\$|\s*\Z)"
+    rb" *(?=[\s\\\"',n\[\]]+-|\"?\$|\s*\Z)"
 )
 """QEMU's program before an option, a variable, or nothing more."""
 _REMARKS = rb"(?m)^[ \t]*(?:#|//)[^\n]*"
@@ -66,7 +66,7 @@ def _without_remarks(data: bytes) -> bytes:
 
 
 def _why_not(head: bytes) -> str | None:
-    found = _NAMED.search(head)
+    found = _NAMED.search(head.replace(b"\xc2\xa0", b"  "))
     if found is None:
         return None
     line = head.count(b"\n", 0, found.start()) + 1

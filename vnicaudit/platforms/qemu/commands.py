@@ -65,6 +65,10 @@ _OPTION = r"[ \t]*--?(?P<name>[A-Za-z][\w-]*)(?![\w-])"
 _LOST_JOINT = re.compile(rf"(?:\\[ \t]+|(?<!\\))\r?\n(?={_OPTION})")
 """The end of a line without backslash, or with blanks behind it, before one with an option."""
 _GOES_ON = re.compile(rf"(?:[ \t]*#[^\n]*)?\r?\n{_OPTION}")
+_TORN = re.compile(
+    r"\r?\n(?![^\n]*(?:qemu|kvm|QEMU|KVM|\$))[^\n]*[ \t]-(?:nodefaults|netdev|device|nic)[ \t]"
+)
+"""A line of no other program behind a command, with its options: it was wrapped in a word."""
 _NOT_CONTINUED = (
     "line {} begins with an option, but the line before it is not continued: a shell would run the "
     "first part alone"
@@ -208,7 +212,7 @@ def _command(
     patient: bool,
     program: bool,
 ) -> _Read:
-    prefix = text[begin : match.start()]
+    prefix = text[begin : match.start()].replace("\u00a0", " ")
     if listing is None and prefix.strip().isdecimal() and _is_history(text, match.end()):
         return _from_shell(text, match, line, patient=patient)
     if listing is not None or _is_ps(prefix.split()):
@@ -255,6 +259,9 @@ def _from_shell(
     if changed is not None:
         place = line + text.count("\n", match.end(), changed.position)
         problem = f"line {place} has {changed.problem}: the paste changed it"
+    if (torn := _TORN.match(text, end)) is not None:
+        place = line + text.count("\n", match.end(), torn.end())
+        problem = problem or f"line {place} goes on with options, but the line before it ends"
     problem = problem or (_LOST if bare else None)
     problem = problem or arguments.problem or left_open(arguments)
     arguments = arguments._replace(problem=problem)

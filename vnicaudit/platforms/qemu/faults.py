@@ -182,6 +182,8 @@ def cut_off(arguments: Arguments) -> str | None:
     if not arguments.pairs:
         return None
     name, value = arguments.pairs[-1]
+    if (value or name).endswith(("...", "\u2026", "...]", "\u2026]")):
+        return "ends in an ellipsis"
     if begins_option(name):
         return f"ends in -{name}, which is not an option of QEMU"
     head, comma, last = (value or "").rpartition(",")

@@ -24,7 +24,7 @@ _PROGRAM = rf"(?:[^\s'\"`=,;|&<>(){{}}$%\0]{{0,200}}/)?{_NAME}"
 _MORE = " …"
 """Appended to a command of which further arguments are not literal."""
 _COLOURS = re.compile(r"\x1b\[[0-9;?]{0,40}[A-Za-z]")
-_MARKUP = re.compile(r"<(?:pre|code)\b|&(?:quot|lt|gt|amp|nbsp|#39|#34|#x27);", re.IGNORECASE)
+_MARKUP = re.compile(r"<(?:pre|code)\b|&(?:quot|gt|nbsp|#39|#34|#x27);", re.IGNORECASE)
 _CLOSED = re.compile(r"</(?:pre|code|p|div|li|td|kbd|samp|tt|blockquote)>", re.IGNORECASE)
 _TAG = re.compile(
     r"</?(?:pre|code|p|div|li|td|tr|kbd|samp|tt|blockquote|span|b|i|em|strong|a|font|br|mark)"
@@ -92,12 +92,14 @@ def is_run(text: str) -> bool:
 def as_typed(text: str) -> str:
     """The text with its command lines as a shell takes them, each argument in its line."""
     unbroken = text.replace("\n", "")  # a terminal may wrap the name as well
-    if ("qemu" not in unbroken and "kvm" not in unbroken) or is_run(text):
+    if "qemu" not in unbroken and "kvm" not in unbroken:
         return text
     if "\x1b" in text:
         text = _COLOURS.sub("", text)
     if _MARKUP.search(text):
         text = _ENTITY.sub(_unescaped, _TAG.sub("", _CLOSED.sub(" ; ", text)))
+    if is_run(text):
+        return text
     text = _QUOTED.sub(_blanked, text)
     text = _NUMBERED.sub(_blanked, text)
     text = _NULS.sub(_from_nuls, text)

@@ -20,7 +20,7 @@ from vnicaudit.model.report import NotJudged
 from vnicaudit.platforms.qemu.arguments import Arguments, parse
 from vnicaudit.platforms.qemu.build import Built, build
 from vnicaudit.platforms.qemu.commands import LOGGED, Command, commands, missed
-from vnicaudit.platforms.qemu.pasted import as_typed, decoded, is_run
+from vnicaudit.platforms.qemu.pasted import as_typed, changed_character, decoded, is_run
 from vnicaudit.platforms.qemu.words import shell_words
 from vnicaudit.text.beginning import quotes_others
 
@@ -48,8 +48,9 @@ _LINE = re.compile(
 _LIBVIRT = re.compile(r"libvirt version: ([\d.]+)")
 _QEMU = re.compile(r"qemu version: ([\d.]+)")
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=", re.ASCII)
-_STOP = re.compile(r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+\+\d{4}: shutting down", re.MULTILINE)
-_RAN = re.compile(_STOP.pattern + r", reason=(?!failed|unknown)\w", re.MULTILINE)
+_STARTED = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+\+\d{4}: starting up")
+_STOP = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+\+\d{4}: shutting down")
+_RAN = re.compile(_STOP.pattern + r", reason=(?!failed|unknown)\w")
 """The end of a QEMU that had started (virDomainShutoffReasonTypeToString)."""
 _WARNING = re.compile(r"^.{0,400}vhost-net.{0,400}$", re.MULTILINE)
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
@@ -100,6 +101,9 @@ def last_start(text: str) -> LoggedStart | None:
     arguments = parse(words[place + 1 :])
     if not program.rpartition("/")[2]:
         problem = problem or "the log ends before QEMU's arguments"
+    if (changed := changed_character(text, begin, end)) is not None:
+        line = text.count("\n", 0, changed.position) + 1
+        problem = f"line {line} has {changed.problem}: the paste changed it"
     rest = text[end:]
     return LoggedStart(
         program,
@@ -355,20 +359,30 @@ def _from_log(text: str, target: str, file: str | None, before: int | None) -> l
     line, warning = next(found, (None, ""))
     warned = None if before is None or line is None else before + line
     where = () if first is None else nic_lines(start.text, first, qemu.nics)
-    qemu = msgspec.structs.replace(
+    qemu = msgspec.structs.replace(qemu, nic_lines=where, warning_line=warned)
+    versions = start.qemu, start.libvirt
+    return [Built(_of_log(qemu, versions, warning, stopped=start.stopped), problem)]
+
+
+def _of_log(
+    qemu: RunningQemu,
+    versions: tuple[Version | None, Version | None],
+    warning: str,
+    *,
+    stopped: bool,
+) -> RunningQemu:
+    """The guest with what its log tells: QEMU's and libvirt's versions, and a warning of vhost."""
+    return msgspec.structs.replace(
         qemu,
-        qemu_version=start.qemu,
-        libvirt_version=start.libvirt,
-        stopped=start.stopped,
-        nic_lines=where,
-        warning_line=warned,
+        qemu_version=versions[0],
+        libvirt_version=versions[1],
+        stopped=stopped,
         # only libvirt writes such logs
         owner="libvirt" if qemu.owner == "qemu" else qemu.owner,
         nics=tuple(
             msgspec.structs.replace(nic, log_warning=warning, evidence=LOG) for nic in qemu.nics
         ),
     )
-    return [Built(qemu, problem)]
 
 
 def _pasted(text: str, found: list[Command], target: str, file: str | None) -> list[Built]:
@@ -376,8 +390,12 @@ def _pasted(text: str, found: list[Command], target: str, file: str | None) -> l
     lines = text.split("\n")
     in_pod = _VIRT_LAUNCHER.search(text) is not None
     ends = [*(command.line - 1 for command in found[1:]), len(lines)]
-    built = []
+    built: list[Built] = []
+    begin = 0
     for command, end in zip(found, ends, strict=False):
+        headers = [line for line in lines[begin : command.line - 1] if _STARTED.search(line)]
+        rest = "\n".join(lines[command.line : end]) if headers else ""
+        begin = command.line
         arguments = command.arguments
         if command.line in cut:
             arguments = arguments._replace(problem=cut[command.line])
@@ -388,8 +406,14 @@ def _pasted(text: str, found: list[Command], target: str, file: str | None) -> l
             pid=command.pid,
             whole=command.complete,
             opened=command.opened,
-            runs=command.listed,
+            runs=command.listed or _RAN.search(rest) is not None,
+            logged=bool(headers),
         )
+        if headers:
+            versions = _version(_QEMU, headers[-1]), _version(_LIBVIRT, headers[-1])
+            warning = next((text for _line, text in _warnings(rest, 0) if _UNABLE in text), "")
+            stopped = _STOP.search(rest) is not None
+            item = item._replace(qemu=_of_log(item.qemu, versions, warning, stopped=stopped))
         if command.pasted and _may_have_lost_nics(item, arguments):
             gap = "no NIC is given, but these may not be all its arguments: not judged"
             item = item._replace(qemu=msgspec.structs.replace(item.qemu, gaps=(gap,)))

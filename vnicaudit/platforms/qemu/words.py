@@ -99,6 +99,7 @@ _AROUND = re.compile(
       | \([\w.-]{1,40}\)[ \t] | [\u279c\u276f»λ][ \t]+ (?:[~/][\w./~-]{0,80})?    # prompts
       | \d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d[.,\d]{0,10}(?:Z|[+-]\d\d:?\d\d)?:?[ \t]
       | \[?\d\d:\d\d:\d\d\]?[ \t]
+      | \d{1,7}[ ][A-Z]{4,8}[ ][\w.]{1,80}[ ]\[[^\]\n]{0,120}\][ ]             # nova-compute
       | [\w./-]{0,80}:\d{1,6}:[ \t]? | \d{1,6}[:\t]                      # grep -n, a trace
       | (?:\[[^\]\n]{0,80}\]|[\w.@:~/+\\-]{1,80}|PS[ ][\w:\\ ~./-]{0,80})[$#%>](?=[ \t]|\Z) | [$%]
     )""",
@@ -106,7 +107,7 @@ _AROUND = re.compile(
 )
 """What may stand before a pasted command: marks of Markdown, prompts, numbers and times of
 lines."""
-_TOLD = re.compile(r".*(?::[ \t]+|`|\babout to run[ \t]+)", re.IGNORECASE | re.DOTALL)
+_TOLD = re.compile(r".*(?:[:;][ \t]+|`|\babout to run[ \t]+)", re.IGNORECASE | re.DOTALL)
 """The text before a command that a log or a sentence tells."""
 
 
