@@ -110,8 +110,8 @@ class PutAside(msgspec.Struct, frozen=True):
 
 
 class NotJudged(msgspec.Struct, frozen=True):
-    """A part of a file that was noticed but not judged (a nova.conf in a string of a manifest):
-    what it is, how to get it judged, and where it begins."""
+    """A part of a file that was noticed but not judged (a nova.conf inside a script): what it is,
+    how to get it judged, and where it begins."""
 
     message: str
     file: str

@@ -53,3 +53,19 @@ def test_what_is_not_changed_is_told(tmp_path: Path, text: str, reason: str) -> 
     assert reason in " ".join((done.stdout + done.stderr).split())
     assert path.read_text() == text
     assert done.returncode == 5
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "nova::compute::libvirt::rx_queue_size: 2048",
+        "parameter_defaults: {NovaLibvirtTxQueueSize: 2048}",
+        "nova-compute: {virtio-net-rx-queue-size: 2048}",
+    ],
+)
+def test_a_diff_shows_known_names_and_no_password(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "a.yaml"
+    path.write_text(f"{line}\nnova::db::password: geheim\n")
+    done = inside("audit", "--diff", path)
+    assert f"-{line}\n+{line.replace('2048', '1024')}\n" in done.stdout
+    assert "geheim" not in done.stdout + done.stderr
