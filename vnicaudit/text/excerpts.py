@@ -32,6 +32,17 @@ _PROMPT = re.compile(
 """A prompt with a host and any command, or none; one without, and a command that shows something.
 Behind a bare ``#`` it may be a comment, so JSON or a table must follow."""
 _SHOWN = re.compile(rb"[^\n]*?[$#%>][ \t]+" + _COMMAND)
+_COLOUR = re.compile(rb"\x1b\[[\d;]{0,20}m")
+_PREFIXES = tuple(
+    re.compile(rb"\A" + prefix)
+    for prefix in (
+        rb"[ \t]{0,9}\d{1,6}\t",
+        rb"\w{3} [ \d]\d \d\d:\d\d:\d\d \S{1,64} [\w./-]{1,40}(?:\[\d{1,9}\])?: ",
+        rb"> ?",
+        rb"\+",
+    )
+)
+_BACKQUOTED = re.compile(rb"\A(\s*)`([^`]+)`\s*\Z")
 _START = re.compile(rb"(?:\A|\n---[^\n]*)\s*\Z")
 
 
@@ -49,6 +60,20 @@ def excerpts(data: bytes) -> list[bytes]:
     parts = (part for piece in _fenced(data, fenced=fenced) for part in _outputs(piece))
     found = list(islice(parts, _MOST + 1))
     return found if len(found) <= _MOST and found != [data] else []
+
+
+def without_prefixes(data: bytes) -> bytes | None:
+    """The text without what stands before each of its lines (numbers, a journal's or a mail's
+    prefix, the plus of a diff), colours, and single backquotes around it; None if it has none."""
+    if len(data) > _LONGEST:
+        return None
+    text = _COLOUR.sub(b"", data)
+    for pattern in _PREFIXES:
+        if all(map(pattern.match, filter(bytes.strip, text.split(b"\n")))):
+            text = b"\n".join(pattern.sub(b"", line, count=1) for line in text.split(b"\n"))
+            break
+    text = _BACKQUOTED.sub(rb"\1\2", text)
+    return None if text == data else text
 
 
 def _is_escaped(data: bytes) -> bool:

@@ -21,7 +21,7 @@ from vnicaudit.model.nova import NovaConfig
 from vnicaudit.model.report import NotJudged, PutAside, ReadError
 from vnicaudit.text.beginning import is_own_report
 from vnicaudit.text.comment_walk import MARK
-from vnicaudit.text.excerpts import excerpts
+from vnicaudit.text.excerpts import excerpts, without_prefixes
 
 # Recognise the kind of a file by its content, or else by its name and place.
 
@@ -334,8 +334,21 @@ def _recognised(data: bytes, file: _Input) -> _Recognised:
     if kind is not None:
         return kind, content, None
     if file.explicit:
-        return ReadError(unrecognised_reason(file.kinds, data), file.path)
+        return _prefixed(content, file) or ReadError(
+            unrecognised_reason(file.kinds, data), file.path
+        )
     return [] if own else list(file.kinds.unjudged.alone(data, file.path))
+
+
+def _prefixed(content: Content, file: _Input) -> _Recognised | None:
+    """The kind of a text of which each line stands behind a prefix; None if it is recognised
+    without, either."""
+    text = without_prefixes(content.data)
+    kind = None if text is None else reader_of(file.kinds, text, path="", named=True)
+    if text is None or kind is None:
+        return None
+    content = replace(content, data=text)
+    return kind, content, Readings([(kind, content)])
 
 
 def _large(descriptor: int, head: bytes, size: int, file: _Input) -> _Recognised:

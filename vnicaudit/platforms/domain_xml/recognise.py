@@ -38,7 +38,9 @@ _IN_YAML = re.compile(rb"[-:][ \t]+[|>][-+\d]{0,2}[ \t]*(?:#[^\n]*)?\r?\n\s*\Z")
 """Text before a definition in a YAML block: it counts, however far down it is."""
 _LAST = 256
 """Number of bytes before a definition in which the key of its text is searched."""
-_LOGGED = rb"\bxml=(?:<\?xml[^<>\n]{0,200}\?>\s*)?<domain[\s>]"
+_LOGGED = (
+    rb"(?m)(?:\bxml=|^\d{4}-\d\d-\d\d[ T][^\n<]{1,400})(?:<\?xml[^<>\n]{0,200}\?>\s*)?<domain[\s>]"
+)
 """A definition in the log of nova-compute (``_get_guest_xml``, virt/libvirt/driver.py) or libvirtd
 (``virDomainDefineXML``)."""
 _FENCE = rb"(?m)^[ \t]*(?:```|~~~)"
@@ -70,7 +72,7 @@ def looks_like_xml(head: bytes) -> bool:
 
 def is_logged(text: bytes) -> bool:
     """True for a log that quotes a definition."""
-    return b"xml=<" in text and re.search(_LOGGED, text) is not None
+    return b"<domain" in text and re.search(_LOGGED, text) is not None
 
 
 def holds_document(data: bytes) -> bool:

@@ -280,15 +280,25 @@ def read_bytes(
             continue
         here.add(item, target)
         found.append(item)
+    last = data.rpartition(b"\n---")[2].strip()
+    if last and found and b"apiVersion: kubevirt.io/v1".startswith(last):
+        yield ReadError("the last document is cut off", name, data.rstrip().count(b"\n") + 1)
     for one in found:
         if one.kind in objects.KINDS and one.group == objects.GROUP:
             yield from _errors(ambiguous(one), name)
             yield objects.preference_of(one, target)
         elif one.group in MACHINE_GROUPS and one.kind in VMI_SPEC:
             yield from _machine(one, here, target, name)
-        elif one.group in MACHINE_GROUPS and one.kind not in _OTHER_KINDS:
-            text = _NO_KIND.format(one.kind[:40] or "an object without a kind")
-            yield NotJudged(text, name, one.place.line_column[0])
+        elif unknown := _unknown_kind(one):
+            yield NotJudged(f"{unknown}: not judged (cut off?)", name, one.place.line_column[0])
+
+
+def _unknown_kind(found: Object) -> str:
+    """The reason why an object is none of KubeVirt's although it looks like one; empty: none."""
+    kind = found.kind[:40] or "an object"
+    if found.group in MACHINE_GROUPS and found.kind not in _OTHER_KINDS:
+        return f"{kind} is no kind of KubeVirt" if found.kind else f"{kind} without a kind"
+    return f"{kind} without an apiVersion" if not found.group and found.kind in VMI_SPEC else ""
 
 
 def _machine(
@@ -361,7 +371,6 @@ _PARTS = (("networks",), ("domain",), ("domain", "devices"), ("domain", "devices
 
 
 _NO_DOMAIN = "{} has no {}: not judged (a patch, or cut off)"
-_NO_KIND = "{}: not judged, KubeVirt has no such kind (cut off?)"
 _OTHER_KINDS = ("KubeVirt", "VirtualMachineInstanceMigration", "VirtualMachineInstancePreset")
 """Kinds of kubevirt.io (``api/core/v1/register.go``) without NICs."""
 

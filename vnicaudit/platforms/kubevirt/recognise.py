@@ -9,8 +9,13 @@ _UTF16 = (BOM_UTF16_LE, BOM_UTF16_BE)
 _GROUPS = r"(?:kubevirt|instancetype\.kubevirt|pool\.kubevirt|k8s\.cni\.cncf)\.io/"
 # no line break before the key: each blank line would start another search through all of them
 _OWN = re.compile(rf"""^[ \t{{,\-]*"?apiVersion"?\s*:\s*["']?{_GROUPS}""", re.MULTILINE)
-# YAML refuses a document that begins with "@" or a backquote (in prose, code ends with another)
-_STRAY = re.compile(rf"^[`@]{{1,3}}[ \t]*apiVersion\s*:\s*{_GROUPS}\w+[ \t\r]*$", re.MULTILINE)
+# YAML refuses a document that begins with "@" or a backquote (in prose, code ends with another);
+# behind a log's prefix the key is another one
+_STRAY = re.compile(
+    rf"^(?:[`@]{{1,3}}|\d{{4}}-\d\d-\d\d[^\n]{{1,300}}[ ])[ \t]*apiVersion\s*:\s*{_GROUPS}"
+    r"\w+[ \t\r]*$",
+    re.MULTILINE,
+)
 _IN_JSON = re.compile(rf'"apiVersion"\s*:\s*"{_GROUPS}')
 _ANY = re.compile(r"""^(?:- )?["']?apiVersion["']?\s*:\s*["']?[\w./-]+["']?\s*$""", re.MULTILINE)
 _OWN_IN_TEXT = re.compile(rb"^[ \t]*[\"']?apiVersion[\"']?\s*:\s*[\"']?kubevirt\.io/", re.MULTILINE)
