@@ -13,6 +13,7 @@ from vnicaudit.audit.work import Assumptions, AuditWork
 from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.model.finding import Finding
 from vnicaudit.model.report import Audited
+from vnicaudit.reports.wording import Tally
 
 MAC = "52:54:00:aa:bb:01"
 UUID = "00000000-0000-0000-0000-000000000001"
@@ -73,6 +74,27 @@ def test_a_guest_that_was_read_twice_is_one(other: str, is_one: bool, tmp_path: 
     assert (summary.domains, summary.nics, summary.read_again) == (
         (1, 1, 1) if is_one else (2, 2, 0)
     )
+
+
+@pytest.mark.parametrize(
+    ("model", "more", "paths"),
+    [
+        ("virtio-net-pci", "", {"slow": 1}),
+        ("virtio-net-pci", ",vhost=on", {"fast": 1}),
+        ("rtl8139", "", {"slow": 1}),
+    ],
+)
+def test_a_nic_is_counted_once_and_slow_if_a_reading_says_so(
+    tmp_path: Path, model: str, more: str, paths: dict[str, int]
+) -> None:
+    running = PS.format(model, MAC).replace("tap,fd=30", f"tap,fd=30{more}")
+    definition = QUICK.replace("<driver name='qemu'/>", "")
+    _found, made, audited = run(tmp_path, **{"a.txt": running, "b.xml": definition})
+    tally = Tally()
+    for one in audited:
+        tally.add(one)
+    assert +tally.paths == paths
+    assert tally.paths.total() == made.summary.nics == 1
 
 
 def test_what_runs_is_told_once_and_fixed_where_it_is_defined(tmp_path: Path) -> None:
