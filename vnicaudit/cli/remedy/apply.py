@@ -160,7 +160,7 @@ def command(options: ApplyOptions, wiring: Wiring) -> int:
     where = f" on {len({step.target for step in steps}):,} hosts" if whole.hosts else ""
     if len(steps) < len(whole.steps):
         where += f" ({len(steps):,} of {len(whole.steps):,} steps)"
-    confirm(f"{_asked(steps)}{where}? {_EFFECTS[options.mode]}.", yes=options.schedule.yes)
+    confirm(f"{_question(steps)}{where}? {_EFFECTS[options.mode]}.", yes=options.schedule.yes)
     tell_damage(damaged(context.state))
     refused = RefusedError.exit_code if not_done else 0
     if measurement is not None and measurement.in_turns:
@@ -179,7 +179,7 @@ _EFFECTS: dict[Mode, str] = {
 }
 
 
-def _asked(steps: list[Step]) -> str:
+def _question(steps: list[Step]) -> str:
     """``Change 1 NIC of mail-01``, ``Change 3 NICs of 2 guests``, ``Apply 4 steps``."""
     if any(step.about.kind != "nic" for step in steps):
         return f"Apply {count(len(steps), 'step')}"
