@@ -77,11 +77,17 @@ _PLAIN = re.compile(r"[\w.:/+ -]{0,200}")
 """Form of a value that is shown: neither a login nor a query of a URL has it."""
 _NAME = re.compile(r"[a-z][A-Za-z_-]{0,40}(?::[A-Za-z_-]{1,40})?")
 """Form of the name of an unknown option; what has digits in it may be part of a secret."""
-_WORDS = frozenset({"xml", "hvm", "DEFAULT", "libvirt", "---", STARS})
+_WORDS = frozenset({
+    "xml", "hvm", "DEFAULT", "libvirt", "---", STARS,
+    "crudini", "iniset", "nova_config", "openstack-config", "set", "etc/nova/nova.conf",
+})  # fmt: skip
 _TOKEN = re.compile(
     r"(?P<comment>(?:(?<!\S)\#|<!--)(?=.*[^\s]).*)"
     r"|<(?P<element>[A-Za-z_][\w.:-]*)>(?P<text>[^<>]*)(?=</)"
     r"|(?P<tag></?[A-Za-z_][\w.:-]*(?=[\s/>]|$))"
+    r"|(?P<set>(?:(?<!\S)libvirt[ \t]+|[\"']libvirt/)(?:[rt]x_queue_size|max_queues|virt_type"
+    r"|use_virtio_for_bridges)(?:[\"'][ \t]*:[ \t]*value[ \t]*=>[ \t]*|[ \t]+)"
+    r"(?P<around>[\"']?)[\w.-]{1,40}(?P=around)(?=[\s;,}]|$))"
     r"|(?P<quote>[\"']?)(?P<key>[A-Za-z_][\w.-]*(?:::?[\w.-]+)*)(?P=quote)"
     r"(?P<sep>:(?=[\s\"'{\[]|$)\s*|\s*=>?\s*)"
     r"(?P<value>\"(?:[^\"\\]|\\.)*(?:\"|$)|'[^']*(?:'|$)|[^\s,{}\[\]<>\"'()=]*)"
@@ -113,6 +119,8 @@ def _token_shown(found: re.Match[str]) -> str:
         return f"<{found['element']}>{shown}"
     if found["key"] is not None:
         return _shown_option(found)
+    if found["set"] is not None:  # an option of Nova in a command, or in a manifest of Puppet
+        return found[0]
     other = found["other"]
     return found[0] if other is None or other in _WORDS or is_harmless(other) else STARS
 

@@ -86,3 +86,5 @@ def test_a_fault_is_found_and_mended_where_it_is(name: str, tmp_path: Path) -> N
     assert result.returncode == 1, result.stdout + result.stderr
     assert f"{name}:{line}:" in result.stdout
     assert "VNIC035" in result.stdout
+    vnicaudit("audit", name, "--fix", cwd=tmp_path)
+    assert (tmp_path / name).read_text() == FAULTS[name].replace("300", "256")

@@ -226,3 +226,10 @@ def test_a_diff_shows_the_change_alone_and_the_file_keeps_its_secrets(
     assert any("e1000" in line for line in changed if line[0] == "-"), result.stdout
     assert any("virtio" in line for line in changed if line[0] == "+")
     assert place.read_text() == text.replace("e1000", "virtio")
+
+
+@pytest.mark.parametrize("set_it", ["libvirt rx_queue_size", "'libvirt/virt_type': value =>"])
+def test_what_is_no_value_of_a_known_option_is_hidden(set_it: str) -> None:
+    for value in (f"'a {SECRET}'", f'"{SECRET}:x@y"', f"x={SECRET}"):
+        assert SECRET not in masked(f"crudini --set f {set_it} {value}\n")
+    assert SECRET not in masked(f"crudini --set f libvirt rbd_secret_uuid {SECRET}\n")
