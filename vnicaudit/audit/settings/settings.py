@@ -225,6 +225,8 @@ _ELEMENT = r"(?<!^suppress)\[\d+\]$"
 
 _URL = r"https?://[!-.0-~][!-~]*"
 
+_FEW = 12
+"""Keys that are all named."""
 _NAMES = ("domain", "image", "flavor")
 """Keys of a suppression of which only one may be set: a finding is about one kind of object."""
 
@@ -286,8 +288,9 @@ def _unknown_keys(source: SettingsFile) -> Iterator[UsageError]:
 
 
 def _keys(key: str, known: list[str]) -> str:
-    """The key that was probably meant, or all that there are."""
-    return close_to(key, known) or f"; its keys: {', '.join(known)}"
+    """The key that was probably meant, or all that there are if they are few."""
+    every = f"; its keys: {', '.join(known)}" if len(known) <= _FEW else ""
+    return close_to(key, known) or every
 
 
 def _strange(table: object, kind: type[msgspec.Struct]) -> Iterator[tuple[str, list[str]]]:
