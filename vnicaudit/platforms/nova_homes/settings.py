@@ -22,6 +22,8 @@ from vnicaudit.text.template_walk import HOLE
 from vnicaudit.text.yaml_nodes import YamlPlace
 from vnicaudit.text.yaml_source import Mapping, Scalar, Sequence
 
+_SPELLED = re.compile(r"[-+]?(?:0[xob]?[0-9a-fA-F_]+|\d+_[\d_]*|\d+(?::\d+)+)")
+"""A number that YAML 1.1 reads, and programs write, as another text: ``0x400``, ``1_024``."""
 _FLAG = re.compile(r"(?:\A|,)\s*(?P<name>[\w.-]+)\s*=\s*(?P<value>[^=]*?)\s*(?=,[^,=]*=|\Z)")
 
 
@@ -41,7 +43,8 @@ def text_of(place: YamlPlace) -> tuple[str, bool]:
     mapping as JSON; and True if that is certain: nothing is filled in."""
     if isinstance(place.node, Scalar):
         text = place.node.text
-        return text, place.text is not None and not opened(text) and HOLE not in text
+        plain = not place.node.plain or _SPELLED.fullmatch(text) is None
+        return text, place.text is not None and plain and not opened(text) and HOLE not in text
     if isinstance(place.node, Sequence):
         items = [text_of(item) for item in place.items()]
         return ",".join(text for text, _certain in items), all(certain for _, certain in items)
@@ -66,10 +69,6 @@ class HomeSettings:
         """The configuration, if it sets anything."""
         if self._names:  # of any option, also of those that are not kept
             yield part_of_config(self._collector, self._where, self._home)
-
-    def has(self, name: Name) -> bool:
-        """True if it sets an option of this section and name."""
-        return name in self._names
 
     def add_sections(self, place: YamlPlace, prefix: str = "") -> None:
         """Add sections that hold options; an option outside of all belongs to DEFAULT. ``prefix``

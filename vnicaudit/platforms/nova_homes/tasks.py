@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from vnicaudit.knowledge.nova_conf.homes import ANSIBLE, SALT
 from vnicaudit.model.finding import Location
-from vnicaudit.model.nova import Name, NovaConfig
+from vnicaudit.model.nova import NovaConfig
 from vnicaudit.model.report import NotJudged
 from vnicaudit.platforms.nova_homes.settings import HomeSettings, entries, text_of
 from vnicaudit.text.beginning import opened
@@ -25,20 +25,20 @@ _INI = ("community.general.ini_file", "ini_file", "ansible.builtin.ini_file")
 _TEMPLATE = ("openstack.config_template.config_template", "config_template")
 _WORDS = re.compile(r"""(\w{1,40})=("[^"]*"|'[^']*'|\S+)""")
 _ITEM = re.compile(r"""\{\{\s*item(?:\.(\w{1,80})|\[["'](\w{1,80})["']\])?\s*\}\}""")
-_NAMES = "a variable decides which options of nova.conf this sets: not judged"
+_NAMES = "a variable or a condition decides what this sets in nova.conf: not judged"
 
 
 class TaskReader:
-    """Reads tasks and states one after the other; those that set different options of one kind of
-    file are one configuration."""
+    """Reads tasks and states one after the other. The tasks of one list are one configuration, in
+    which a later one overrides an earlier one."""
 
     def __init__(self, where: Location) -> None:
         self._where = where
-        self._found: list[HomeSettings] = []
+        self._found: dict[str, HomeSettings] = {}
 
     def configs(self) -> Iterator[NovaConfig]:
         """The configurations that all tasks together make."""
-        for settings in self._found:
+        for settings in self._found.values():
             yield from settings.config()
 
     def take(self, place: YamlPlace) -> Iterator[NovaConfig | NotJudged]:
@@ -84,7 +84,7 @@ class TaskReader:
         value = said.get("values") or said.get("value")
         if value is not None:
             name = (names[0][0], names[1][0])
-            self._settings(name, task).add_each(name, option.node, value)
+            self._settings(task).add_each(name, option.node, value)
         return True
 
     def _in_words(self, task: YamlPlace, words: str) -> None:
@@ -94,15 +94,16 @@ class TaskReader:
             return
         if said.keys() >= {"section", "option", "value"} and said.get("state") != "absent":
             name, value = (said["section"], said["option"]), said["value"]
-            self._settings(name, task).add_part(
+            self._settings(task).add_part(
                 name, task, value, certain=HOLE not in value and not opened(value)
             )
 
-    def _settings(self, name: Name, task: YamlPlace) -> HomeSettings:
-        if not self._found or self._found[-1].has(name):
+    def _settings(self, task: YamlPlace) -> HomeSettings:
+        tasks = task.pointer.rsplit("/", 2)[0]
+        if tasks not in self._found:
             part = f"/ini_file[{len(self._found) + 1}]"  # a task may move to another place
-            self._found.append(HomeSettings(task._replace(pointer=part), self._where, ANSIBLE))
-        return self._found[-1]
+            self._found[tasks] = HomeSettings(task._replace(pointer=part), self._where, ANSIBLE)
+        return self._found[tasks]
 
     def _salt(self, place: YamlPlace) -> Iterator[NovaConfig]:
         state = place.child("ini.options_present")

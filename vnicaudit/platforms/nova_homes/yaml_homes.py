@@ -127,6 +127,8 @@ def _every_place(top: YamlPlace) -> Iterator[YamlPlace]:
         if id(place.node) in seen:
             continue
         seen.add(id(place.node))
+        if "when" in place.names():  # a task of Ansible, or a block of tasks
+            place = place._replace(certain=False)
         yield place
         if isinstance(place.node, Mapping):
             inner = [value for _name, _key, value in entries(place)]
