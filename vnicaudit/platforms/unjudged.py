@@ -11,8 +11,7 @@ from collections.abc import Collection, Iterable, Iterator
 from heapq import merge
 
 from vnicaudit.model.report import NotJudged
-from vnicaudit.platforms.domain_xml.lone import lone_interfaces
-from vnicaudit.platforms.domain_xml.recognise import OPENING, is_foreign, root_name
+from vnicaudit.platforms.domain_xml.recognise import OPENING, is_foreign, lone_interfaces, root_name
 from vnicaudit.platforms.kubevirt.recognise import first_machine
 from vnicaudit.platforms.nova_conf.recognise import SECTIONS, configurations_in
 from vnicaudit.text.beginning import (

@@ -1,10 +1,10 @@
 """libvirt domain XML: files, folders, standard input, save images.
 
-``recognise.py`` finds what a file holds, ``lone.py`` NICs outside of any domain, ``documents.py``
-the documents in its bytes. ``read.py`` walks over a domain; ``facts.py`` gathers its settings,
-``nics.py`` those of each NIC by the table in ``fields.py``; ``commandline.py`` reads the arguments
-that a definition adds to QEMU's, ``override.py`` those that it changes. ``refusals.py``,
-``combinations.py`` and ``conflicts.py`` find what libvirt refuses.
+``recognise.py`` finds what a file holds, ``documents.py`` the documents in its bytes. ``read.py``
+walks over a domain; ``facts.py`` gathers its settings, ``nics.py`` those of each NIC by the table
+in ``fields.py``; ``commandline.py`` reads the arguments that a definition adds to QEMU's,
+``override.py`` those that it changes. ``refusals.py``, ``combinations.py`` and ``conflicts.py``
+find what libvirt refuses.
 
 ``write.py`` changes settings of a NIC; ``source.py`` finds elements in bytes, and applies the edits
 to other encodings. ``definitions.py`` works on whole definitions, for changes of domains.
@@ -18,17 +18,18 @@ from collections.abc import Iterator
 
 from vnicaudit.model.file_kind import Content, Documents, Extent, FileKind, Item
 from vnicaudit.platforms.domain_xml.fields import XPATH
-from vnicaudit.platforms.domain_xml.lone import is_bare, without_documents
-from vnicaudit.platforms.domain_xml.lone import looks_like as looks_lone
 from vnicaudit.platforms.domain_xml.recognise import (
     OPENING,
     OTHER_ROOTS,
     SAVE_MAGIC,
     holds_document,
+    is_bare,
     is_foreign,
     is_logged,
     looks_like_xml,
+    looks_lone,
     root_name,
+    without_documents,
 )
 
 _SAVED = b"LibvirtQemud"

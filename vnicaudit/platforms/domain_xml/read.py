@@ -31,9 +31,8 @@ from vnicaudit.platforms.domain_xml.holes import (
     shows_bare,
     texts_between,
 )
-from vnicaudit.platforms.domain_xml.lone import lone_interfaces
 from vnicaudit.platforms.domain_xml.nics import hostdev_nic, interface_nic
-from vnicaudit.platforms.domain_xml.recognise import ROOTS
+from vnicaudit.platforms.domain_xml.recognise import ROOTS, lone_interfaces
 
 # The architecture of a definition that names none.
 #
