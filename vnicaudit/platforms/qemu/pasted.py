@@ -175,7 +175,7 @@ def _arguments(text: str, position: int, *, in_yaml: bool) -> tuple[list[str], i
     """The arguments in the lines from ``position`` on, quoted, and where the next line begins. No
     arguments: an option and its value are in one line."""
     words: list[str] = []
-    value_follows = False
+    value_follows, only_flags = False, True
     while position < len(text):
         end = text.find("\n", position)
         end = len(text) if end < 0 else end
@@ -190,7 +190,11 @@ def _arguments(text: str, position: int, *, in_yaml: bool) -> tuple[list[str], i
             break
         option, blank, _value = word.partition(" ")
         if blank and is_option and not value_follows and option.lstrip("-") in VALUED:
-            return [], position
+            if only_flags:
+                return [], position
+            words.append(_MORE.strip())  # two styles in one list
+            break
+        only_flags = only_flags and is_option
         value_follows = is_option and word.lstrip("-") not in FLAGS
         quoted = word[0] in "\"'" and word[-1] == word[0] and len(word) > 1
         words.append(shlex.quote(_string(word) if quoted else word))
