@@ -66,7 +66,7 @@ def test_a_guest_in_several_files_counts_once_and_by_its_worst_reading(order: in
     defined = replace(running, effective=replace(TUNED.effective, vhost=Resolved(None, True, "")))
     files = [replace(WEB, nics=(nic,)) for nic in (defined, running, running)]
     *_, totals = as_text(iter(files[::order]), Options(width=100))
-    assert "1 NIC in 1 domain (read 3 times): 1 emulated\n" in totals
+    assert "1 NIC in 1 guest (read 3 times): 1 emulated\n" in totals
 
 
 def test_nothing_to_show_is_said_except_quietly() -> None:
@@ -156,7 +156,7 @@ def test_the_kind_of_a_nic() -> None:
 
 def test_totals_and_what_the_marks_mean() -> None:
     text = "".join(as_text([WEB, ODD], Options(width=100)))
-    assert "\n3 NICs in 2 domains: 2 emulated, 1 virtio\n" in text
+    assert "\n3 NICs in 2 guests: 2 emulated, 1 virtio\n" in text
     assert "\nx 0 " in text
     assert "\n! 1 " in text
     assert text.splitlines()[-1].startswith("x slow (emulated, or without vhost), ")

@@ -98,7 +98,7 @@ class NicCounts:
         counted = ((kind, number) for kind, number in self.kinds.most_common() if number)
         kinds = ", ".join(f"{number:,} {kind}" for kind, number in counted)
         nics = count(self.kinds.total(), "NIC")
-        where = f"in {count(self.domains, 'domain')}" if self.domains else "outside of a domain"
+        where = f"in {count(self.domains, 'guest')}" if self.domains else "outside of a domain"
         times = f" (read {self.domains + self.again:,} times)" if self.again else ""
         return f"{nics} {where}{times}: {kinds}"
 

@@ -27,7 +27,7 @@ _STYLES = {
     "failed": "bad", "unfinished": "bad",
     "gone": "quiet", "not-reached": "quiet", "undone": "quiet",
 }  # fmt: skip
-_WORDS = {"file": "domain"}
+_WORDS = {"file": "guest", "domain": "guest"}
 """The word with which a kind of unit is counted: a file contains a domain, unless it is named by
 its path."""
 _NAMED = ("image", "flavor")
@@ -101,7 +101,7 @@ def unit_words(
 
 
 def counts(units: Iterable[UnitRun], kind: str = "apply") -> str:
-    """``9 domains: 8 applied, 1 refused``; ``2 servers, 1 image: 3 applied``."""
+    """``9 guests: 8 applied, 1 refused``; ``2 servers, 1 image: 3 applied``."""
     units = tuple(units)
     found = Counter(word_of(unit, kind) for unit in units)
     parts = ", ".join(f"{found[name]:,} {name}" for name in _WORDS_IN_ORDER if found[name])
@@ -109,7 +109,7 @@ def counts(units: Iterable[UnitRun], kind: str = "apply") -> str:
         safe(unit.kind) if unit.name == unit.target else _WORDS.get(unit.kind, safe(unit.kind))
         for unit in units
     )
-    kinds = Counter(words) or {"domain": 0}
+    kinds = Counter(words) or {"guest": 0}
     total = ", ".join(count(number, kind) for kind, number in sorted(kinds.items(), reverse=True))
     return f"{total}: {parts}" if parts else total
 

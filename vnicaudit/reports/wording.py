@@ -253,7 +253,7 @@ def closing(tally: Tally, end: RunEnd) -> str:
 
 
 def slow_sentence(paths: Counter[DataPath]) -> str:
-    """``9 of 17 NICs are slow, of 4 it is unknown``; empty if there are none."""
+    """``9 of 17 NICs are slow, 4 unknown``; empty if there are none."""
     total, slow, unknown = paths.total(), paths["slow"], paths["unknown"]
     nics = count(total, "NIC")
     if total and unknown == total:
@@ -273,7 +273,7 @@ def slow_sentence(paths: Counter[DataPath]) -> str:
     else:
         parts = [f"None of {nics} is {'known to be ' if unknown else ''}slow"]
     if unknown:
-        parts.append(f"of {unknown:,} it is unknown")
+        parts.append(f"{unknown:,} unknown")
     return ", ".join(parts)
 
 

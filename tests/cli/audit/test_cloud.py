@@ -52,7 +52,7 @@ class TestAudit:
         assert result.returncode == 1
         assert result.stderr == ""
         assert result.stdout.startswith(
-            "1 of 2 NICs is slow, of 1 it is unknown. "
+            "1 of 2 NICs is slow, 1 unknown. "
             "2 problems in 1 of 2 guests and 1 image (1 high, 1 low)\n"
             f"1 is safe to fix: vnicaudit plan {TARGET} -o plan.json\n\n"
             f"web-1  nova, 1 NIC, {UUID.format(1)}\n"

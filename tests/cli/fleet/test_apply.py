@@ -128,7 +128,7 @@ def test_a_fleet_is_planned_applied_canaries_first_and_taken_back(
     assert result.returncode == 0, result.stderr
     assert "6 steps like this, on 6 guests of 3 targets" in result.stdout
     assert f"next: vnicaudit apply {plan} --trust-uri all" in result.stderr
-    assert "Read 3 of 3 hosts, 6 domains" in result.stderr
+    assert "Read 3 of 3 hosts, 6 guests" in result.stderr
     steps = json.loads(plan.read_text())["steps"]
     assert [step["target"] for step in steps] == [one.uri for one in hosts for _ in range(DOMAINS)]
 
@@ -180,7 +180,7 @@ def test_a_host_that_does_not_answer_costs_itself(hosts: list[QemuHost], tmp_pat
     more = {"gone": f"qemu+unix:///session?socket={tmp_path}/nowhere"}
     plan, result = planned(tmp_path, hosts, more)
     assert result.returncode == 4
-    assert "Read 3 of 4 hosts, 6 domains; 1 not at all (1 unreachable)" in result.stderr
+    assert "Read 3 of 4 hosts, 6 guests; 1 not at all (1 unreachable)" in result.stderr
     hosts[1].process.send_signal(signal.SIGSTOP)
     try:
         words = applying(tmp_path, plan, "state", "VNICAUDIT_DEADLINE=10")

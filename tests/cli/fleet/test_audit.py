@@ -84,7 +84,7 @@ def test_an_inventory_and_a_history_in_a_folder_whose_name_is_not_utf8(
     folder.mkdir()
     for time in ("first", "again"):
         report, result = audited(folder, {"h0": daemon.tcp(0)}, "--select", "VNIC002")
-        assert result.stderr == "Read 1 of 1 host, 3 domains\n", time
+        assert result.stderr == "Read 1 of 1 host, 3 guests\n", time
         assert report["summary"]["nics"] > 0
 
 
@@ -96,7 +96,7 @@ def test_twenty_hosts_are_read_whatever_the_way_to_them(
         uris |= {"h16": daemon.unix(16), "h17": daemon.tls(17)}
         uris |= {f"h{n}": by_ssh(daemon, sshd, n) for n in (18, 19)}
         report, result = audited(tmp_path, uris, "--select", "VNIC002")
-    assert result.stderr == "Read 20 of 20 hosts, 60 domains\n"
+    assert result.stderr == "Read 20 of 20 hosts, 60 guests\n"
     assert result.returncode == 1
     assert [target["target"] for target in report["targets"]] == list(uris.values())
     found = [finding["about"]["name"] for finding in report["findings"]]

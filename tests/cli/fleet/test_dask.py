@@ -99,7 +99,7 @@ def test_the_report_is_that_of_the_threads(
     hosts = inventory(tmp_path, uris)
     more = f"VNICAUDIT_SCHEDULER={cluster.address}"
     result = inside(*words(tmp_path, hosts, more))
-    assert result.stderr.startswith("Read 12 of 14 hosts, 36 domains; 2 not at all (1 ")
+    assert result.stderr.startswith("Read 12 of 14 hosts, 36 guests; 2 not at all (1 ")
     assert (result.returncode, without_times(result.stdout)) == by_threads(tmp_path, hosts)
 
 
@@ -115,7 +115,7 @@ def test_a_worker_that_dies_costs_a_retry(
             cluster.start_worker("site-a")
             gate.open()
             report, said = process.communicate(timeout=120)
-        assert said == "Read 12 of 12 hosts, 36 domains\n"
+        assert said == "Read 12 of 12 hosts, 36 guests\n"
         assert (process.returncode, without_times(report)) == by_threads(tmp_path, hosts)
     cluster.wait_for_workers("site-a")
 
@@ -133,7 +133,7 @@ def test_a_scheduler_that_comes_back_is_given_what_is_left(
             cluster.start(*SITES)
             gate.open()
             report, said = process.communicate(timeout=120)
-        assert said == "Read 12 of 12 hosts, 36 domains\n"
+        assert said == "Read 12 of 12 hosts, 36 guests\n"
         assert (process.returncode, without_times(report)) == by_threads(tmp_path, hosts)
     assert before.items() <= read_times(tmp_path).items()
 
@@ -195,7 +195,7 @@ def test_tls_is_by_files_and_strangers_are_kept_out(tmp_path: Path) -> None:
             ))
             for name in ("pki", "stranger")
         }  # fmt: skip
-    assert results["pki"].stderr == "Read 2 of 2 hosts, 2 domains\n"
+    assert results["pki"].stderr == "Read 2 of 2 hosts, 2 guests\n"
     assert results["stranger"].returncode == 2
     assert results["stranger"].stderr.startswith(f"Error: VNICAUDIT_SCHEDULER={cluster.address}: ")
 

@@ -16,12 +16,10 @@ def summary(status: str = "ok") -> HostSummary:
 def test_it_tells_totals_rate_and_time_left() -> None:
     now = [0.0]
     progress = FleetProgress(1000, enabled=False, clock=lambda: now[0])
-    assert progress.text(0.0) == "0 of 1,000 hosts, 0 domains"
+    assert progress.text(0.0) == "0 of 1,000 hosts, 0 guests"
     for status in ("ok", "ok", "ok", "failed"):
         progress(summary(status))
-    assert progress.text(2.0) == (
-        "4 of 1,000 hosts, 1 failed, 200 domains, 2.0 hosts/s, 8 min left"
-    )
+    assert progress.text(2.0) == ("4 of 1,000 hosts, 1 failed, 200 guests, 2.0 hosts/s, 8 min left")
 
 
 def test_what_was_done_before_says_nothing_of_the_rate() -> None:
@@ -48,6 +46,6 @@ def test_a_log_says_how_far_it_is_and_for_how_long_no_host_answered() -> None:
         now[0] = 500.0
         progress.show_waiting()
     assert log.getvalue().splitlines() == [
-        "3 of 4 hosts, 150 domains, 0.1 hosts/s, 10 s left",
-        "3 of 4 hosts, 150 domains, 0.1 hosts/s, 20 s left; no progress for 30 s",
+        "3 of 4 hosts, 150 guests, 0.1 hosts/s, 10 s left",
+        "3 of 4 hosts, 150 guests, 0.1 hosts/s, 20 s left; no progress for 30 s",
     ]

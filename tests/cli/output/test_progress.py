@@ -53,8 +53,8 @@ def test_files_have_a_total_a_rate_and_the_time_left() -> None:
             progress.read_files(done, 10_000)
             progress("guests/", done * 2)
     assert lines(terminal) == [
-        "guests/: 1,280 of 10,000 files, 2,560 domains, 256/s, 68 s left",
-        "guests/: 10,000 of 10,000 files, 20,000 domains, 250/s",
+        "guests/: 1,280 of 10,000 files, 2,560 guests, 256/s, 68 s left",
+        "guests/: 10,000 of 10,000 files, 20,000 guests, 250/s",
     ]
 
 
@@ -74,7 +74,7 @@ def test_what_is_waited_for_and_what_is_stuck() -> None:
         progress.show_waiting()
     assert lines(terminal) == [
         "qemu+ssh://kvm2/system (2 of 3): no answer yet, 2 s",
-        "qemu+ssh://kvm2/system (2 of 3): 7 domains, 1/s; no progress for 5 s",
+        "qemu+ssh://kvm2/system (2 of 3): 7 guests, 1/s; no progress for 5 s",
     ]
 
 
@@ -91,10 +91,10 @@ def test_each_target_has_a_rate_and_time_left_of_its_own() -> None:
         progress.read_files(1000, 1000)
         progress("b", 1000)
     assert [line.partition("files, ")[2] for line in lines(terminal)] == [
-        "1 domain",
-        "40 domains, 40/s, 24 s left",
-        "400 domains, 40/s, 15 s left",
-        "1,000 domains, 50/s",
+        "1 guest",
+        "40 guests, 40/s, 24 s left",
+        "400 guests, 40/s, 15 s left",
+        "1,000 guests, 50/s",
     ]
 
 
@@ -134,7 +134,7 @@ def test_in_a_log_long_work_has_a_line_now_and_then() -> None:
             progress("guests/", second)
         progress.clear()
     seen = log.getvalue().splitlines()
-    assert seen[0] == "guests/: 30 of 2,000 files, 30 domains, 1/s, 33 min left"
+    assert seen[0] == "guests/: 30 of 2,000 files, 30 guests, 1/s, 33 min left"
     assert [int(re.findall(r"([\d,]+) of", line)[0].replace(",", "")) for line in seen] == [
         30, 60, 120, 240, 480, 780, 1080, 1380, 1680, 1980,
     ]  # fmt: skip
@@ -162,8 +162,8 @@ def test_a_log_says_what_is_waited_for() -> None:
             now[0] = second
             progress.show_waiting()
     assert log.getvalue().splitlines() == [
-        "qemu+ssh://kvm2/system: 7 domains; no progress for 30 s",
-        "qemu+ssh://kvm2/system: 7 domains; no progress for 60 s",
+        "qemu+ssh://kvm2/system: 7 guests; no progress for 30 s",
+        "qemu+ssh://kvm2/system: 7 guests; no progress for 60 s",
     ]
 
 

@@ -45,7 +45,7 @@ def test_without_output_it_is_only_shown(here: Path, capsys: Capture) -> None:
         re.MULTILINE,
     )
     assert shown.out.endswith(
-        "\n1 step on 1 domain: 1 safe\nNothing has been changed. To see each step in full, "
+        "\n1 step on 1 guest: 1 safe\nNothing has been changed. To see each step in full, "
         "use --diff. To write it for `vnicaudit apply`:\n  -o plan.json.\n"
     )
     assert shown.err == ""
@@ -58,7 +58,7 @@ def test_each_step_in_full(here: Path, capsys: Capture) -> None:
     words = " ".join(shown.out.split())  # where it is wrapped depends on the folder's name
     assert f"a.xml a libvirt {here}/a.xml readiness: ready safe 1 NIC 0 {MAC}" in words
     assert shown.out.endswith(
-        "\n1 step on 1 domain: 1 safe\n"
+        "\n1 step on 1 guest: 1 safe\n"
         "Nothing has been changed. To write it for `vnicaudit apply`: -o plan.json.\n"
     )
 
@@ -119,7 +119,7 @@ def test_torn_files_of_a_folder_are_told_and_others_passed_over(
     shown = capsys.readouterr().out
     assert "Could not be read\n  b.xml:" in shown
     assert "notes.txt" not in shown
-    assert "\n1 step on 1 domain: 1 safe; 1 error while reading\n" in shown
+    assert "\n1 step on 1 guest: 1 safe; 1 error while reading\n" in shown
 
 
 def test_quiet_leaves_the_last_lines_away(capsys: Capture) -> None:
@@ -195,7 +195,7 @@ def test_what_cannot_be_read_is_said_and_the_rest_is_planned(here: Path, capsys:
     assert run(["plan", "b.xml", "a.xml", "-o", "plan.json"]) == 4
     shown = capsys.readouterr().out
     assert "Could not be read\n  b.xml: No such file or directory\n" in shown
-    assert "\n1 step on 1 domain: 1 safe; 1 error while reading\n" in shown
+    assert "\n1 step on 1 guest: 1 safe; 1 error while reading\n" in shown
     plan = from_json((here / "plan.json").read_bytes(), "")
     assert (len(plan.steps), plan.errors) == (1, ("b.xml: No such file or directory",))
 
@@ -281,7 +281,7 @@ def test_an_owners_step_has_a_procedure_and_no_diff(here: Path, capsys: Capture)
         assert word in shown
         assert "---" not in shown
         assert "guest sees" not in shown
-        assert "1 step on 1 domain: 1 for the owner to do\n" in shown
+        assert "1 step on 1 guest: 1 for the owner to do\n" in shown
 
 
 def test_a_name_that_is_no_text_is_planned_and_cannot_be_named(here: Path, capsys: Capture) -> None:

@@ -47,7 +47,7 @@ def test_a_run_that_was_taken_back_reads_undone(capsys: Capture) -> None:
     back = runs("my state")[0].id
     shown = capsys.readouterr()
     assert shown.out.startswith("  undone       a  ")
-    assert f"\nRun {back}: 1 domain: 1 undone\n" in shown.out
+    assert f"\nRun {back}: 1 guest: 1 undone\n" in shown.out
     assert f"Undo the rollback: vnicaudit rollback {back} --state 'my state'\n" in shown.err
     assert run(["runs", "--state", "my state"]) == 0
     lines = capsys.readouterr().out.splitlines()
@@ -91,7 +91,7 @@ def test_a_plan_that_could_not_be_read_whole_says_so(capsys: Capture) -> None:
 def test_a_blocked_step_is_not_counted_as_safe() -> None:
     blocked = replace(MAIL, id="b", safe=True, losses=(Loss("mtu", "gone", accepted=False),))
     text = summary(replace(PLAN, steps=(MAIL, blocked), not_planned=(), errors=()))
-    assert text == "2 steps on 1 domain: 1 safe, 1 blocked"
+    assert text == "2 steps on 1 guest: 1 safe, 1 blocked"
 
 
 def test_a_plan_of_what_is_not_there_does_not_replace_a_good_one(

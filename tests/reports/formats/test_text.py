@@ -195,11 +195,11 @@ def test_every_domain_of_the_stream_is_named_once_in_order() -> None:
 @pytest.mark.parametrize(
     ("paths", "sentence"),
     [
-        ({"slow": 9, "fast": 4, "unknown": 4}, "9 of 17 NICs are slow, of 4 it is unknown"),
+        ({"slow": 9, "fast": 4, "unknown": 4}, "9 of 17 NICs are slow, 4 unknown"),
         ({"slow": 1, "does not start": 1}, "1 of 2 NICs is slow, 1 does not start"),
         ({"does not start": 1}, "1 of 1 NIC does not start"),
         ({"fast": 2}, "None of 2 NICs is slow"),
-        ({"fast": 2, "unknown": 1}, "None of 3 NICs is known to be slow, of 1 it is unknown"),
+        ({"fast": 2, "unknown": 1}, "None of 3 NICs is known to be slow, 1 unknown"),
         ({"fast": 1}, "The NIC is not slow"),
         ({"unknown": 2}, "Of 2 NICs it is unknown whether they are slow"),
         ({}, ""),

@@ -75,7 +75,7 @@ def test_ten_thousand_steps_are_few_lines_and_exceptions_come_first() -> None:
         "unsafe  2 steps, 1 kind",
         "for the owner to do  1 step, 1 kind",
         "safe  9,996 steps, 2 kinds",
-        "10,000 steps on 10,000 domains: 9,996 safe, 2 unsafe, 1 blocked, 1 for the owner to do",
+        "10,000 steps on 10,000 guests: 9,996 safe, 2 unsafe, 1 blocked, 1 for the owner to do",
     ]
     like = [line.strip() for line in lines if " like this, on " in line]
     assert like == [

@@ -40,7 +40,7 @@ def test_a_row_for_each_of_a_few() -> None:
     assert rows[0][:2] == ["GUEST", "NIC"]
     assert rows[1][0] == "mail-01"
     assert "ens3 → eth0" in text
-    assert text.splitlines()[-1].startswith("2 steps on 2 domains: ")
+    assert text.splitlines()[-1].startswith("2 steps on 2 guests: ")
 
 
 @pytest.mark.parametrize("number", [21, 300, 10_000])
@@ -88,7 +88,7 @@ def test_guests_of_one_name_in_one_file_are_told_apart_by_line() -> None:
     text = shown(replace(PLAN, steps=steps))
     assert f"  {about.name} (line 1)  " in text
     assert f"  {about.name} (line 40)  " in text
-    assert "2 steps on 2 domains: " in text
+    assert "2 steps on 2 guests: " in text
 
 
 def test_guests_of_one_name_that_are_left_out_are_told_apart() -> None:

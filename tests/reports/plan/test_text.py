@@ -63,10 +63,10 @@ def test_nothing_to_change() -> None:
 
 def test_the_summary_counts_domains_once_and_each_step_once() -> None:
     assert summary(replace(EMPTY, steps=(MAIL, MAIL_1))) == (
-        "2 steps on 1 domain: 1 safe, 1 blocked"
+        "2 steps on 1 guest: 1 safe, 1 blocked"
     )
     other = replace(MAIL, target="qemu+ssh://kvm2/system")
-    assert summary(replace(EMPTY, steps=(MAIL, other))) == "2 steps on 2 domains: 2 safe"
+    assert summary(replace(EMPTY, steps=(MAIL, other))) == "2 steps on 2 guests: 2 safe"
 
 
 def test_two_domains_of_one_name_in_two_files_stay_apart() -> None:

@@ -16,7 +16,7 @@ WHOLE = """\
   refused      web-01  qemu+ssh://kvm2/system
     the definition is another one than when it was planned
 
-Run 20261121-101500-3f2a: 3 domains: 1 applied, 1 refused, 1 rolled-back
+Run 20261121-101500-3f2a: 3 guests: 1 applied, 1 refused, 1 rolled-back
 """
 
 

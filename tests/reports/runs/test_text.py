@@ -20,11 +20,11 @@ from vnicaudit.reports.writers import Options
 
 LIST = """\
 20261121-101500-3f2a  rolled-back  apply restart       2026-11-21 11:15:00
-  3 domains: 1 applied, 1 refused, 1 rolled-back; plan sha256:5f5f5f5f5f5f
+  3 guests: 1 applied, 1 refused, 1 rolled-back; plan sha256:5f5f5f5f5f5f
 20261120-220000-77b0  unfinished   apply next-boot     2026-11-20 23:00:00
-  2 domains: 1 unfinished, 1 not-reached; plan sha256:5f5f5f5f5f5f
+  2 guests: 1 unfinished, 1 not-reached; plan sha256:5f5f5f5f5f5f
 20261119-090000-aa01  done         rollback next-boot  2026-11-19 10:00:00
-  1 domain: 1 undone; undoes 20261118-090000-9b1c
+  1 guest: 1 undone; undoes 20261118-090000-9b1c
 """
 
 ONE = """\
@@ -47,7 +47,7 @@ qemu+ssh://kvm2/system
   refused      web-01
     the definition is another one than when it was planned
 
-3 domains: 1 applied, 1 refused, 1 rolled-back
+3 guests: 1 applied, 1 refused, 1 rolled-back
 """
 
 
@@ -68,7 +68,7 @@ def test_a_time_that_is_none_is_shown_as_it_is() -> None:
 def test_guests_that_wait_for_a_power_cycle_are_counted() -> None:
     waiting = replace(APPLY.steps[0], waiting=True)
     text = listed([replace(APPLY, steps=(waiting,))], Options(width=160))
-    assert "1 domain: 1 applied, 1 waiting for a power cycle; plan" in text
+    assert "1 guest: 1 applied, 1 waiting for a power cycle; plan" in text
 
 
 def listed(runs: list[RunRecord], options: Options) -> str:
@@ -88,7 +88,7 @@ def test_the_list_has_one_line_per_run_where_it_fits() -> None:
     assert [line.split()[0] for line in lines] == [run.id for run in RUNS]
     assert lines[2] == (
         "20261119-090000-aa01  done         rollback next-boot  2026-11-19 10:00:00  "
-        "1 domain: 1 undone; undoes 20261118-090000-9b1c"
+        "1 guest: 1 undone; undoes 20261118-090000-9b1c"
     )
 
 
@@ -102,7 +102,7 @@ def test_one_run() -> None:
 
 
 def test_one_run_quietly_has_no_totals() -> None:
-    assert one(APPLY, Options(width=90, quiet=True)) == ONE[: ONE.index("\n3 domains")]
+    assert one(APPLY, Options(width=90, quiet=True)) == ONE[: ONE.index("\n3 guests")]
 
 
 def test_a_run_that_did_not_end() -> None:
@@ -119,14 +119,14 @@ def test_verbose_names_steps_and_uuids() -> None:
 
 
 def test_a_run_that_reached_nothing() -> None:
-    assert counts(()) == "0 domains"
+    assert counts(()) == "0 guests"
 
 
 def test_what_a_cloud_has_is_counted_by_its_kind() -> None:
     unit = APPLY.steps[0]
     kinds: tuple[UnitKind, ...] = ("image", "server", "server", "file", "flavor")
     units = [replace(unit, kind=kind) for kind in kinds]
-    assert counts(units) == "2 servers, 1 image, 1 flavor, 1 domain: 5 applied"
+    assert counts(units) == "2 servers, 1 image, 1 guest, 1 flavor: 5 applied"
     run = replace(APPLY, steps=(replace(unit, kind="image", macs=(), checks=(), downtime=None),))
     assert "\n  applied      image mail-01\n\n1 image: 1 applied\n" in one(run, Options(width=90))
 

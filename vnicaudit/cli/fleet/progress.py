@@ -65,23 +65,23 @@ class FleetProgress:
                 self._line.show(self.text(now))
 
     def text(self, now: float) -> str:
-        """``312 of 1,000 hosts, 2 failed, 15,600 domains, 42 hosts/s, 16 s left``."""
+        """``312 of 1,000 hosts, 2 failed, 15,600 guests, 42 hosts/s, 16 s left``."""
         rate = (self.done - self._before) / max(now - self._started, 1e-9)
         parts = [f"{self.done:,} of {count(self._hosts, 'host')}"]
         if failed := self.statuses["failed"]:
             parts.append(f"{failed:,} failed")
-        parts.append(count(self.domains, "domain"))
+        parts.append(count(self.domains, "guest"))
         if rate > 0:
             left = (self._hosts - self.done) / rate
             parts.append(f"{rate:.1f} hosts/s, {_duration(left)} left")
         return ", ".join(parts)
 
     def summary(self) -> str:
-        """``Read 9 of 10 hosts, 54 domains; 2 in part; 1 not at all (1 unreachable, 2 deadline)``.
+        """``Read 9 of 10 hosts, 54 guests; 2 in part; 1 not at all (1 unreachable, 2 deadline)``.
         Hosts read in part count as read."""
         whole, partly, failed = (self.statuses[one] for one in ("ok", "partial", "failed"))
         text = f"Read {whole + partly:,} of {count(self.done, 'host')}"
-        text += f", {count(self.domains, 'domain')}"
+        text += f", {count(self.domains, 'guest')}"
         if partly:
             text += f"; {partly:,} in part"
         if failed:

@@ -118,7 +118,7 @@ class Progress(RunProgress):
     def _text(self, target: str, domains: int) -> str:
         seconds = max(self._clock() - self._target_started, QUIET_FOR)
         rate = round(domains / seconds)
-        parts = [count(domains, "domain"), f"{rate:,}/s" if rate else ""]
+        parts = [count(domains, "guest"), f"{rate:,}/s" if rate else ""]
         done, total = self._files
         if total is not None:
             parts.insert(0, f"{done:,} of {count(total, 'file')}")

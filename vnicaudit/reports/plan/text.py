@@ -45,7 +45,7 @@ def render(plan: Plan, options: Options, history: PlanHistory = NO_HISTORY) -> I
 
 
 def summary(plan: Plan) -> str:
-    """``12 steps on 9 domains: 8 safe, 2 unsafe, 2 blocked; 3 NICs left out``; for a cloud, ``on 1
+    """``12 steps on 9 guests: 8 safe, 2 unsafe, 2 blocked; 3 NICs left out``; for a cloud, ``on 1
     image and 9 servers``. Each step is counted once; steps that its owner must make are counted as
     such."""
     unread = plan.unread_targets
@@ -66,7 +66,7 @@ def _steps(plan: Plan) -> str:
     )
     counts = ", ".join(f"{states[state]:,} {state}" for state in _STATES if states[state])
     kinds = {
-        guest_key(step): step.unit.kind if isinstance(step.unit, CloudUnit) else "domain"
+        guest_key(step): step.unit.kind if isinstance(step.unit, CloudUnit) else "guest"
         for step in plan.steps
     }
     return f"{count(len(plan.steps), 'step')} on {_listed(Counter(kinds.values()))}: {counts}"
