@@ -44,6 +44,19 @@ def test_a_fix_says_what_writes_nova_conf_again(tmp_path: Path) -> None:
     assert "kolla-ansible reconfigure" in found.fix
 
 
+@pytest.mark.parametrize(
+    "file", ["config/nova.conf", "./config/nova.conf", "config/../config/nova.conf"]
+)
+def test_a_path_may_be_spelled_in_any_way(
+    file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wrong, right = (f"[libvirt]\nrx_queue_size = {size}\n" for size in (300, 512))
+    root = written(tmp_path, {"nova.conf": wrong, "nova/nova-compute.conf": right})
+    monkeypatch.chdir(root.parent)
+    config = read_with_siblings(Path(file).read_bytes(), target="t", file=file)[0]
+    assert [option.value for option in config.options] == ["300", "512"]
+
+
 @rows
 def test_options_are_those_of_the_merged_file(
     files: dict[str, str], merged: str, tmp_path: Path

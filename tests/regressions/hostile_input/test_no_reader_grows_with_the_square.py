@@ -65,6 +65,36 @@ STARTS = ("", '"', "%(a)")
 """What a piece stands behind, in a value."""
 
 
+MANIFEST = "class a {{\n nova_config {{ 'libvirt/virt_type': value => {} }}\n}}\n"
+LOCAL_CONF = "[[post-config|$NOVA_CONF]]\n[libvirt]\nvirt_type = {}\n"
+READERS |= {
+    "Puppet": MANIFEST, "devstack": LOCAL_CONF,
+    "commands": "#!/bin/sh\ncrudini --set /etc/nova/nova.conf libvirt virt_type {}\n",
+    "client's table": "| Field | Value |\n| vcpus | {} |\n+----+\n",
+}  # fmt: skip
+
+
+def _many(form: str, size: int) -> str:
+    """A form with a number in it, over and over, of about a size."""
+    return "".join(form.replace("%", str(number)) for number in range(size // len(form)))
+
+
+SHAPES: dict[str, Callable[[int], str]] = {
+    "blocks of Puppet": lambda n: MANIFEST.format("x") + "{" * n + "}" * n,
+    "resources in blocks": lambda n: MANIFEST.format("x") + "{" * n + "nova_config{" * (n // 12),
+    "titles and attributes": lambda n: (
+        "class { [" + "'nova::compute::libvirt'," * (n // 25) + "]: " + _many("a% => 1,", n) + "}"
+    ),
+    "pipes": lambda n: LOCAL_CONF.format("x") + "[[" + "|" * n,
+    "a loop and arguments": lambda n: (
+        "- ini_file:\n    path: /etc/nova/nova.conf\n"
+        + _many("    a%: 1\n", n) + "  loop: [" + "a," * (n // 2) + "]\n"
+    ),
+    "tables without end": lambda n: "| Field | Value |\n" * (n // 18) + "| vcpus | 1 |\n",
+}  # fmt: skip
+"""Texts in which two parts grow together."""
+
+
 def forms(template: str, piece: str) -> Iterator[Callable[[int], bytes]]:
     """Functions that make a text of about a size: the piece in a value, at the end, before."""
     whole = template.format("x")
@@ -100,6 +130,11 @@ def grown(form: Callable[[int], bytes]) -> float:
 def test_no_piece_costs_more_than_its_length(template: str, piece: str) -> None:
     for number, form in enumerate(forms(template, piece)):
         assert grown(form) <= MOST, f"form {number}: {form(40)!r}"
+
+
+@pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
+def test_no_two_parts_cost_their_product(shape: Callable[[int], str]) -> None:
+    assert grown(lambda size: shape(size).encode()) <= MOST
 
 
 @pytest.mark.parametrize("template", READERS.values(), ids=READERS)

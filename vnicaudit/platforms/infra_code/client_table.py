@@ -52,7 +52,7 @@ def _rows(lines: list[str], start: int) -> tuple[list[_Row], bool]:
         parts = text.split("|", 2)
         if text.startswith("+-") and not rows:
             continue
-        if len(parts) < 3 or parts[0] or not text.endswith("|"):
+        if len(parts) < 3 or parts[0] or not text.endswith("|") or _HEADER.fullmatch(line):
             return rows, text.startswith("+-")
         field, value = parts[1].strip(), parts[2][:-1].strip()
         if field or not rows:

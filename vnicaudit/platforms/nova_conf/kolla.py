@@ -33,8 +33,8 @@ def merge_order(file: str) -> tuple[str, ...]:
         if not names:
             return ()
         found = (f"{folder}/{name}" for name in names for folder in (*_base_of(root), root))
-        before = path.removesuffix(file)  # paths are spelled like ``file``
-        return tuple(one.removeprefix(before) if path.endswith(file) else one for one in found)
+        before = path.removesuffix(file) if path.endswith(file) else ""  # spelled like ``file``
+        return tuple(file if one == path else one.removeprefix(before) for one in found)
     return ()
 
 
@@ -43,8 +43,8 @@ def host_files(file: str, files: tuple[str, ...]) -> tuple[str, ...]:
     order = merge_order(file)
     if not order or os.path.basename(os.path.dirname(os.path.abspath(order[-1]))) == "nova":
         return files
-    folder = os.path.dirname(file)
-    return tuple(one for one in files if os.path.dirname(one) == folder)
+    folder = os.path.dirname(os.path.abspath(file))
+    return tuple(one for one in files if os.path.dirname(os.path.abspath(one)) == folder)
 
 
 def without_replaced(options: tuple[NovaOption, ...]) -> tuple[NovaOption, ...]:

@@ -13,7 +13,6 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
-from itertools import islice
 
 from vnicaudit.knowledge.nova_conf.homes import SCRIPT
 from vnicaudit.model.file_kind import Content
@@ -33,8 +32,6 @@ from vnicaudit.text.shell import ShellLexer, Word
 _TOOL = re.compile(
     r"(?<![\w.$/{-])(?:[\w./-]{0,80}/)?(crudini|openstack-config|iniset|inidelete)(?![\w.=-])"
 )
-_MOST = 10_000
-"""Maximum number of commands of one file."""
 _LONGEST = 2000
 """Maximum number of characters of one command."""
 _NOVAS_FILE = re.compile(
@@ -59,7 +56,7 @@ def read(content: Content) -> Iterator[NovaConfig]:
     """The options of Nova that the commands of a file set; nothing if it has none."""
     text = text_of(content.data, content.path)
     reader = _CommandReader(text, content.path, is_shell=is_script(content.data))
-    for tool in islice(_TOOL.finditer(text), _MOST):
+    for tool in _TOOL.finditer(text):
         reader.take(tool)
     if reader.found.options:
         where = Location(content.target, content.path, xpath="nova.conf")

@@ -19,7 +19,7 @@ from vnicaudit.model.nova import NovaConfig
 from vnicaudit.platforms.nova_conf.read import parsed_text, part_of_config, text_of
 from vnicaudit.text.template_walk import is_template, plain
 
-_BLOCK = re.compile(r"\[\[(?P<group>.+)\|(?P<file>.*)\]\]")
+_BLOCK = re.compile(r"\[\[[^|]+\|(?P<file>[^|\]]*)\]\]")
 _NOVA = re.compile(
     r"(?P<cpu>\$\{?NOVA_CPU_CONF\}?|.*nova-cpu\.conf)|\$\{?NOVA_CONF\}?|.*nova\.conf"
 )

@@ -113,24 +113,24 @@ class _ManifestReader:
 
     def read(self) -> None:
         """Gather the options."""
-        conditions: list[bool] = []  # of each block around
+        blocks: list[bool] = []  # around: True for one that is or is in a condition
         is_next = False
         while (token := self._take()).kind != "end":
             word = token.text if token.kind in ("word", "mark") else ""
             if word in ("nova_config", "class") and self._is_mark("{"):
                 self._take()
-                while self._resource(word, certain=not any(conditions)):
+                while self._resource(word, certain=not any(blocks[-1:])):
                     pass
-            elif word in _SCOPES and not conditions:
+            elif word in _SCOPES and not blocks:
                 self._part = f"{word} {self._token.text}"
             elif word in _CONDITIONS:
                 is_next = True
             elif word == "{":
-                conditions.append(is_next)
+                blocks.append(is_next or any(blocks[-1:]))
                 is_next = False
             elif word == "}":
-                conditions = conditions[:-1]
-                if not conditions:
+                del blocks[-1:]
+                if not blocks:
                     self._part = _TOP
 
     @property
@@ -162,7 +162,7 @@ class _ManifestReader:
             if (name.is_text or name.text == "*") and self._is_mark("=>"):
                 self._take()
                 attributes[name.text] = (name, self._value())
-        for title in titles:
+        for title in {title.text: title for title in titles}.values():
             if title.certain:
                 self._add(kind, title, attributes, certain)
         return self._take().text == ";"

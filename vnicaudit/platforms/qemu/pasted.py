@@ -37,7 +37,7 @@ _QUOTED = re.compile(r"^(?:>[ \t]?){1,9}", re.MULTILINE)
 """A quotation, or the prompt of a continued line."""
 _NUMBERED = re.compile(r"(?<=\\\n)[ \t]*(?:[│|]|(?:[\w./-]{1,80}[:-])?\d{1,6}[\t:-])")
 """The number of a continued line, as ``cat -n`` and ``grep -n`` write it."""
-_NULS = re.compile(rf"(?P<program>{_PROGRAM})(?P<nul>\0|\^@|\\0)(?P<rest>-[^\n]*)")
+_NULS = re.compile(rf"(?P<program>{_NAME})(?P<nul>\0|\^@|\\0)(?P<rest>-[^\n]*)")
 _ITEM = r"\"(?:[^\"\\\n]|\\.)*\"(?![ \t]*:)|'(?:[^'\\\n]|\\.)*'(?![ \t]*:)"
 _BETWEEN = r"(?:[\s,]|-(?=[ \t]))"
 _STRINGS = re.compile(
