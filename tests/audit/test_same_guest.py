@@ -13,7 +13,7 @@ from vnicaudit.audit.work import Assumptions, AuditWork
 from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.model.finding import Finding
 from vnicaudit.model.report import Audited
-from vnicaudit.reports.wording import Tally
+from vnicaudit.reports.totals import Tally
 
 MAC = "52:54:00:aa:bb:01"
 UUID = "00000000-0000-0000-0000-000000000001"

@@ -11,9 +11,9 @@ from vnicaudit.reports.as_text import Pen
 from vnicaudit.reports.findings import RULE_WORDS, SEVERITY
 from vnicaudit.reports.model import Part
 from vnicaudit.reports.safe import fold, hidden, wrap
+from vnicaudit.reports.totals import Tally
 from vnicaudit.reports.wording import (
     WORST_FIRST,
-    Tally,
     accepted_sentence,
     calls_sentence,
     closing,

@@ -19,8 +19,8 @@ from vnicaudit.knowledge.fixes.wording import unsafe_because
 from vnicaudit.model.finding import CONFIDENCES, SEVERITIES, Finding, Severity, name_of
 from vnicaudit.model.names import file_title
 from vnicaudit.model.report import Audited
+from vnicaudit.reports.totals import SCOPE_WORD
 from vnicaudit.reports.wording import (
-    SCOPE_WORD,
     WORST_FIRST,
     fix_label,
     message_of,

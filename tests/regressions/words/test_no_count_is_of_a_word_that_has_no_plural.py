@@ -1,7 +1,7 @@
 """The last line of every report with a VNIC016 ended in "2 of 2 NIC with a shared MAC addresss"."""
 
 from vnicaudit.base.wording import count
-from vnicaudit.reports.wording import SCOPE_WORD
+from vnicaudit.reports.totals import SCOPE_WORD
 
 PLURALS = {
     "domain": "guests", "host": "hosts", "config": "files", "image": "images",

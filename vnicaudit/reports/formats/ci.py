@@ -11,8 +11,8 @@ from vnicaudit.model.finding import Confidence, Crashed, Finding
 from vnicaudit.model.report import Audited, RunEnd, RunInfo, TargetResult
 from vnicaudit.reports.json_parts import Separator
 from vnicaudit.reports.safe import annotation, annotation_property, encode_items, safe
+from vnicaudit.reports.totals import Tally
 from vnicaudit.reports.wording import (
-    Tally,
     Unread,
     closing,
     fix_label,

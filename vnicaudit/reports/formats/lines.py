@@ -11,7 +11,8 @@ from vnicaudit.reports.grouped import WorstFindings
 from vnicaudit.reports.json_parts import Separator, SpooledArray
 from vnicaudit.reports.metrics import AuditMetrics
 from vnicaudit.reports.safe import Paint, csv_lines, encode, encode_items, safe
-from vnicaudit.reports.wording import Tally, accepted_sentence, closing, message_of, unread_of
+from vnicaudit.reports.totals import Tally
+from vnicaudit.reports.wording import accepted_sentence, closing, message_of, unread_of
 from vnicaudit.reports.writers import Options, ReportWriter
 
 # One line per finding, ``place: severity rule subject message [fix]``, for grep and editors.

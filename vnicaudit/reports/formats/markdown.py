@@ -19,8 +19,8 @@ from vnicaudit.reports.grouped import (
 from vnicaudit.reports.json_parts import TextSpool
 from vnicaudit.reports.model import Cell, Part, Row, Table
 from vnicaudit.reports.safe import markdown, markdown_code
+from vnicaudit.reports.totals import Tally
 from vnicaudit.reports.wording import (
-    Tally,
     about_domain,
     accepted_sentence,
     closing,

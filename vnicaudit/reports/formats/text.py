@@ -12,7 +12,8 @@ from vnicaudit.reports.as_text import Pen
 from vnicaudit.reports.ending import Ending
 from vnicaudit.reports.findings import FindingText, GroupedText
 from vnicaudit.reports.grouped import WorstFindings
-from vnicaudit.reports.wording import Tally, about_domain
+from vnicaudit.reports.totals import Tally
+from vnicaudit.reports.wording import about_domain
 from vnicaudit.reports.writers import Options, ReportWriter
 
 FEW = 10

@@ -16,8 +16,8 @@ from vnicaudit.model.names import RuleInfo
 from vnicaudit.model.ranking import NO_MEMORY, FindingHistory, PageChanges, PageMemory, Ranking
 from vnicaudit.model.report import Audited, Placed, RunEnd, TargetResult, Tool
 from vnicaudit.reports.as_html import text
+from vnicaudit.reports.totals import Tally
 from vnicaudit.reports.wording import (
-    Tally,
     accepted_sentence,
     coverage_sentence,
     not_judged_of,
