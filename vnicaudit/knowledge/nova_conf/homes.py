@@ -114,6 +114,7 @@ TRIPLEO_UNSET: dict[str, tuple[str, ...]] = {
 }
 """Parameter -> values with which it sets nothing (same source, ``conditions``)."""
 
+JUJU_CHARMS = ("nova-compute", "nova-cloud-controller")
 JUJU_OPTIONS: dict[str, Name] = {
     "virt-type": ("libvirt", "virt_type"),
     "virtio-net-rx-queue-size": ("libvirt", "rx_queue_size"),

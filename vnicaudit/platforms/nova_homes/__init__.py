@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
+from vnicaudit.knowledge.nova_conf.homes import JUJU_CHARMS, JUJU_OPTIONS, TRIPLEO_PARAMETERS
 from vnicaudit.model.file_kind import Content, FileKind, Item
 from vnicaudit.platforms.nova_conf.recognise import configurations_in
 from vnicaudit.platforms.nova_homes.text_forms import has_commands, is_local_conf, is_manifest
@@ -21,18 +22,16 @@ from vnicaudit.text.beginning import is_script, like_yaml, quotes_others
 _WORDS = (b"nova", b"Nova", b"NOVA_C", b"[libvirt]", b"[pci]", b"[DEFAULT]")
 """Quick check: most files of a folder contain none of these."""
 _KEY = re.compile(
-    rb"""(?<![\w:.-])(?:nova_nova_conf_overrides|nova::[a-z:_]{1,80}[a-z_]"""
-    rb"""|Nova(?:LibvirtRx|LibvirtTx|LibvirtMax|LibvirtNum|LibvirtFile|HWMach|ComputeLibvirtT"""
-    rb"""|EnableVTPM|PCIPass|ReservedHuge|LiveMigrationWait|OVSBridge)\w{0,40}"""
-    rb"""|[\w.-]{0,80}nova[\w.-]{0,80}\.conf)["']?[ \t]*:(?!:)"""
+    r"""(?<![\w:.-])(?:nova_nova_conf_overrides|nova::[a-z:_]{1,80}[a-z_]|"""
+    rf"""{"|".join(TRIPLEO_PARAMETERS)}|[\w.-]{{0,80}}nova[\w.-]{{0,80}}\.conf)"""
+    r"""["']?[ \t]*:(?!:)""".encode()
 )
 """A key that holds options, or an own nova.conf."""
 _CONF = re.compile(rb"""(?<![\w.-])conf["']?[ \t]*:""")
 _NOVA = re.compile(rb"""(?<![\w.-])nova["']?[ \t]*:(?!:)""")
-_CHARM = (b"nova-compute", b"nova-cloud-controller")
+_CHARMS = tuple(charm.encode() for charm in JUJU_CHARMS)
 _CHARMS_OPTION = re.compile(
-    rb"(?<![\w-])(?:config-flags|virt-type|virtio-net-[rt]x-queue-size|num-pcie-ports|enable-vtpm"
-    rb"|pci-passthrough-whitelist|reserved-huge-pages)[\"']?[ \t]*:"
+    rf"(?<![\w-])(?:config-flags|{'|'.join(JUJU_OPTIONS)})[\"']?[ \t]*:".encode()
 )
 _FILE = re.compile(rb"(?:dest|path)[\"']?[ \t]*:[^\n]{0,200}[/}]nova(?:-compute)?\.conf(?![\w-])")
 _TASKS = (b"ini_file", b"config_template", b"ini.options_present")
@@ -46,7 +45,7 @@ def _is_yaml(head: bytes) -> bool:
         return False
     if _KEY.search(head) is not None:
         return True
-    if any(charm in head for charm in _CHARM) and _CHARMS_OPTION.search(head) is not None:
+    if any(charm in head for charm in _CHARMS) and _CHARMS_OPTION.search(head) is not None:
         return True
     if _NOVA.search(head) is not None and (b"customServiceConfig" in head or _CONF.search(head)):
         return True

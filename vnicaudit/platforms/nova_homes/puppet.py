@@ -69,8 +69,36 @@ class _Token(NamedTuple):
 
 _Value = list[_Token]
 """The tokens of a value; one if it is a literal."""
+
+
+class _Setting(NamedTuple):
+    """A value of an option. ``title``: what names the option; ``name``: that of the attribute;
+    ``called``: how people name it."""
+
+    option: Name
+    title: _Token
+    name: _Token
+    value: _Value
+    called: str
+
+
 _Attributes = dict[str, tuple[_Token, _Value]]
 """Attributes of a resource by their names."""
+
+
+def option_of(name: str) -> Name | str | None:
+    """The option that a parameter of puppet-nova's classes sets, also a misspelt one
+    (``nova::compute::libvirt::max_queues``); a message if Nova has such an option, and puppet-nova
+    no such parameter."""
+    in_class, _, parameter = name.rpartition("::")
+    option = PUPPET_CLASSES.get(in_class, {}).get(parameter)
+    if option is not None or in_class != _LIBVIRT:
+        return option
+    if options_named("libvirt", parameter):
+        return "libvirt", parameter
+    if ("libvirt", parameter) not in knowledge().options:
+        return None
+    return f"{name}: puppet-nova has no such parameter, and Puppet ignores it: not judged"
 
 
 def read(content: Content) -> Iterator[NovaConfig | NotJudged]:
@@ -188,17 +216,14 @@ class _ManifestReader:
             self._add_class(title.text.removeprefix("::"), attributes, certain)
 
     def _add_class(self, in_class: str, attributes: _Attributes, certain: bool) -> None:
-        options = PUPPET_CLASSES.get(in_class, {})
         for parameter, (name, value) in attributes.items():
             called = f"{in_class}::{parameter}"
-            if parameter in options:
-                self._set(options[parameter], name, name, value, called, certain)
-            elif in_class == _LIBVIRT and options_named("libvirt", parameter):  # misspelt
-                self._set(("libvirt", parameter), name, name, value, called, certain)
-            elif in_class == _LIBVIRT and ("libvirt", parameter) in knowledge().options:
-                message = f"{called}: puppet-nova has no such parameter: not judged"
+            option = option_of(called)
+            if isinstance(option, str):
                 line = bisect_right(self._lines, name.start)
-                self.not_judged.append(NotJudged(message, self._file, line))
+                self.not_judged.append(NotJudged(option, self._file, line))
+            elif option is not None:
+                self._set(_Setting(option, name, name, value, called), certain)
         if in_class == "nova::config" and "nova_config" in attributes:
             self._add_hash(*attributes["nova_config"], certain)
 
@@ -217,11 +242,11 @@ class _ManifestReader:
         section, slash, option = title.text.partition("/")
         if slash:
             named = (section_name(section), option)
-            self._set(named, title, name, value, f"nova_config {title.text}", certain)
+            called = f"nova_config {title.text}"
+            self._set(_Setting(named, title, name, value, called), certain)
 
-    def _set(
-        self, option: Name, title: _Token, name: _Token, value: _Value, called: str, certain: bool
-    ) -> None:
+    def _set(self, setting: _Setting, certain: bool) -> None:
+        option, title, name, value, called = setting
         if [token.text for token in value if token.kind == "word"] == ["undef"]:
             return
         is_literal = len(value) == 1 and value[0].certain

@@ -15,21 +15,21 @@ from msgspec.structs import replace
 from vnicaudit.errors import TargetError
 from vnicaudit.knowledge.nova_conf.homes import (
     JUJU,
+    JUJU_CHARMS,
     JUJU_DRIVERS,
     JUJU_OPTIONS,
     OPENSTACK_ANSIBLE,
     OPENSTACK_HELM,
     PUPPET,
-    PUPPET_CLASSES,
     TRIPLEO,
     TRIPLEO_PARAMETERS,
     TRIPLEO_UNSET,
 )
-from vnicaudit.knowledge.nova_conf.options import knowledge, options_named
 from vnicaudit.model.file_kind import Content
 from vnicaudit.model.finding import AcceptingComment, Location
 from vnicaudit.model.nova import NovaConfig
 from vnicaudit.model.report import NotJudged, ReadError
+from vnicaudit.platforms.nova_homes.puppet import option_of
 from vnicaudit.platforms.nova_homes.settings import HomeSettings, entries, text_of
 from vnicaudit.platforms.nova_homes.strings import read_string
 from vnicaudit.platforms.nova_homes.tasks import TaskReader, is_novas
@@ -175,7 +175,6 @@ def _helm(place: YamlPlace, where: Location) -> Iterator[Found]:
 # the same in ``ExtraConfig`` and ``ComputeExtraConfig``.
 
 _NOVA_CONFIG = "nova::config::nova_config"
-_LIBVIRT = "nova::compute::libvirt"
 
 
 def _hiera(place: YamlPlace, where: Location) -> Iterator[Found]:
@@ -184,21 +183,14 @@ def _hiera(place: YamlPlace, where: Location) -> Iterator[Found]:
     home = TRIPLEO if "/parameter_defaults/" in f"{place.pointer}/" else PUPPET
     settings = HomeSettings(place, where, home)
     for name, key, value in entries(place):
-        in_class, _, parameter = name.rpartition("::")
-        option = PUPPET_CLASSES.get(in_class, {}).get(parameter)
+        option = option_of(name)
         if name == _NOVA_CONFIG:
             _add_nova_config(settings, value)
+        elif isinstance(option, str):
+            line = value.document.source.line_column(key.start)[0]
+            yield NotJudged(option, where.file or where.target, line)
         elif option is not None and not isinstance(value.node, Mapping):
             settings.add_each(option, key, value, name)
-        elif in_class == _LIBVIRT and options_named("libvirt", parameter):
-            settings.add(("libvirt", parameter), key, value, name)  # misspelt
-        elif in_class == _LIBVIRT and ("libvirt", parameter) in knowledge().options:
-            message = (
-                f"{name}: puppet-nova has no such parameter, and Puppet ignores it: not judged"
-            )
-            yield NotJudged(
-                message, where.file or where.target, value.document.source.line_column(key.start)[0]
-            )
     yield from settings.config()
 
 
@@ -240,10 +232,7 @@ def _parameters(place: YamlPlace, where: Location) -> Iterator[Found]:
 
 # Juju: options of the charm nova-compute, in a bundle or in a file for ``juju config --file``.
 
-_CHARMS = ("nova-compute", "nova-cloud-controller")
-_CHARM = re.compile(
-    r"(?:\A|[/:])(?:nova-compute|nova-cloud-controller)(?:-\d+|[\w.@+-]*\.charm)?\Z"
-)
+_CHARM = re.compile(rf"(?:\A|[/:])(?:{'|'.join(JUJU_CHARMS)})(?:-\d+|[\w.@+-]*\.charm)?\Z")
 
 
 def _juju(place: YamlPlace, where: Location) -> Iterator[Found]:
@@ -253,7 +242,7 @@ def _juju(place: YamlPlace, where: Location) -> Iterator[Found]:
         if _CHARM.search(charm.node.text) is not None:
             yield from _charm(options, where)
     elif not place.pointer.strip("[]0123456789"):
-        for name in _CHARMS:
+        for name in JUJU_CHARMS:
             options = place.child(name)
             if options is not None:
                 yield from _charm(options, where)
