@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.shares import examples
 from vnicaudit.reports.safe import Paint
-from vnicaudit.reports.wording import diff_lines
+from vnicaudit.reports.unified_diff import diff_lines
 
 _PLAIN = Paint(color=False)
 

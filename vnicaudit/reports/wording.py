@@ -1,11 +1,10 @@
-"""Words shared by reports for people: names, counts, what was not judged, differences."""
+"""Words shared by reports for people: names, counts, what was not judged."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
 
 import msgspec
 
@@ -22,15 +21,7 @@ from vnicaudit.model.finding import (
     name_of,
 )
 from vnicaudit.model.report import Audited, Coverage, DataPath, RunEnd, Summary, TargetResult
-from vnicaudit.reports.safe import Paint, safe
 from vnicaudit.reports.totals import SCOPE_WORD, Tally
-from vnicaudit.text.edits import (
-    NO_NEWLINE,
-    Mark,
-    hunks,
-    lines_of,
-)
-from vnicaudit.text.secrets import STARS, masked_line
 
 # Words shared by formats for people: names of NICs, counts, and the last line.
 
@@ -381,49 +372,3 @@ def _without_any_rule(tally: Tally) -> Iterator[str]:
     if (more := len(found) - _REASONS) > 0:
         reasons.append(f"{count(more, 'other thing')} (the JSON report has each)")
     yield f"No rule was judged for {total}: needs {'; '.join(reasons)}"
-
-
-# Two versions of a file -> a unified diff for ``patch``, safe to show on a terminal.
-#
-# Control characters are written as escapes, except for tabs and the carriage return before a line
-# break. A diff in whose changed lines something is masked says so, since ``patch`` cannot apply it.
-
-
-MASKED = f"# Text that may be secret is shown as {STARS}: patch cannot apply this diff; use --fix"
-"""Written before the diff of a file; ``patch`` ignores it."""
-DIFF_STYLES = {"-": "removed", "+": "added", "@": "hunk"}
-
-
-def diff_lines(before: str, after: str, path: str, paint: Paint) -> Iterator[str]:
-    """The diff of a file's text, line by line, with line breaks; empty if both are equal."""
-    old, new = lines_of(before), lines_of(after)
-    found = list(hunks(old, new))
-    if not found:
-        return
-    changed = chain.from_iterable(
-        (*old[one.old : one.old_end], *new[one.new : one.new_end])
-        for hunk in found
-        for one in hunk.changes
-    )
-    if any(masked_line(line) != line for line in changed):
-        yield paint("hunk", MASKED) + "\n"
-    name = safe(path)
-    yield paint("name", f"--- {name}") + "\n"
-    yield paint("name", f"+++ {name}") + "\n"
-    for hunk in found:
-        for mark, line in hunk.lines(old, new):
-            yield from _line_text(mark, line, paint)
-
-
-def _line_text(mark: Mark, line: str, paint: Paint) -> Iterator[str]:
-    text = line.removesuffix("\n")
-    stop = "\r" if text.endswith("\r") and line != text else ""
-    shown = tabbed(text.removesuffix(stop))
-    yield paint(DIFF_STYLES.get(mark, ""), f"{'' if mark == '@' else mark}{shown}") + stop + "\n"
-    if line == text:
-        yield NO_NEWLINE
-
-
-def tabbed(line: str) -> str:
-    """A line made safe, except for its tabs."""
-    return "\t".join(map(safe, line.split("\t")))

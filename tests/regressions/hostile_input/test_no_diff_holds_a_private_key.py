@@ -4,7 +4,7 @@ names of any kind: a diff showed both, beside a virtual machine in the same file
 import pytest
 
 from vnicaudit.reports.safe import Paint
-from vnicaudit.reports.wording import MASKED, diff_lines
+from vnicaudit.reports.unified_diff import MASKED, diff_lines
 from vnicaudit.text.secrets import masked
 
 SECRET = "S3cr3tW0rd"

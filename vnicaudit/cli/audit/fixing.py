@@ -159,7 +159,7 @@ class _FixReport:
 
     def take(self, one: FileFixed) -> None:
         """Print and count the result for one file."""
-        from vnicaudit.reports.wording import diff_lines
+        from vnicaudit.reports.unified_diff import diff_lines
 
         if self._fixing.diff:
             for line in diff_lines(one.before, one.after, one.path, self._paint):

@@ -22,7 +22,8 @@ from vnicaudit.reports.as_text import Pen
 from vnicaudit.reports.grouped import files_of_a_host
 from vnicaudit.reports.model import Part
 from vnicaudit.reports.safe import hidden, safe
-from vnicaudit.reports.wording import DIFF_STYLES, name_and_id, nic_label, tabbed
+from vnicaudit.reports.unified_diff import DIFF_STYLES, tabbed
+from vnicaudit.reports.wording import name_and_id, nic_label
 from vnicaudit.reports.writers import Options
 from vnicaudit.text.secrets import STARS
 
