@@ -16,7 +16,6 @@ from collections.abc import Callable, Iterator
 from vnicaudit.knowledge.nova_conf.homes import JUJU_CHARMS, JUJU_OPTIONS, TRIPLEO_PARAMETERS
 from vnicaudit.model.file_kind import Content, FileKind, Item
 from vnicaudit.platforms.nova_conf.recognise import configurations_in
-from vnicaudit.platforms.nova_homes.text_forms import has_commands, is_local_conf, is_manifest
 from vnicaudit.text.beginning import is_script, like_yaml, quotes_others
 
 _WORDS = (b"nova", b"Nova", b"NOVA_C", b"[libvirt]", b"[pci]", b"[DEFAULT]")
@@ -35,6 +34,23 @@ _CHARMS_OPTION = re.compile(
 )
 _FILE = re.compile(rb"(?:dest|path)[\"']?[ \t]*:[^\n]{0,200}[/}]nova(?:-compute)?\.conf(?![\w-])")
 _TASKS = (b"ini_file", b"config_template", b"ini.options_present")
+_FIRST = re.compile(rb"(?m)^(?:\xef\xbb\xbf)?[ \t]*([^#;\s][^\n]*)")
+"""The first line that is neither empty nor a comment."""
+_BLOCK = re.compile(
+    rb"(?m)^\[\[(?!local\|)[^|\n]{1,80}\|[^\n]*(?:NOVA_CONF|NOVA_CPU_CONF|nova(?:-cpu)?\.conf)"
+)
+_SETS = re.compile(
+    rb"\b(?:crudini|openstack-config)\b[^\n]{1,80}?--set\b|\biniset[ \t]+(?:-sudo[ \t]+)?[\"'/$]"
+)
+_COMMAND = re.compile(rb"(?:sudo[ \t]+)?(?:crudini|openstack-config|iniset|FROM|ARG|RUN)[ \t]")
+_RESOURCE = re.compile(
+    rb"\bnova_config[ \t]*\{"
+    rb"|\bclass[ \t]*\{[\s\[]{0,80}[\"'](?:::)?nova::(?:compute|config|network)"
+)
+_STATEMENT = re.compile(
+    rb"(?:class|node|define|include|contain|if|unless|case)[ \t]|\$[\w:]{1,80}[ \t]*="
+    rb"|[A-Za-z]\w{0,80}(?:::\w{1,80}){0,9}[ \t]*\{"
+)
 
 
 def _is_yaml(head: bytes) -> bool:
@@ -56,10 +72,32 @@ def _is_yaml(head: bytes) -> bool:
     return next(configurations_in(head), None) is not None
 
 
+def _first(head: bytes) -> bytes:
+    found = _FIRST.search(head)
+    return found[1] if found else b""
+
+
+def _is_local_conf(head: bytes) -> bool:
+    """True for a local.conf with a block for nova.conf."""
+    return _BLOCK.search(head) is not None and _first(head).startswith(b"[[")
+
+
+def _has_commands(head: bytes) -> bool:
+    """True for a script, a Dockerfile or YAML with a command that sets an option of Nova."""
+    if _SETS.search(head) is None or b"nova" not in head.lower() or quotes_others(head):
+        return False
+    return is_script(head) or _COMMAND.match(_first(head)) is not None or like_yaml(head)
+
+
+def _is_manifest(head: bytes) -> bool:
+    """True for a manifest of Puppet that may set an option of Nova."""
+    return _RESOURCE.search(head) is not None and _STATEMENT.match(_first(head)) is not None
+
+
 _FORMS: dict[str, Callable[[bytes], bool]] = {
     "yaml_homes": _is_yaml,
-    "commands": has_commands,
-    "puppet": is_manifest,
+    "commands": _has_commands,
+    "puppet": _is_manifest,
 }
 """Module that reads a form -> what recognises the form."""
 
@@ -68,7 +106,7 @@ def _forms_of(head: bytes) -> list[str]:
     """The forms of a file; it may have parts of several."""
     if not any(word in head for word in _WORDS):
         return []
-    if is_local_conf(head):
+    if _is_local_conf(head):
         return ["local_conf"]
     return [name for name, is_one in _FORMS.items() if is_one(head)]
 
