@@ -42,7 +42,14 @@ def test_a_value_changes_where_it_is_written(tmp_path: Path, text: str) -> None:
         (
             "nova_nova_conf_overrides:\n  libvirt:\n    rx_queue_size: &r 2048\n"
             "    tx_queue_size: *r\n",
-            "not a simple value",
+            "an anchor shares it",
+        ),
+        (f"{_ANSIBLE % 2048}others: *o\n".replace("es:", "es: &o", 1), "an anchor shares it"),
+        (f"{_STRING % 2048}more: *o\n".replace("|", "&o |"), "an anchor shares it"),
+        (
+            "rings: &r {rx_queue_size: 2048}\nneutron: *r\n"
+            "nova_nova_conf_overrides: {libvirt: {<<: *r}}\n",
+            "an anchor shares it",
         ),
     ],
 )

@@ -85,6 +85,12 @@ SHAPES: dict[str, Callable[[int], str]] = {
     "titles and attributes": lambda n: (
         "class { [" + "'nova::compute::libvirt'," * (n // 25) + "]: " + _many("a% => 1,", n) + "}"
     ),
+    "other titles and attributes": lambda n: (
+        "class { [" + _many("'a%',", n) + "]: " + _many("a% => 1,", n) + "}"
+    ),
+    "blanks in Juju's flags": lambda n: (
+        f"nova-compute: {{config-flags: 'rx_queue_size=a{' ' * n}b,c=d'}}\n"
+    ),
     "pipes": lambda n: LOCAL_CONF.format("x") + "[[" + "|" * n,
     "a loop and arguments": lambda n: (
         "- ini_file:\n    path: /etc/nova/nova.conf\n"

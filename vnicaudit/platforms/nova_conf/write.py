@@ -86,7 +86,7 @@ def _value_at(data: bytes, line: int, column: int | None, change: Change) -> Edi
     end = start + len(change.old.encode())
     is_there = data[start:end] == change.old.encode() and not _IN_WORD.match(data, end)
     if column is None or not is_there or _PLAIN.fullmatch(change.new) is None:
-        raise RefusedError("this is not a simple value: edit it by hand")
+        raise RefusedError("this is not a simple value, or an anchor shares it: edit it by hand")
     return Edit(start, end, change.new.encode())
 
 

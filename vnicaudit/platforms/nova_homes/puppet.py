@@ -216,7 +216,8 @@ class _ManifestReader:
             self._add_class(title.text.removeprefix("::"), attributes, certain)
 
     def _add_class(self, in_class: str, attributes: _Attributes, certain: bool) -> None:
-        for parameter, (name, value) in attributes.items():
+        is_known = in_class in PUPPET_CLASSES
+        for parameter, (name, value) in attributes.items() if is_known else ():
             called = f"{in_class}::{parameter}"
             option = option_of(called)
             if isinstance(option, str):

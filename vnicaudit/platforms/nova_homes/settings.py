@@ -24,7 +24,7 @@ from vnicaudit.text.yaml_source import Mapping, Scalar, Sequence
 
 _SPELLED = re.compile(r"[-+]?(?:0[xob]?[0-9a-fA-F_]+|\d+_[\d_]*|\d+(?::\d+)+)")
 """A number that YAML 1.1 reads, and programs write, as another text: ``0x400``, ``1_024``."""
-_FLAG = re.compile(r"(?:\A|,)\s*(?P<name>[\w.-]+)\s*=\s*(?P<value>[^=]*?)\s*(?=,[^,=]*=|\Z)")
+_FLAG = re.compile(r"(?:\A|,)\s*(?P<name>[\w.-]+)\s*=\s*(?!\s)(?P<value>[^=]*)(?:(?=,[^,=]*=)|\Z)")
 
 
 def entries(place: YamlPlace) -> Iterator[tuple[str, Scalar, YamlPlace]]:
@@ -42,7 +42,7 @@ def text_of(place: YamlPlace) -> tuple[str, bool]:
     """A value as its program writes it into nova.conf, a list with commas between its items and a
     mapping as JSON; and True if that is certain: nothing is filled in."""
     if isinstance(place.node, Scalar):
-        text = place.node.text
+        text = place.node.text.strip()  # as oslo.config does
         plain = not place.node.plain or _SPELLED.fullmatch(text) is None
         return text, place.text is not None and plain and not opened(text) and HOLE not in text
     if isinstance(place.node, Sequence):
@@ -118,7 +118,7 @@ class HomeSettings:
             at = (value.node.start, -1)
             if start >= 0:
                 at = (start + flag.start("name"), start + flag.start("value"))
-            said = (flag["value"], certain)
+            said = (flag["value"].rstrip(), certain)
             self._put(("DEFAULT", flag["name"]), value, at, said, f"config-flags {flag['name']}")
 
     def _put(
@@ -144,8 +144,8 @@ class HomeSettings:
         on_line = at[1] >= 0 and value_line == line
         spot = Spot(
             line,
-            column,
-            value_column if on_line else None,
+            None if place.shared else column,  # an edit would change other places, too
+            value_column if on_line and not place.shared else None,
             certain and place.certain,
             place.certain,
             called,

@@ -76,13 +76,14 @@ def _placed(option: NovaOption, place: YamlPlace, line: int, indent: int | None)
     """An option of the text, at its place in the file."""
     certain = option.certain and place.certain and HOLE not in option.value
     present = option.present and place.certain
-    if indent is None:
+    line += 0 if indent is None else option.line - 1
+    if indent is None or place.shared:  # an edit would change other places, too
         return replace(
             option, line=line, column=None, value_column=None, certain=certain, present=present
         )
     return replace(
         option,
-        line=line + option.line - 1,
+        line=line,
         column=option.column and option.column + indent,
         value_column=option.value_column and option.value_column + indent,
         certain=certain,
