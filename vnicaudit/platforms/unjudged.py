@@ -20,6 +20,7 @@ from vnicaudit.text.beginning import (
     like_hcl,
     like_yaml,
     quotes_others,
+    without_remarks,
 )
 
 _FILE = "save it as a file of its own"
@@ -84,7 +85,6 @@ _PROSE = frozenset({
     "document",
 })  # fmt: skip
 """Roots of pages for people: XML in them is an example."""
-_REMARKS = re.compile(rb"^[ \t]*(?:#|//)[^\n]*", re.MULTILINE)
 _QEMU = re.compile(rb"(?<![\w.-])(?:qemu-system-[a-z0-9_]+|qemu-kvm)(?=[\s\"',\\])")
 _NIC_OPTION = re.compile(rb"(?<![\w-])-(?:device|netdev|nic|net)(?=[\s\"',=])")
 _WINDOW = 4_000
@@ -218,7 +218,7 @@ def _named_option(data: bytes, path: str) -> int | None:
     is_about = path.endswith(_ABOUT_OPTIONS) or _NOTES.search(path) or quotes_others(data)
     if is_about or not any(name in data for name in _NAMES) or not _NOVA_WORD.search(data):
         return None
-    found = _NAME.search(_REMARKS.sub(_blanked, data))
+    found = _NAME.search(without_remarks(data))
     return None if found is None else found.start()
 
 
@@ -289,7 +289,7 @@ def _commands(data: bytes) -> Iterator[_Part]:
     """QEMU's name, followed by options for NICs."""
     if b"qemu-" not in data:
         return
-    text = _REMARKS.sub(_blanked, data)
+    text = without_remarks(data)
     found = [match.start() for match in _QEMU.finditer(text)]
     for at, following in zip(found, [*found[1:], len(text)], strict=False):
         end = min(following, at + _WINDOW)
@@ -301,7 +301,7 @@ def _commands(data: bytes) -> Iterator[_Part]:
 def _commands_in_hcl(data: bytes) -> Iterator[_Part]:
     """Commands of OpenStack's clients in provisioners; those in scripts and tasks are read."""
     if (b"openstack" in data or b"glance" in data) and like_hcl(data):
-        yield from _matches(_OF_IMAGES, _REMARKS.sub(_blanked, data), _IMAGE)
+        yield from _matches(_OF_IMAGES, without_remarks(data), _IMAGE)
 
 
 def _manifests(data: bytes) -> Iterator[_Part]:
@@ -312,7 +312,3 @@ def _manifests(data: bytes) -> Iterator[_Part]:
 def _interfaces(data: bytes) -> Iterator[_Part]:
     """NICs of guests outside of any domain."""
     return ((one.start, _ATTACHED) for one in lone_interfaces(data) if not one.is_cut)
-
-
-def _blanked(match: re.Match[bytes]) -> bytes:
-    return re.sub(rb"[^\r\n]", b" ", match.group())

@@ -113,6 +113,20 @@ def is_code(head: bytes) -> bool:
     return is_script(head) or like_hcl(head)
 
 
+_REMARKS = re.compile(rb"^[ \t]*(?:#|//)[^\n]*", re.MULTILINE)
+_NO_BREAK = re.compile(rb"[^\r\n]")
+
+
+def blanked(text: bytes) -> bytes:
+    """Blanks in the place of everything but line breaks."""
+    return _NO_BREAK.sub(b" ", text)
+
+
+def without_remarks(data: bytes) -> bytes:
+    """A script, or a text like one, with the comments blanked that have lines of their own."""
+    return _REMARKS.sub(lambda remark: blanked(remark.group()), data)
+
+
 # Parse TOML into plain values.
 
 

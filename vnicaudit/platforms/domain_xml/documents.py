@@ -26,7 +26,7 @@ from vnicaudit.platforms.domain_xml.recognise import (
     spans,
 )
 from vnicaudit.platforms.domain_xml.source import is_crowded
-from vnicaudit.text.beginning import placeholder_text
+from vnicaudit.text.beginning import blanked, placeholder_text
 from vnicaudit.text.secrets import STARS
 from vnicaudit.text.template_walk import CLOSE, tags
 
@@ -57,7 +57,7 @@ def harmless(data: bytes) -> bytes:
 
 def _inert(text: bytes, opener: str) -> bytes:
     if opener == "{#":
-        return re.sub(rb"[^\r\n]", b" ", text)
+        return blanked(text)
     if opener == "%{":
         return _UNFIT.sub(b"_", text)
     inner = _UNFIT.sub(b"_", text[2:-2])
@@ -113,7 +113,6 @@ MAX_NICS = 20_000
 _MOST_DOCTYPES = 64
 _FOREIGN = re.compile(rb"\s+([A-Za-z_][\w.-]{0,100})(?=[\s>\[])")
 _ELEMENT = re.compile(rb"<([A-Za-z_][\w.-]{0,100})(?=[\s>/])")
-_NOT_BREAKS = re.compile(rb"[^\r\n]")
 _NAME = re.compile(rb"<name>([^<>&\x00-\x1f]{1,200})</name>")
 _HIDDEN_NAME = re.compile(rb"<name>([^<]{1,200})</name>")
 _CONTROLS = re.compile(r"[\x00-\x1f\ufffe\uffff]")
@@ -202,7 +201,7 @@ def _without_foreign(data: bytes) -> bytes:
         end = closing + len(named[1]) + 3
         start = data.rfind(b"<?xml", 0, found.start())
         start = found.start() if start < 0 else start
-        data = data[:start] + _NOT_BREAKS.sub(b" ", data[start:end]) + data[end:]
+        data = data[:start] + blanked(data[start:end]) + data[end:]
         position = end
     return data
 

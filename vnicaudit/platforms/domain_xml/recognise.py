@@ -9,7 +9,7 @@ from functools import cache
 from typing import NamedTuple
 
 from vnicaudit.errors import TargetError
-from vnicaudit.text.beginning import PROMPT
+from vnicaudit.text.beginning import PROMPT, blanked
 
 ROOTS = ("domain", "domstatus", "domainsnapshot", "domainbackup", "domaincheckpoint")
 """Roots that contain a domain definition."""
@@ -251,7 +251,6 @@ def as_utf8(data: bytes, file: str) -> bytes:
 
 _PROMPT = re.compile(rf"\A\s*{PROMPT}(?:sudo[ \t]+)?virsh[ \t][^\n]*".encode())
 _COMMENT = re.compile(rb"<!--.*?(?:-->|\Z)", re.DOTALL)
-_NO_BREAK = re.compile(rb"[^\r\n]")
 _INTERFACE = re.compile(rb"<interface(?=\s)([^<>]{0,400})>")
 _OF_A_GUEST = re.compile(
     rb"\btype\s*=\s*[\"'](?:network|bridge|direct|user|ethernet|vhostuser|vdpa|hostdev|internal"
@@ -279,7 +278,7 @@ def without_documents(data: bytes, *, indented: bool = False) -> bytes:
     parts, position = [], 0
     for span in spans(data):
         if indented or span.start == 0 or data[span.start - 1 : span.start] == b"\n":
-            parts += [data[position : span.start], _blanked(data[span.start : span.end])]
+            parts += [data[position : span.start], blanked(data[span.start : span.end])]
             position = span.end
     return b"".join([*parts, data[position:]])
 
@@ -289,7 +288,7 @@ def lone_interfaces(data: bytes) -> Iterator[LoneInterface]:
     if b"<interface" not in data:
         return
     text = without_documents(data, indented=True) if OPENING.search(data) else data
-    text = _COMMENT.sub(lambda match: _blanked(match.group()), text)
+    text = _COMMENT.sub(lambda match: blanked(match.group()), text)
     found = [match for match in _INTERFACE.finditer(text) if _is_of_a_guest(match[1])]
     following = [match.start() for match in found[1:]]
     counted = lines = 0
@@ -324,7 +323,3 @@ def looks_lone(head: bytes) -> bool:
 def _is_of_a_guest(attributes: bytes) -> bool:
     named = _OF_A_HOST.search(attributes) is not None
     return _OF_A_GUEST.search(attributes) is not None and not named
-
-
-def _blanked(text: bytes) -> bytes:
-    return _NO_BREAK.sub(b" ", text)

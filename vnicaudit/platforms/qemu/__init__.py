@@ -20,6 +20,7 @@ from msgspec.structs import replace
 from vnicaudit.model.file_kind import Content, FileKind, Item
 from vnicaudit.model.fleet import LiveOptions
 from vnicaudit.model.report import NotJudged
+from vnicaudit.text.beginning import without_remarks
 
 NOT_PLANNED = (
     "a running QEMU cannot be changed on its own; name the libvirt URI it belongs to, for example "
@@ -32,7 +33,6 @@ _NAMED = re.compile(
     rb" *(?=[\s\\\"',n\[\]]+-|\"?\$|\s*\Z)"
 )
 """QEMU's program before an option, a variable, or nothing more."""
-_REMARKS = rb"(?m)^[ \t]*(?:#|//)[^\n]*"
 
 
 def _looks_like_log(head: bytes) -> bool:
@@ -59,10 +59,6 @@ def _is_for_commands(head: bytes) -> bool:
     from vnicaudit.platforms.qemu.read import is_for_commands
 
     return is_for_commands(head)
-
-
-def _without_remarks(data: bytes) -> bytes:
-    return re.sub(_REMARKS, lambda match: b" " * len(match.group()), data)
 
 
 def _why_not(head: bytes) -> str | None:
@@ -119,6 +115,6 @@ COMMANDS = FileKind(
     _read_content,
     among_others=_is_for_commands,
     may_hold=lambda data: any(word in data for word in _MAY_HOLD),
-    prepared=_without_remarks,
+    prepared=without_remarks,
     why_not=_why_not,
 )
