@@ -98,9 +98,9 @@ class Ending:
         """How many problems are safe to fix and the command for it; if none is, the command that
         shows the other fixes."""
         planned, in_files = self._tally.by_plan, self._tally.in_files
-        targets = self._options.targets or planned.words("TARGET")
-        plan = f"vnicaudit plan {targets}"
-        fix = f"vnicaudit audit {self._options.targets or in_files.words('FILE')} --diff"
+        targets, chosen = self._options.targets, self._options.chosen
+        plan = f"vnicaudit plan {targets or planned.words('TARGET')}{chosen}"
+        fix = f"vnicaudit audit {targets or in_files.words('FILE')}{chosen} --diff"
         if planned.safe:
             yield f"{_are(planned.safe)} safe to fix", f"{plan} -o plan.json"
         if in_files.safe:

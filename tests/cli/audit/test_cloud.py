@@ -62,6 +62,10 @@ class TestAudit:
         assert f"\nNotes\n  openstack:prod: {NOTE}\n" in result.stdout
         assert "API call" not in result.stdout
 
+    def test_the_plan_is_of_the_chosen_guests(self) -> None:
+        result = inside("audit", TARGET, "--domain", "web-1", "--select", "VNIC001")
+        assert f"safe to fix: vnicaudit plan {TARGET} --domain web-1 -o plan.json" in result.stdout
+
     def test_images_of_one_name_are_told_apart(self, cloud: FakeCloud) -> None:
         (first,) = (one for one in cloud.clouds["prod"] if isinstance(one, Image))
         cloud.clouds["prod"] = [*cloud.clouds["prod"], replace(first, id="another-id")]

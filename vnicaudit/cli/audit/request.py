@@ -11,7 +11,7 @@ import msgspec
 from vnicaudit.audit.accepting.baseline import FindingFilter, load_baseline
 from vnicaudit.audit.judging.catalogue import Catalogue
 from vnicaudit.audit.reading.targets import Target, expanded_targets
-from vnicaudit.base.wording import path_word
+from vnicaudit.base.wording import path_word, word
 from vnicaudit.cli.options.filters import (
     FindingOptions,
     ServerOptions,
@@ -215,6 +215,7 @@ class AuditRequest(msgspec.Struct, frozen=True):
     most: int | None
     target_words: str
     """See :attr:`~vnicaudit.reports.writers.Options.targets`."""
+    chosen_words: str
     quiet: bool
     verbose: bool
 
@@ -269,6 +270,10 @@ def request_of(
         sort=reporting.sort,
         most=reporting.most,
         target_words=_target_words(options),
+        chosen_words="".join(
+            f" --domain {'NAME' if options.redaction.redact else word(name)}"
+            for name in options.findings.domains
+        ),
         quiet=options.output.quiet,
         verbose=options.output.verbose,
     )
