@@ -2,8 +2,7 @@
 
 Such a guest is counted once. What a log, a list of processes or the dump of a running guest shows
 is fixed where the guest is defined, and told once, of the definition if that shows it, too: only if
-one definition was read. The memory for each guest is bounded, and so is their
-number.
+one definition was read. The memory for each guest is bounded, and so is their number.
 """
 
 from __future__ import annotations

@@ -212,7 +212,7 @@ def _quoted_configurations(data: bytes) -> Iterator[int]:
         end = data.find(b'"', match.end(), match.start() + _LONGEST_QUOTED)
         end = match.start() + _LONGEST_QUOTED if end < 0 else end
         text = re.sub(rb"(?:\\r)?\\n", b"\n", data[match.start() : end])
-        if any(_plain_configurations(text)):
+        if next(_plain_configurations(text), None) is not None:
             yield match.start()
 
 

@@ -55,21 +55,16 @@ _STATEMENT = re.compile(
 
 def _is_yaml(head: bytes) -> bool:
     """True for YAML in which some program keeps options of Nova, or that holds a nova.conf."""
-    if b"\0" in head or not like_yaml(head):
+    if b"\0" in head or not like_yaml(head) or quotes_others(head) or is_script(head):
         return False
-    if quotes_others(head) or is_script(head):
-        return False
-    if _KEY.search(head) is not None:
-        return True
-    if any(charm in head for charm in _CHARMS) and _CHARMS_OPTION.search(head) is not None:
-        return True
-    if _NOVA.search(head) is not None and (b"customServiceConfig" in head or _CONF.search(head)):
-        return True
-    if b"nova" in head and b".conf" in head and any(word in head for word in _TASKS):
-        return True
-    if b"content" in head and _FILE.search(head) is not None:
-        return True
-    return next(configurations_in(head), None) is not None
+    return bool(
+        _KEY.search(head)
+        or (any(charm in head for charm in _CHARMS) and _CHARMS_OPTION.search(head))
+        or (_NOVA.search(head) and (b"customServiceConfig" in head or _CONF.search(head)))
+        or (b"nova" in head and b".conf" in head and any(word in head for word in _TASKS))
+        or (b"content" in head and _FILE.search(head))
+        or next(configurations_in(head), None) is not None
+    )
 
 
 def _first(head: bytes) -> bytes:

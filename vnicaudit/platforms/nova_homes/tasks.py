@@ -25,7 +25,7 @@ _INI = ("community.general.ini_file", "ini_file", "ansible.builtin.ini_file")
 _TEMPLATE = ("openstack.config_template.config_template", "config_template")
 _WORDS = re.compile(r"""(\w{1,40})=("[^"]*"|'[^']*'|\S+)""")
 _ITEM = re.compile(r"""\{\{\s*item(?:\.(\w{1,80})|\[["'](\w{1,80})["']\])?\s*\}\}""")
-_SAID = ("section", "option", "value", "values")
+_PARAMETERS = ("section", "option", "value", "values")
 _NAMES = "a variable or a condition decides what this sets in nova.conf: not judged"
 
 
@@ -75,7 +75,7 @@ class TaskReader:
         self, arguments: dict[str, YamlPlace], item: YamlPlace | None, task: YamlPlace
     ) -> bool:
         """Take what a task sets for an item of its loop; False if its name is unknown."""
-        said = {name: _resolved(arguments[name], item) for name in _SAID if name in arguments}
+        said = {name: _resolved(arguments[name], item) for name in _PARAMETERS if name in arguments}
         section, option = said.get("section"), said.get("option")
         if section is None or option is None or not isinstance(option.node, Scalar):
             return False
