@@ -18,7 +18,7 @@ _LOCAL = "qemu:///system"
 _TAPS = ("bridge", "network", "ethernet", "direct")
 _IP_AND_ICMP = 28
 """Bytes of a ping before its data, without a VLAN tag."""
-_SIMPLE = r"[A-Za-z0-9_.-]{1,64}"
+_SIMPLE = r"\w[\w.-]{0,63}"
 
 
 def next_checks(domain: Domain, nic: Nic, effective: Effective, target: str) -> Iterator[NextCheck]:
@@ -83,7 +83,7 @@ def _measurement(domain: Domain, target: str, family: str | None) -> NextCheck:
     if family == WINDOWS:
         return NextCheck("measure", "iperf3 -c PEER -P 4", "in the guest; then with -R")
     end = "ssh://root@GUEST"
-    name = domain.name if re.fullmatch(_SIMPLE, domain.name) else domain.uuid
+    name = domain.name if re.fullmatch(_SIMPLE, domain.name, re.ASCII) else domain.uuid
     if domain.live is not None and domain.live.state.agent is not False and name is not None:
         end = f"agent://{name}"
         if target != _LOCAL:
@@ -98,4 +98,4 @@ def _type(nic: Nic) -> str:
 
 def _word(name: str | None, placeholder: str) -> str:
     """The name of an interface; the placeholder if there is none or it is odd."""
-    return name if name is not None and re.fullmatch(_SIMPLE, name) else placeholder
+    return name if name is not None and re.fullmatch(_SIMPLE, name, re.ASCII) else placeholder

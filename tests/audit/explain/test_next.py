@@ -100,9 +100,10 @@ def test_macvtap_names_its_uplink() -> None:
     assert "grep . /sys/class/net/TAP/queues/rx-*/rps_cpus" in found
 
 
-def test_no_name_becomes_a_command() -> None:
-    odd = replace(NIC, source="br0; reboot", target_dev="$(reboot)")
-    found = told(replace(GUEST, name="web 01'; reboot"), odd)
+@pytest.mark.parametrize("name", ["x; reboot", "$(reboot)", "--reboot", "../reboot"])
+def test_no_name_becomes_a_command_or_an_option(name: str) -> None:
+    odd = replace(NIC, source=name, target_dev=name)
+    found = told(replace(GUEST, name=f"web '01{name}"), odd)
     assert not any("reboot" in one for one in found)
 
 
