@@ -230,7 +230,9 @@ def test_json_with_tabs_and_escapes() -> None:
     assert (lone.text or "").encode()
 
 
-@pytest.mark.parametrize("text", ["${X}", "$(X)", "$NAME", "<name>", "@NAME@", "a-%NAME%"])
+@pytest.mark.parametrize(
+    "text", ["${X}", "$(X)", "$NAME", "<name>", "@NAME@", "a-%NAME%", "ENC[a]"]
+)
 def test_a_placeholder_is_no_text(text: str) -> None:
     assert at(f"a: '{text}'", "a").text is None
 

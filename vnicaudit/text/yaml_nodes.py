@@ -102,9 +102,9 @@ _TRUE = frozenset({"y", "yes", "true", "on"})
 _FALSE = frozenset({"n", "no", "false", "off"})
 _NULL = frozenset({"", "~", "null", "Null", "NULL"})
 _INTEGER = re.compile(r"[-+]?\d{1,18}")
-_PLACEHOLDER = re.compile(r"\$\(|\$\{|\$[A-Z_]|<[^<>]*>|@\w+@|%\w+%")
-"""Placeholders of envsubst, OpenShift templates, documentation, autoconf…: replaced before the file
-is used."""
+_PLACEHOLDER = re.compile(r"\$\(|\$\{|\$[A-Z_]|<[^<>]*>|@\w+@|%\w+%|\AENC\[")
+"""Placeholders of envsubst, OpenShift templates, documentation, autoconf…, and what eyaml or SOPS
+encrypted: replaced before the file is used."""
 _PROMPT = re.compile(rf"\s*{PROMPT}(?:\S{{0,80}}/)?(?:kubectl|oc|virtctl|cat)[ \t][^\n]*")
 """The command that printed a document, as copied from a terminal."""
 _TOKEN = re.compile(r"[ \t]*#\{[^{}\r\n]*\}(?:#(?=\s|\Z)|[ \t]*(?=\r?\n|\r?\Z))")
