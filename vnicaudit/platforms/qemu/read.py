@@ -22,7 +22,7 @@ from vnicaudit.platforms.qemu.build import Built, build
 from vnicaudit.platforms.qemu.commands import LOGGED, Command, commands, missed
 from vnicaudit.platforms.qemu.pasted import as_typed, changed_character, decoded, is_run
 from vnicaudit.platforms.qemu.words import shell_words
-from vnicaudit.text.beginning import quotes_others
+from vnicaudit.text.beginning import is_program, quotes_others
 
 # libvirt's log of a domain (``/var/log/libvirt/qemu/NAME.log``): the last start of QEMU.
 #
@@ -254,7 +254,7 @@ def is_for_commands(head: bytes) -> bool:
     if _NUL_PROGRAM.match(head):
         return True
     text = as_typed(decoded(head))
-    if LOGGED.search(text) or (is_run(text) and not quotes_others(head)):
+    if LOGGED.search(text) or (is_program(text) and not quotes_others(head)):
         return True
     lines = enumerate(text.split("\n"), 1)
     first, line = next(((n, s) for n, s in lines if s.strip() and s.lstrip()[0] != "#"), (0, ""))
