@@ -85,6 +85,10 @@ SHAPES: dict[str, Callable[[int], str]] = {
     "titles and attributes": lambda n: (
         "class { [" + "'nova::compute::libvirt'," * (n // 25) + "]: " + _many("a% => 1,", n) + "}"
     ),
+    "options set, and removed": lambda n: (
+        "crudini --set /etc/nova/nova.conf libvirt virt_type a\n" * (n // 60)
+        + "crudini --del /etc/nova/nova.conf libvirt cpu_mode\n" * (n // 60)
+    ),
     "other titles and attributes": lambda n: (
         "class { [" + _many("'a%',", n) + "]: " + _many("a% => 1,", n) + "}"
     ),

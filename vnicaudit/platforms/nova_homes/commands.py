@@ -14,10 +14,12 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator
 
+from msgspec.structs import replace
+
 from vnicaudit.knowledge.nova_conf.homes import SCRIPT
 from vnicaudit.model.file_kind import Content
 from vnicaudit.model.finding import Location
-from vnicaudit.model.nova import NovaConfig
+from vnicaudit.model.nova import Name, NovaConfig
 from vnicaudit.platforms.nova_conf.read import (
     OptionCollector,
     Spot,
@@ -42,10 +44,11 @@ _VARIABLE = re.compile(
 )
 _ONLY_PRINTED = re.compile(r"(?:^|\s)#|\b(?:echo|printf|usage)\b")
 _TEST = re.compile(r"(?:^|[\s;&|!(])(?:\[|test\s|grep\s)")
-_BLOCK = re.compile(
-    r"(?m)(?:^|[;&|]|\b(?:then|else|do))[ \t]*(?:(if|for|while|until|case)|(fi|done|esac))\b"
-)
+_MARK = r"[ \t]*(?:(if|for|while|until|case)\b(?![ \t]*:)|(fi|done|esac)\b)"
+_BLOCK = re.compile(rf"(?m)(?:^|[;&|]|\b(?:then|else|do)){_MARK}")
 """Where a condition or a loop of a shell begins or ends."""
+_BLOCK_WITHIN = re.compile(rf"(?m)(?:^|[;&|:\"'-]|\b(?:then|else|do|RUN)){_MARK}")
+"""The same in a Dockerfile or YAML, where prose may have these words."""
 _LIST = re.compile(r"[\"']?\s*,")
 _ITEM = re.compile(
     r"\s*(?:\"(?P<double>[^\"\n]*)\"|'(?P<single>[^'\n]*)'|(?P<plain>[^,\]\"'\n]*))\s*[,\]]?"
@@ -58,6 +61,7 @@ def read(content: Content) -> Iterator[NovaConfig]:
     reader = _CommandReader(text, content.path, is_shell=is_script(content.data))
     for tool in _TOOL.finditer(text):
         reader.take(tool)
+    reader.remove()
     if reader.found.options:
         where = Location(content.target, content.path, xpath="nova.conf")
         yield part_of_config(reader.found, where, SCRIPT)
@@ -71,11 +75,16 @@ class _CommandReader:
         self.found = OptionCollector(file)
         self._text = text
         self._lines = [0, *(match.end() for match in re.finditer("\n", text))]
+        self._removed: dict[Name, int] = {}
+        self._maybe_removed: dict[Name, int] = {}
+        """Option -> how many options had been set before."""
         self._variables = {match[1]: match[2] for match in _VARIABLE.finditer(text)}
-        self._depths = _depths(text) if is_shell else [(0, 0)]
+        self._depths = _depths(
+            list((_BLOCK if is_shell else _BLOCK_WITHIN).finditer(text)), is_shell
+        )
 
     def take(self, tool: re.Match[str]) -> None:
-        """Add what the command sets that begins here, or drop what it removes."""
+        """Add what the command sets that begins here, or note what it removes."""
         start = tool.start()
         line = self._lines[bisect_right(self._lines, start) - 1]
         before = self._text[max(line, start - _LONGEST) : start]
@@ -84,6 +93,17 @@ class _CommandReader:
         depth = self._depths[bisect_right(self._depths, (start, len(self._text))) - 1][1]
         for operation in _operations(_words(self._text, tool, before)):
             self._add(operation, certain=not (depth or _is_tested(before)))
+
+    def remove(self) -> None:
+        """Drop what was removed after it had been set."""
+        kept = []
+        for number, option in enumerate(self.found.options):
+            name = (option.section, option.name)
+            if number < self._removed.get(name, 0):
+                continue
+            unsure = number < self._maybe_removed.get(name, 0)
+            kept.append(replace(option, certain=False, present=False) if unsure else option)
+        self.found.options = kept
 
     def _add(self, operation: list[Word], *, certain: bool) -> None:
         if len(operation) < 4 or operation[0].text not in ("--set", "--del"):
@@ -96,20 +116,36 @@ class _CommandReader:
             return
         option = (section_name(section.text or "DEFAULT"), name.text)
         if action.text == "--del":
-            self.found.options = [o for o in self.found.options if (o.section, o.name) != option]
+            (self._removed if certain else self._maybe_removed)[option] = len(self.found.options)
             return
         line = bisect_right(self._lines, value.start)
         column = value.start - self._lines[line - 1] + 1
         column += self._text[value.start : value.start + 1] in ("'", '"')
         words = (section, name, value)
-        sure = certain and is_novas and all(one.certain and not opened(one.text) for one in words)
+        sure = (
+            certain
+            and is_novas
+            and all(
+                # an escaped quote belongs to the string in which the whole command stands
+                one.certain and not opened(one.text) and '"' not in one.text
+                for one in words
+            )
+        )
         self.found.add(*option, value.text, Spot(line, column, column, sure, sure))
 
 
-def _depths(text: str) -> list[tuple[int, int]]:
-    """Positions in a script, each with the number of conditions and loops around what follows."""
+def _depths(blocks: list[re.Match[str]], is_shell: bool) -> list[tuple[int, int]]:
+    """Positions in a text, each with the number of conditions and loops around what follows; in a
+    text that is no script, of those that end somewhere."""
+    open_blocks: list[re.Match[str]] = []
+    ended = set[re.Match[str]]()
+    for match in blocks:
+        if match[1]:
+            open_blocks.append(match)
+        elif open_blocks:
+            ended |= {open_blocks.pop(), match}
     found, depth = [(0, 0)], 0
-    for match in _BLOCK.finditer(text):
+    for match in blocks if is_shell else filter(ended.__contains__, blocks):
         depth = max(0, depth + (1 if match[1] else -1))
         found.append((match.end(), depth))
     return found
