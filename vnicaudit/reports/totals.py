@@ -70,7 +70,11 @@ class Tally:
             return
         if place.file is None or (place.xpath or "").startswith("/domain"):
             self.by_plan.add(audited.target, safe=change.safe)
-        elif audited.scope == "config" or (audited.owner == "kubevirt" and place.xpath):
+        elif audited.scope == "config":
+            # in another program's file only a value changes, where it is written
+            if place.xpath is None or (place.column is not None and change.new is not None):
+                self.in_files.add(place.file, safe=change.safe)
+        elif audited.owner == "kubevirt" and place.xpath:
             self.in_files.add(place.file, safe=change.safe)
 
     def _count(self, audited: Audited) -> None:

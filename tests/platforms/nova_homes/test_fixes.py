@@ -63,6 +63,21 @@ def test_what_is_not_changed_is_told(tmp_path: Path, text: str, reason: str) -> 
 
 
 @pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        (_ANSIBLE % "0", 0),  # the fix removes it
+        ('data:\n  nova.conf: "[libvirt]\\nrx_queue_size = 2048\\n"\n', 0),
+        (_ANSIBLE % "2048", 1),
+    ],
+)
+def test_what_is_changed_by_hand_is_not_counted(tmp_path: Path, text: str, number: int) -> None:
+    (tmp_path / "a.yaml").write_text(text)
+    done = inside("audit", tmp_path / "a.yaml")
+    assert "VNIC035" in done.stdout
+    assert done.stdout.count("safe to fix") == number
+
+
+@pytest.mark.parametrize(
     "line",
     [
         "nova::compute::libvirt::rx_queue_size: 2048",
