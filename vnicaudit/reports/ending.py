@@ -98,9 +98,9 @@ class Ending:
         """How many problems are safe to fix and the command for it; if none is, the command that
         shows the other fixes."""
         planned, in_files = self._tally.by_plan, self._tally.in_files
-        targets, chosen = self._options.targets, self._options.chosen
-        plan = f"vnicaudit plan {targets or planned.words('TARGET')}{chosen}"
-        fix = f"vnicaudit audit {targets or in_files.words('FILE')}{chosen} --diff"
+        targets, domains = self._options.targets, self._options.domain_words
+        plan = f"vnicaudit plan {targets or planned.words('TARGET')}{domains}"
+        fix = f"vnicaudit audit {targets or in_files.words('FILE')}{domains} --diff"
         if planned.safe:
             yield f"{_are(planned.safe)} safe to fix", f"{plan} -o plan.json"
         if in_files.safe:

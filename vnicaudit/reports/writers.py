@@ -52,8 +52,8 @@ class Options(msgspec.Struct, frozen=True):
     targets: str = ""
     """The words of a command that name the inventory of a fleet, or stand for redacted targets;
     empty: the targets of findings are named."""
-    chosen: str = ""
-    """The words of a command that select what was audited, each after a blank."""
+    domain_words: str = ""
+    """The options of a command that select the audited domains, each after a blank."""
     quotes: bool = False
     """Show the line of its file below each finding."""
     docs_url: str = ""

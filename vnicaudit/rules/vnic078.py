@@ -49,6 +49,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from vnicaudit.knowledge.nova_conf.homes import JUJU_OPTIONS
 from vnicaudit.model.nova import NovaConfig, NovaOption
 from vnicaudit.model.rule import Judge, Problem, Rule
 
@@ -67,9 +68,19 @@ def check(nova: NovaConfig) -> Iterator[Problem]:
             f"[{option.section}] {option.name} is read by no release of Nova: the option of that "
             f"name is in [{option.right_section}]",
             field=nova.field_of(option),
-            fix=f"Move the line to [{option.right_section}] if the setting is still wanted (it has "
-            "had no effect so far), or remove it.",
+            fix=_fix(option),
         )
+
+
+def _fix(option: NovaOption) -> str:
+    if not option.called.startswith("config-flags "):
+        return (
+            f"Move the line to [{option.right_section}] if the setting is still wanted (it has had "
+            "no effect so far), or remove it."
+        )
+    name = (option.right_section, option.name)
+    own = (f" or use the charm's {own}" for own, sets in JUJU_OPTIONS.items() if sets == name)
+    return f"Remove it{next(own, '')}: config-flags sets only options of [DEFAULT]."
 
 
 def _misplaced(nova: NovaConfig) -> list[NovaOption]:

@@ -301,7 +301,7 @@ def _outputs(
             most=request.most,
             wordings=request.platforms.wordings,
             targets=request.target_words,
-            chosen=request.chosen_words,
+            domain_words=request.domain_words,
             quotes=request.view == "full" and request.redactor is None,
             docs_url=request.docs_url,
             links=shows_links(request.color, to_terminal=screen and stream().isatty()),

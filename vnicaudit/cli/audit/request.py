@@ -215,7 +215,7 @@ class AuditRequest(msgspec.Struct, frozen=True):
     most: int | None
     target_words: str
     """See :attr:`~vnicaudit.reports.writers.Options.targets`."""
-    chosen_words: str
+    domain_words: str
     quiet: bool
     verbose: bool
 
@@ -270,7 +270,7 @@ def request_of(
         sort=reporting.sort,
         most=reporting.most,
         target_words=_target_words(options),
-        chosen_words="".join(
+        domain_words="".join(
             f" --domain {'NAME' if options.redaction.redact else word(name)}"
             for name in options.findings.domains
         ),

@@ -21,7 +21,7 @@ from vnicaudit.text.template_walk import is_template, plain
 
 _BLOCK = re.compile(r"\[\[[^|]+\|(?P<file>[^|\]]*)\]\]")
 _NOVA = re.compile(
-    r"(?P<cpu>\$\{?NOVA_CPU_CONF\}?|.*nova-cpu\.conf)|\$\{?NOVA_CONF\}?|.*nova\.conf"
+    r"(?P<cpu>/?\$\{?NOVA_CPU_CONF\}?|.*nova-cpu\.conf)|/?\$\{?NOVA_CONF\}?|.*nova\.conf"
 )
 _SECTION = re.compile(r"\[.+\]")
 
