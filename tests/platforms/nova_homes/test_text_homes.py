@@ -12,7 +12,7 @@ from vnicaudit.model.file_kind import Content
 from vnicaudit.model.nova import NovaConfig
 from vnicaudit.model.report import NotJudged
 from vnicaudit.platforms import nova_homes
-from vnicaudit.platforms.nova_homes import puppet
+from vnicaudit.platforms.nova_homes import commands, puppet
 
 
 def configs(form: str, text: str) -> list[NovaConfig]:
@@ -88,3 +88,13 @@ def test_a_fault_is_found_and_mended_where_it_is(name: str, tmp_path: Path) -> N
     assert "VNIC035" in result.stdout
     vnicaudit("audit", name, "--fix", cwd=tmp_path)
     assert (tmp_path / name).read_text() == FAULTS[name].replace("300", "256")
+
+
+def test_a_command_whose_option_a_variable_names_is_told() -> None:
+    text = "for o in a b; do\n  crudini --set /etc/nova/nova.conf %s $o 3\ndone\n"
+    (told,) = commands.read(Content((text % "libvirt").encode(), "x", "x"))
+    assert isinstance(told, NotJudged)
+    assert (told.line, told.message) == (
+        2, "a variable decides which option of [libvirt] this sets: not judged"
+    )  # fmt: skip
+    assert list(commands.read(Content((text % "DEFAULT").encode(), "x", "x"))) == []

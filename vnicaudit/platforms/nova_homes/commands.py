@@ -20,6 +20,7 @@ from vnicaudit.knowledge.nova_conf.homes import SCRIPT
 from vnicaudit.model.file_kind import Content
 from vnicaudit.model.finding import Location
 from vnicaudit.model.nova import Name, NovaConfig
+from vnicaudit.model.report import NotJudged
 from vnicaudit.platforms.nova_conf.read import (
     OptionCollector,
     Spot,
@@ -55,7 +56,7 @@ _ITEM = re.compile(
 )
 
 
-def read(content: Content) -> Iterator[NovaConfig]:
+def read(content: Content) -> Iterator[NovaConfig | NotJudged]:
     """The options of Nova that the commands of a file set; nothing if it has none."""
     text = text_of(content.data, content.path)
     reader = _CommandReader(text, content.path, is_shell=is_script(content.data))
@@ -65,6 +66,9 @@ def read(content: Content) -> Iterator[NovaConfig]:
     if reader.found.options:
         where = Location(content.target, content.path, xpath="nova.conf")
         yield part_of_config(reader.found, where, SCRIPT)
+    if reader.unnamed:
+        message = "a variable decides which option of [libvirt] this sets: not judged"
+        yield NotJudged(message, content.path, reader.unnamed[0])
 
 
 class _CommandReader:
@@ -73,6 +77,8 @@ class _CommandReader:
 
     def __init__(self, text: str, file: str, *, is_shell: bool) -> None:
         self.found = OptionCollector(file)
+        self.unnamed: list[int] = []
+        """Lines that set an option of [libvirt] whose name a variable holds."""
         self._text = text
         self._lines = [0, *(match.end() for match in re.finditer("\n", text))]
         self._removed: dict[Name, int] = {}
@@ -115,6 +121,8 @@ class _CommandReader:
         if not (is_novas or (not file.certain and is_own(section.text, f"{name.text}="))):
             return
         option = (section_name(section.text or "DEFAULT"), name.text)
+        if not name.certain and option[0] == "libvirt":
+            self.unnamed.append(bisect_right(self._lines, name.start))
         if action.text == "--del":
             (self._removed if certain else self._maybe_removed)[option] = len(self.found.options)
             return
