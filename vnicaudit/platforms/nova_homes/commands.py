@@ -121,7 +121,7 @@ class _CommandReader:
         if not (is_novas or (not file.certain and is_own(section.text, f"{name.text}="))):
             return
         option = (section_name(section.text or "DEFAULT"), name.text)
-        if not name.certain and option[0] == "libvirt":
+        if "$" in name.text and option[0] == "libvirt":
             self.unnamed.append(bisect_right(self._lines, name.start))
         if action.text == "--del":
             (self._removed if certain else self._maybe_removed)[option] = len(self.found.options)
