@@ -42,7 +42,7 @@ def test_an_audit_of_300_guests_is_a_screen(guests: Path, width: int) -> None:
     assert (done.returncode, done.stderr) == (1, "")
     assert len(done.stdout.splitlines()) < 60
     words = " ".join(done.stdout.split())
-    (total,) = re.findall(r"^\d+ of \d+ NICs are slow, of \d+ it is unknown. (\d+) problems", words)
+    (total,) = re.findall(r"^\d+ of \d+ NICs are slow, \d+ unknown. (\d+) problems", words)
     assert sum(map(int, re.findall(r"(\d+) problems? in \d+ guests?\b", words))) == int(total)
 
 
@@ -129,7 +129,7 @@ def test_nics_are_filtered_sorted_and_written_as_csv(guests: Path) -> None:
         row["domain"] for row in rows if row["verdict"] == "less"
     }
     text = inside("nics", guests, "--sort", "worst").stdout
-    assert f"\n{2 * GUESTS} NICs in {GUESTS} domains: " in text
+    assert f"\n{2 * GUESTS} NICs in {GUESTS} guests: " in text
     first = re.findall(r"^(vm-\d+)\b", text, re.MULTILINE)[: len(slow)]
     assert set(first) == slow
 

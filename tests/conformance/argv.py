@@ -38,6 +38,8 @@ PREDICTED = 0.97
 _SECONDS = 60
 _DEVICE = re.compile(r"(?P<indent> *)dev: (?P<name>[\w.-]+), id \"(?P<id>[^\"]*)\"")
 _PEERLESS = re.compile(r"warning: netdev (\S+) has no peer")
+_PEERLESS_NIC = "-net nic is connected to nothing here"
+"""Told, because a ``-net`` may be missing; QEMU only warns."""
 _LEFT_OVER = re.compile(r"netdev '(.*)' has no NIC here")
 _PROPERTY = re.compile(r" *(?P<name>[\w-]+) = (?P<value>.*)")
 
@@ -172,15 +174,16 @@ def _pairs(mac: str, network: str) -> int:
 
 
 def read(line: Line, version: Version) -> Read:
-    """What is read of a line's text, for this version of QEMU."""
+    """What is read of a line's text in a script, whose end is the end of the command, for this
+    version of QEMU."""
     try:
-        (qemu,) = read_text(line.text.encode(), target="line", file=None)
+        (qemu,) = read_text(b"#!/bin/sh\n" + line.text.encode(), target="line", file=None)
     except (TargetError, ValueError) as error:
         return Read([], (f"not understood: {error}",))
     domain = domain_of(qemu, "line")
     told = tuple(error.message for error in domain.unread)
     left_over = frozenset(match[1] for one in told if (match := _LEFT_OVER.search(one)))
-    gaps = tuple(one for one in told if _LEFT_OVER.search(one) is None)
+    gaps = tuple(one for one in told if _LEFT_OVER.search(one) is None and _PEERLESS_NIC not in one)
     host = HostConfig(qemu_version=version, assumed=True)
     return Read(
         [shape for nic in domain.nics if (shape := _made(nic, domain, host)) is not None],

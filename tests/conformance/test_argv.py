@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 import shlex
 
 import pytest
@@ -46,7 +47,13 @@ def test_the_text_is_the_words() -> None:
     for _ in range(200):
         line = random_line(source, tap=False)
         plain = line._replace(text=f"{line.words[0]} {' '.join(map(_quoted, line.words[1:]))}\n")
-        assert read(line, QEMU) == read(plain, QEMU)
+        found, expected = read(line, QEMU), read(plain, QEMU)
+        assert _without_places(found.refused) == _without_places(expected.refused)
+        assert found._replace(refused=()) == expected._replace(refused=())
+
+
+def _without_places(reasons: tuple[str, ...]) -> list[str]:
+    return [re.sub(r"line:\d+", "line", reason) for reason in reasons]
 
 
 def _quoted(word: str) -> str:

@@ -137,7 +137,7 @@ def test_what_may_hurt_the_guest_is_left_unless_it_is_asked_for(
 def test_a_disk_alone_does_not_make_it_safe() -> None:
     disk = "    <disk type='file'><source file='/d'/><target dev='vda' bus='virtio'/></disk>\n"
     source = live(definition(interface("e1000"), os=None, devices=disk))
-    assert left(source).reason.startswith("unsafe: the guest may be Windows")
+    assert left(source).reason.startswith("unsafe: if this is Windows")
     assert step(source, UNSAFE).readiness == "likely-ready"
 
 
