@@ -176,6 +176,15 @@ def test_good_ones_are_given_before_the_bad_one_is_told() -> None:
     assert (caught.value.file, caught.value.line) == ("t", 2)
 
 
+def test_a_command_of_libvirts_log_without_nodefaults_is_cut() -> None:
+    log = (
+        b"2024-06-03 11:02:14.211+0000: starting up libvirt version: 10.0.0, qemu version: 8.2.0\n"
+        b"LC_ALL=C \\\n/usr/libexec/qemu-kvm \\\n-name guest=a \\\n-S \\\n-accel kvm\n"
+    )
+    with pytest.raises(TargetError, match="its -nodefaults is missing"):
+        next(read_text(log, target="t", file=None))
+
+
 def test_libvirts_command_line_without_nodefaults_is_cut() -> None:
     line = b"/usr/bin/qemu-system-x86_64 -name guest=a -object secret,id=masterKey0,file=/k -m 5\n"
     with pytest.raises(TargetError, match="its -nodefaults is missing"):

@@ -75,7 +75,7 @@ def build(
     )
     cut = cut_off(arguments) or (_cut_nic(arguments, found.nics) if runs else None)
     problem = arguments.problem or found.problem or cut
-    if problem is None and machine.by_libvirt(arguments) and not arguments.has("nodefaults"):
+    if problem is None and trimmed and not arguments.has("nodefaults"):
         problem = "libvirt started it, but its -nodefaults is missing"  # always, before any NIC
     return Built(qemu, problem)
 
