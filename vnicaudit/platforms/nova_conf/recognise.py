@@ -28,9 +28,10 @@ _OWN = frozenset({
     "default_schedule_zone", "internal_service_availability_zone", "metadata_workers",
     "resume_guests_state_on_host_boot", "libvirt_use_virtio_for_bridges", "libvirt_vif_driver",
     "osapi_compute_listen", "novncproxy_base_url", "use_neutron", "linuxnet_interface_driver",
-    "libvirt_type", "pci_passthrough_whitelist", "pci_alias",
+    "pci_passthrough_whitelist", "pci_alias",
 })  # fmt: skip
-"""Options of [DEFAULT] that Nova has, or had, but other services do not."""
+"""Options of [DEFAULT] that Nova has, or had, but other services do not (Ceilometer has a
+``libvirt_type``)."""
 
 _OWN_LIBVIRT = frozenset({
     "virt_type", "cpu_mode", "cpu_models", "cpu_model", "images_type", "images_rbd_pool",
