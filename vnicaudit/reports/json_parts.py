@@ -81,8 +81,8 @@ class SpooledArray:
 
 class BaselineWriter(ReportWriter):
     """Writes each fingerprint once, with its highest severity, one per line, in the order of the
-    findings. If not everything was read, the entries already in the file at ``place`` are kept;
-    else those of rules that were not judged for their subject, such as a guest that is off. No
+    findings. If not everything was read, or nothing was judged (a folder that is not mounted), the
+    entries already in the file at ``place`` are kept; else those of rules that were not judged for their subject, such as a guest that is off. No
     known finding is lost because it was not checked. ``kept`` counts those whose fingerprint did
     not occur."""
 
@@ -91,6 +91,7 @@ class BaselineWriter(ReportWriter):
         self.place = place
         self._entries: dict[str, BaselineEntry] = {}
         self._unjudged: set[tuple[str, str | None]] = set()
+        self._has_judged = False
         self.kept = 0
 
     def start(self, run: RunInfo) -> str:
@@ -105,16 +106,18 @@ class BaselineWriter(ReportWriter):
             if belongs(one.rule):
                 add_entry(self._entries, one.fingerprint, entry_of(one))
         self._unjudged.update((one.rule, one.about.name) for one in audited.skipped)
+        self._has_judged = True
         return ""
 
     def finish(self, end: RunEnd) -> Iterator[str]:
         """The entries and the end of the document. Raises UsageError if existing entries may have
         to be kept but the existing file is not a baseline."""
         number = len(self._entries)
-        may_keep = end.is_partial or self._unjudged
+        keeps_all = end.is_partial or not self._has_judged
+        may_keep = keeps_all or self._unjudged
         if may_keep and os.path.isfile(self.place) and os.path.getsize(self.place):
             for mark, entry in load_entries(self.place).items():
-                if end.is_partial or (entry.rule, entry.domain) in self._unjudged:
+                if keeps_all or (entry.rule, entry.domain) in self._unjudged:
                     add_entry(self._entries, mark, entry)
         self.kept = len(self._entries) - number
         comma = ""

@@ -44,6 +44,16 @@ def test_what_was_read_is_written_and_the_rest_is_said(folder: Path, tmp_path: P
     assert again.returncode == 0
 
 
+def test_a_folder_that_is_not_mounted_forgets_nothing(folder: Path, tmp_path: Path) -> None:
+    baseline = tmp_path / "known.json"
+    inside("audit", folder, "--write-baseline", baseline)
+    before = entries(baseline)
+    for file in folder.iterdir():
+        file.unlink()
+    inside("audit", folder, "--baseline", baseline, "--write-baseline", baseline)
+    assert entries(baseline) == before
+
+
 def test_what_is_known_of_an_unread_file_is_not_forgotten(folder: Path, tmp_path: Path) -> None:
     baseline = tmp_path / "known.json"
     assert inside("audit", folder, "--write-baseline", baseline).returncode == 0
