@@ -182,9 +182,9 @@ class Machine:
 
     def run(self, command: str) -> tuple[int, str]:
         """As systemd and cron run it: from /, without a terminal, output and errors together."""
+        command = re.sub("(?<= )/(etc|var)", rf"{self.folder}/\1", command)
         command = command.replace(PROGRAM, f"{sys.executable} -m vnicaudit")
         command = command.replace("qemu:///system", f"{self.folder}/guests")
-        command = re.sub("(?<= )/(etc|var)", rf"{self.folder}/\1", command)
         ended = subprocess.run(
             ["/bin/sh", "-c", command],
             cwd="/",

@@ -355,11 +355,10 @@ def command(options: ServeOptions) -> int:
     it, put an authenticating proxy in front.
     """
     address = listen_address(options.listen, public=options.public)
-    routes = {
-        "/": page_route(options.place.place, Path(state_folder(options.place.state)), _failed)
-    }
-    if options.metrics:
-        routes["/metrics"] = metrics_route(options.place.place, _failed)
+    place, state = options.place.place, Path(state_folder(options.place.state))
+    # a missing extra is told before a page is begun in the background
+    routes = {"/metrics": metrics_route(place, _failed)} if options.metrics else {}
+    routes["/"] = page_route(place, state, _failed)
     try:
         server = ReadOnlyServer(address, host_names(options.allowed_hosts), routes, _failed)
     except OSError as error:
