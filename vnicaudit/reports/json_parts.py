@@ -82,9 +82,9 @@ class SpooledArray:
 class BaselineWriter(ReportWriter):
     """Writes each fingerprint once, with its highest severity, one per line, in the order of the
     findings. If not everything was read, or nothing was judged (a folder that is not mounted), the
-    entries already in the file at ``place`` are kept; else those of rules that were not judged for their subject, such as a guest that is off. No
-    known finding is lost because it was not checked. ``kept`` counts those whose fingerprint did
-    not occur."""
+    entries already in the file at ``place`` are kept; else those of rules that were not judged for
+    their subject, such as a guest that is off. No known finding is lost because it was not checked.
+    ``kept`` counts those whose fingerprint did not occur."""
 
     def __init__(self, place: str) -> None:
         super().__init__(Options())
