@@ -30,7 +30,7 @@ STYLES: dict[Verdict, str] = {"slow": "bad", "less": "medium", "ok": ""}
 _ABSENT = "not created"
 _MEANINGS: dict[Verdict, str] = {
     "slow": "x slow (emulated, or without vhost), or does not start",
-    "less": "! less than declared",
+    "less": "! less than declared (declared→in effect)",
 }
 
 
