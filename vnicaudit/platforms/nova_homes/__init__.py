@@ -42,7 +42,11 @@ _BLOCK = re.compile(
 _SETS = re.compile(
     rb"\b(?:crudini|openstack-config)\b[^\n]{1,80}?--set\b|\biniset[ \t]+(?:-sudo[ \t]+)?[\"'/$]"
 )
-_COMMAND = re.compile(rb"(?:sudo[ \t]+)?(?:crudini|openstack-config|iniset|FROM|ARG|RUN)[ \t]")
+_COMMAND = re.compile(
+    rb"(?:sudo[ \t]+)?(?:(?:crudini|openstack-config|iniset|FROM|ARG|RUN)[ \t]"
+    rb"|(?:apt|apt-get|dnf|yum|zypper)[ \t]+(?:-\S{1,40}[ \t]+){0,9}(?:install|update)(?![\w-]))"
+)
+"""The first line of a Dockerfile, or of a script that names no shell."""
 _RESOURCE = re.compile(
     rb"\bnova_config[ \t]*\{"
     rb"|\bclass[ \t]*\{[\s\[]{0,80}[\"'](?:::)?nova::(?:compute|config|network)"
