@@ -26,6 +26,11 @@ _OWN_GROUPS = ("kubevirt.io", "k8s.cni.cncf.io")
 _IN_TEXT = (
     "also holds a KubeVirt manifest inside a string: not judged, save it as a file of its own"
 )
+_PREFIXED = re.compile(r"[-+\s](apiVersion|kind)\Z")
+_NO_KEY = (
+    "{} stands behind a log's prefix or the sign of a diff: not judged, remove what stands before "
+    "each line"
+)
 
 VMI_SPEC: dict[str, tuple[str, ...]] = {
     "VirtualMachine": ("spec", "template"),
@@ -95,6 +100,9 @@ def objects_of(data: bytes, file: str) -> Iterator[Object | TargetError | NotJud
             if not isinstance(found, Object):
                 yield found
                 continue
+            if (error := _prefixed(found)) is not None:
+                yield error
+                continue
             count += 1
             if count > MAX_OBJECTS:
                 yield TargetError(
@@ -102,6 +110,21 @@ def objects_of(data: bytes, file: str) -> Iterator[Object | TargetError | NotJud
                 )
                 return
             yield found
+
+
+def _prefixed(found: Object) -> TargetError | None:
+    """An error if a key that decides what an object is stands behind a log's prefix or the sign of
+    a diff."""
+    if (found.group and found.kind) or not isinstance(found.place.node, Mapping):
+        return None
+    source = found.place.document.source
+    for key, entry in found.place.node.children().items():
+        word = _PREFIXED.search(key)
+        value = text_at(found.place, key) or ""
+        if word and (value in VMI_SPEC or is_wanted(f"apiVersion: {value}")):
+            line, _column = source.line_column(entry.key.start)
+            return TargetError(_NO_KEY.format(word[1]), file=source.file, line=line)
+    return None
 
 
 def _objects(place: YamlPlace, depth: int) -> Iterator[Object | TargetError | NotJudged]:

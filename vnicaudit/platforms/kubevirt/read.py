@@ -263,6 +263,9 @@ def _never_said_to_run(found: Object) -> bool:
     return spec.child("running") is None and spec.child("runStrategy") is None
 
 
+_BARE_PROMPT = re.compile(rb"\n[^\n]{0,80}[$#%>]\Z")
+
+
 def read_bytes(
     data: bytes, *, target: str, file: str | None
 ) -> Iterator[Domain | Preference | ReadError | NotJudged]:
@@ -280,9 +283,10 @@ def read_bytes(
             continue
         here.add(item, target)
         found.append(item)
-    last = data.rpartition(b"\n---")[2].strip()
+    whole = _BARE_PROMPT.sub(b"", data.rstrip())
+    last = whole.rpartition(b"\n---")[2].strip()
     if last and found and b"apiVersion: kubevirt.io/v1".startswith(last):
-        yield ReadError("the last document is cut off", name, data.rstrip().count(b"\n") + 1)
+        yield ReadError("the last document is cut off", name, whole.count(b"\n") + 1)
     for one in found:
         if one.kind in objects.KINDS and one.group == objects.GROUP:
             yield from _errors(ambiguous(one), name)

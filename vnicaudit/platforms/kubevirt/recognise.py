@@ -16,6 +16,12 @@ _STRAY = re.compile(
     r"\w+[ \t\r]*$",
     re.MULTILINE,
 )
+_BESIDE = re.compile(
+    rf"^(?:[+>]|[ \t]{{0,9}}\d{{1,6}}\t|\w{{3}} [ \d]\d \d\d:\d\d:\d\d [^\n]{{1,300}}[ ])"
+    rf"[ \t]*apiVersion\s*:\s*{_GROUPS}\w+[ \t\r]*$",
+    re.MULTILINE,
+)
+"""Behind a prefix that is taken off a whole text, but not off one document of several."""
 _IN_JSON = re.compile(rf'"apiVersion"\s*:\s*"{_GROUPS}')
 _ANY = re.compile(r"""^(?:- )?["']?apiVersion["']?\s*:\s*["']?[\w./-]+["']?\s*$""", re.MULTILINE)
 _OWN_IN_TEXT = re.compile(rb"^[ \t]*[\"']?apiVersion[\"']?\s*:\s*[\"']?kubevirt\.io/", re.MULTILINE)
@@ -36,16 +42,20 @@ def looks_like(head: bytes) -> bool:
     may hold such objects. UTF-16 counts too: the reader reports that it is not supported.
     """
     if head.startswith(_UTF16):
-        return is_wanted(head.decode("utf-16", "replace"))
+        return _is_own(head.decode("utf-16", "replace"))
     if b"apiVersion" not in head or b"\0" in head:
         return False
     text = head.removeprefix(BOM_UTF8).decode("latin-1")  # the expressions are ASCII
-    return is_wanted(text) or (len(head) >= _HEAD and _ANY.search(text) is not None)
+    return _is_own(text) or (len(head) >= _HEAD and _ANY.search(text) is not None)
 
 
 def is_wanted(document: str) -> bool:
     """True if one document holds objects of KubeVirt or NetworkAttachmentDefinitions. UTF-16 that
     was decoded as UTF-8 counts, too."""
+    return _is_own(document) or _BESIDE.search(document) is not None
+
+
+def _is_own(document: str) -> bool:
     patterns = (_OWN, _IN_JSON, _STRAY)
     return "\0" in document or any(pattern.search(document) for pattern in patterns)
 
