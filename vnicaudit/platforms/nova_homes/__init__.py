@@ -66,7 +66,7 @@ def _is_yaml(head: bytes) -> bool:
         or (any(charm in head for charm in _CHARMS) and _CHARMS_OPTION.search(head))
         or (_NOVA.search(head) and (b"customServiceConfig" in head or _CONF.search(head)))
         or (b"nova" in head and b".conf" in head and any(word in head for word in _TASKS))
-        or (b"content" in head and _FILE.search(head))
+        or ((b"content" in head or b"template:" in head) and _FILE.search(head))
         or next(configurations_in(head), None) is not None
     )
 

@@ -7,13 +7,15 @@ Source: community.general 12.0, ``ini_file`` (``path`` or ``dest``, ``section``,
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 
 from vnicaudit.knowledge.nova_conf.homes import ANSIBLE, SALT
 from vnicaudit.model.finding import Location
 from vnicaudit.model.nova import NovaConfig
-from vnicaudit.model.report import NotJudged
+from vnicaudit.model.report import NotJudged, ReadError
+from vnicaudit.platforms.nova_homes.copied import read_template
 from vnicaudit.platforms.nova_homes.settings import HomeSettings, entries, text_of
 from vnicaudit.text.beginning import opened
 from vnicaudit.text.template_walk import HOLE
@@ -23,6 +25,9 @@ from vnicaudit.text.yaml_source import Scalar, Sequence
 _NOVA_CONF = re.compile(r"(?:\A|[/}\ufffc])nova(?:-compute)?\.conf(?:\.d/[^/]{1,80})?\Z")
 _INI = ("community.general.ini_file", "ini_file", "ansible.builtin.ini_file")
 _TEMPLATE = ("openstack.config_template.config_template", "config_template")
+_OTHERS = re.compile(r"\A/etc/(?!nova|kolla)|(?<!\.conf)\.d/nova(?:-compute)?\.conf\Z")
+"""A nova.conf of another program, such as Apache or rsyslog."""
+_COPIES = ("ansible.builtin.template", "template")
 _WORDS = re.compile(r"""(\w{1,40})=("[^"]*"|'[^']*'|\S+)""")
 _ITEM = re.compile(r"""\{\{\s*item(?:\.(\w{1,80})|\[["'](\w{1,80})["']\])?\s*\}\}""")
 _PARAMETERS = ("section", "option", "value", "values")
@@ -36,13 +41,14 @@ class TaskReader:
     def __init__(self, where: Location) -> None:
         self._where = where
         self._found: dict[str, HomeSettings] = {}
+        self._copied: set[str] = set()
 
     def configs(self) -> Iterator[NovaConfig]:
         """The configurations that all tasks together make."""
         for settings in self._found.values():
             yield from settings.config()
 
-    def take(self, place: YamlPlace) -> Iterator[NovaConfig | NotJudged]:
+    def take(self, place: YamlPlace) -> Iterator[NovaConfig | NotJudged | ReadError]:
         """Read a mapping, which may be a task or a state."""
         for name in _INI:
             task = place.child(name)
@@ -54,7 +60,18 @@ class TaskReader:
                 settings = HomeSettings(overrides, self._where, ANSIBLE)
                 settings.add_sections(overrides)
                 yield from settings.config()
+        for name in _COPIES:
+            src, dest = place.at(name, "src"), place.at(name, "dest")
+            if src and dest and is_novas(dest) and not _OTHERS.search(text_of(dest)[0]):
+                yield from self._template(src)
         yield from self._salt(place)
+
+    def _template(self, place: YamlPlace) -> Iterator[NovaConfig | ReadError | NotJudged]:
+        src, certain = text_of(place)
+        name = os.path.normpath(src)
+        if certain and not name.startswith(("/", "..")) and name not in self._copied:
+            self._copied.add(name)
+            yield from read_template(name, self._where, place.line_column[0])
 
     def _ini_file(self, task: YamlPlace, place: YamlPlace) -> Iterator[NotJudged]:
         if isinstance(task.node, Scalar):
