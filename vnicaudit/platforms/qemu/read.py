@@ -225,6 +225,7 @@ _MAX_COMMANDS = 100_000
 _LAST = " -msg timestamp=on"
 """libvirt's last option (qemuBuildCommandLine)."""
 _LAST_PAIR = ("msg", "timestamp=on")
+_LOST_NICS = "no NIC is given, but these may not be all its arguments: not judged"
 _WIDEST_TERMINAL = 512
 """Columns. ``ps`` on a terminal cuts its lines; a listing as wide as this was not cut."""
 
@@ -360,6 +361,8 @@ def _from_log(text: str, target: str, file: str | None, before: int | None) -> l
     warned = None if before is None or line is None else before + line
     where = () if first is None else nic_lines(start.text, first, qemu.nics)
     qemu = msgspec.structs.replace(qemu, nic_lines=where, warning_line=warned)
+    if not (start.ran or start.stopped) and _may_have_lost_nics(qemu, start.arguments):
+        qemu = msgspec.structs.replace(qemu, gaps=(_LOST_NICS,))  # the log may end too early
     versions = start.qemu, start.libvirt
     return [Built(_of_log(qemu, versions, warning, stopped=start.stopped), problem)]
 
@@ -414,9 +417,8 @@ def _pasted(text: str, found: list[Command], target: str, file: str | None) -> l
             warning = next((text for _line, text in _warnings(rest, 0) if _UNABLE in text), "")
             stopped = _STOP.search(rest) is not None
             item = item._replace(qemu=_of_log(item.qemu, versions, warning, stopped=stopped))
-        if command.pasted and _may_have_lost_nics(item, arguments):
-            gap = "no NIC is given, but these may not be all its arguments: not judged"
-            item = item._replace(qemu=msgspec.structs.replace(item.qemu, gaps=(gap,)))
+        if command.pasted and _may_have_lost_nics(item.qemu, arguments):
+            item = item._replace(qemu=msgspec.structs.replace(item.qemu, gaps=(_LOST_NICS,)))
         if end > command.line:
             written = "\n".join(lines[command.line - 1 : end])
             where = nic_lines(written, command.line, item.qemu.nics)
@@ -427,10 +429,10 @@ def _pasted(text: str, found: list[Command], target: str, file: str | None) -> l
     return built
 
 
-def _may_have_lost_nics(item: Built, arguments: Arguments) -> bool:
+def _may_have_lost_nics(qemu: RunningQemu, arguments: Arguments) -> bool:
     """True for a guest without NICs, unless it is said that it has none, or its command line ends
     like libvirt's."""
-    found = item.qemu.nics or item.qemu.gaps or arguments.has("net", "nic")
+    found = qemu.nics or qemu.gaps or arguments.has("net", "nic")
     return not found and arguments.pairs[-1] != _LAST_PAIR
 
 
