@@ -361,7 +361,7 @@ def ambiguous(found: Object) -> Iterator[TargetError]:
 
 
 _NO_BREAK_SPACE = "\u00a0"
-_TYPED = re.compile("[\u00a0\u2018\u201c]")
+_TYPED = re.compile("[\u00a0\u2018\u2019\u201c\u201d]")
 _ODD_INDENT = (
     "indented with no-break spaces, which YAML takes for a part of the key: not judged as it is "
     "meant; use plain spaces"
@@ -439,7 +439,7 @@ def _odd_scalar(top: YamlPlace) -> tuple[Scalar, str] | None:
             return scalar, _ODD_INDENT
     spec = top.child("spec")
     for scalar in () if spec is None else _scalars(spec.node):
-        if scalar.plain and scalar.text.startswith(("\u2018", "\u201c")):
+        if scalar.plain and scalar.text.startswith(tuple("\u2018\u2019\u201c\u201d")):
             return scalar, _ODD_QUOTES
     return None
 
