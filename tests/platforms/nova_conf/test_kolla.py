@@ -9,7 +9,10 @@ from tests.rows import rows
 from vnicaudit.audit.judging.judgement import DescriptionAuditor
 from vnicaudit.audit.judging.site import node_of
 from vnicaudit.cli.wiring.platforms import every_platform
+from vnicaudit.model.file_kind import Content
 from vnicaudit.model.nova import NovaConfig
+from vnicaudit.model.report import NotJudged
+from vnicaudit.platforms.nova_conf import NOVA_CONF
 from vnicaudit.platforms.nova_conf.kolla import merge_order
 from vnicaudit.platforms.nova_conf.read import read_bytes
 from vnicaudit.platforms.nova_conf.siblings import read_with_siblings
@@ -138,3 +141,14 @@ def test_the_folder_is_known_by_the_variables_beside_it(tmp_path: Path) -> None:
     ]
     for other in ("nova/nova.conf", "nova/a/b/nova.conf", "neutron/a/nova.conf", "nova/a/x.conf"):
         assert merge_order(f"{tmp_path}/prod/config/{other}") == ()
+
+
+def test_a_file_of_another_service_is_told_and_not_judged(tmp_path: Path) -> None:
+    text = "[libvirt]\nrx_queue_size = 300\n"
+    others = ("neutron/ml2_conf.ini", "neutron.conf", "neutron/a/neutron.conf")
+    novas = ("nova.conf", "global.conf", "nova/a/nova.conf", "nova-api.conf", "a/nova.conf")
+    root = written(tmp_path, dict.fromkeys((*others, *novas), text))
+    for name in (*others, *novas):
+        path = str(root / name)
+        (found,) = NOVA_CONF.read(Content(text.encode(), path, "t"))
+        assert isinstance(found, NotJudged if name in others else NovaConfig), name

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vnicaudit.model.file_kind import Content, FileKind, Item
-from vnicaudit.model.report import PutAside
+from vnicaudit.model.report import NotJudged, PutAside
 from vnicaudit.platforms.nova_conf.recognise import is_put_aside, is_read_by_nova, looks_like
 
 
@@ -22,8 +22,13 @@ def _read_content(content: Content) -> Iterator[Item]:
         yield PutAside(content.path)
         return
 
+    from vnicaudit.platforms.nova_conf.kolla import is_others
     from vnicaudit.platforms.nova_conf.siblings import read_with_siblings
 
+    if is_others(content.path):
+        why = "Kolla Ansible does not merge this file into nova.conf: not judged"
+        yield NotJudged(why, content.path, 1)
+        return
     config, unread = read_with_siblings(content.data, target=content.target, file=content.path)
     yield config
     if unread is not None:

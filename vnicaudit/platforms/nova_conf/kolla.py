@@ -38,6 +38,16 @@ def merge_order(file: str) -> tuple[str, ...]:
     return ()
 
 
+def is_others(file: str) -> bool:
+    """True for a file among the overrides that is merged into the configuration of another
+    service: ``neutron/ml2_conf.ini``."""
+    path = os.path.abspath(file)
+    roots = ("/".join(path.split("/")[:-depth]) for depth in (1, 2, 3))
+    root = next(filter(_is_root, roots), "")
+    relative = path[len(root) + 1 :]
+    return bool(root) and relative not in _SHARED and "nova" not in relative.lower()
+
+
 def host_files(file: str, files: tuple[str, ...]) -> tuple[str, ...]:
     """Those of ``files`` that belong to the host whose file this is; all, if it is no host's."""
     order = merge_order(file)
