@@ -10,6 +10,7 @@ This module recognises files; whatever reads them is imported on first use.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 
 from vnicaudit.model.file_kind import Content, FileKind, Item
@@ -35,6 +36,18 @@ def _read_content(content: Content) -> Iterator[Item]:
         yield unread
 
 
+def _has_place(path: str, head: bytes) -> bool:
+    """True also for what Kolla Ansible merges into every service's configuration, if it has a
+    section of nova-compute and a nova.conf is merged as well."""
+    folder, name = os.path.split(path)
+    if name != "global.conf" or not (b"[libvirt]" in head or b"[pci]" in head):
+        return is_read_by_nova(path, head)
+
+    from vnicaudit.platforms.nova_conf.kolla import merge_order
+
+    return bool(merge_order(path)) and os.path.isfile(os.path.join(folder, "nova.conf"))
+
+
 def _together(paths: tuple[str, ...], target: str) -> Iterator[Item]:
     from vnicaudit.platforms.nova_conf.siblings import read_together
 
@@ -47,6 +60,6 @@ NOVA_CONF = FileKind(
     "ini",
     looks_like,
     _read_content,
-    has_place=is_read_by_nova,
+    has_place=_has_place,
     together=_together,
 )
