@@ -128,7 +128,7 @@ input()
 def sleepers() -> set[str]:
     """How long the `sleep`s on this machine sleep."""
     found = set()
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
+    for path in (process / "cmdline" for process in Path("/proc").glob("[0-9]*")):
         try:
             program, _, seconds = path.read_text().partition("\0")
         except OSError:

@@ -13,7 +13,7 @@ def marked(folder: str, what: str = "") -> list[int]:
     """Processes that a session's supervisor started."""
     mark = f"KEPT_BY_VNICAUDIT={folder}:{what}".encode()
     found = []
-    for environ in Path("/proc").glob("[0-9]*/environ"):
+    for environ in (process / "environ" for process in Path("/proc").glob("[0-9]*")):
         try:
             if mark in environ.read_bytes():
                 found.append(int(environ.parent.name))

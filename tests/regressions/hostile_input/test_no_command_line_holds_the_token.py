@@ -38,7 +38,7 @@ class Watcher:
 
     def _watch(self) -> None:
         while not self._over.is_set():
-            for path in Path("/proc").glob("[0-9]*/cmdline"):
+            for path in (process / "cmdline" for process in Path("/proc").glob("[0-9]*")):
                 try:
                     self.seen.add(path.read_bytes())
                 except OSError:
