@@ -23,28 +23,18 @@ _OF_HOST = ("nova.conf", _SERVICE)
 def merge_order(file: str) -> tuple[str, ...]:
     """The files that are merged for nova-compute if ``file`` is one of them, in order, whether they
     exist or not: for a host's file those that it overrides, too. Empty for any other file."""
+    root, relative = _place(file)
+    names = _names(relative) if root else ()
     path = os.path.abspath(file)
-    for depth in (1, 2, 3):
-        root = "/".join(path.split("/")[:-depth])
-        if not _is_root(root):
-            continue
-        relative = path[len(root) + 1 :]
-        names = _names(relative)
-        if not names:
-            return ()
-        found = (f"{folder}/{name}" for name in names for folder in (*_base_of(root), root))
-        before = path.removesuffix(file) if path.endswith(file) else ""  # spelled like ``file``
-        return tuple(file if one == path else one.removeprefix(before) for one in found)
-    return ()
+    found = (f"{folder}/{name}" for name in names for folder in (*_base_of(root), root))
+    before = path.removesuffix(file) if path.endswith(file) else ""  # spelled like ``file``
+    return tuple(file if one == path else one.removeprefix(before) for one in found)
 
 
 def is_others(file: str) -> bool:
     """True for a file among the overrides that is merged into the configuration of another
     service: ``neutron/ml2_conf.ini``."""
-    path = os.path.abspath(file)
-    roots = ("/".join(path.split("/")[:-depth]) for depth in (1, 2, 3))
-    root = next(filter(_is_root, roots), "")
-    relative = path[len(root) + 1 :]
+    root, relative = _place(file)
     return bool(root) and relative not in _SHARED and "nova" not in relative.lower()
 
 
@@ -68,6 +58,14 @@ def without_replaced(options: tuple[NovaOption, ...]) -> tuple[NovaOption, ...]:
         return is_multi and last[option.section, option.name] != option.file
 
     return tuple(option for option in options if not is_replaced(option))
+
+
+def _place(file: str) -> tuple[str, str]:
+    """The folder of overrides that a file is in, empty if it is in none, and its path there."""
+    path = os.path.abspath(file)
+    roots = ("/".join(path.split("/")[:-depth]) for depth in (1, 2, 3))
+    root = next(filter(_is_root, roots), "")
+    return root, path[len(root) + 1 :]
 
 
 def _names(relative: str) -> tuple[str, ...]:

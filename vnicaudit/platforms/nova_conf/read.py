@@ -185,7 +185,7 @@ class OptionCollector:
             return
         self.compute = self.compute or section == "libvirt" or name == "compute_driver"
         if not self._is_kept(section, name):
-            self.rest_checksum = hash((self.rest_checksum, section, name, *value.split("\n")))
+            self.rest_checksum = hash((self.rest_checksum, section, name, value))
             return
         self.options.append(
             NovaOption(
