@@ -83,13 +83,14 @@ def _read_document(document: YamlDocument, where: Location) -> Iterator[Found]:
     contents = dict[str, bool]()
     for place in _every_place(document.top):
         if isinstance(place.node, Scalar):
-            named = contents.get(place.pointer)
-            if named is not False:
-                yield from read_string(place, where, named=bool(named))
+            said = contents.get(place.pointer)
+            if said is not False:
+                yield from read_string(place, where, named=bool(said))
         elif isinstance(place.node, Mapping):
             file = place.child("dest") or place.child("path")
-            if file is not None and (is_novas(file) or _OTHERS.match(text_of(file)[0])):
-                contents[f"{place.pointer}/content"] = is_novas(file)
+            named = is_novas(file)
+            if named or (file is not None and _OTHERS.match(text_of(file)[0])):
+                contents[f"{place.pointer}/content"] = named
             together = [value for name, _key, value in entries(place) if _DROP_IN.match(name)]
             if len(together) > 1:
                 contents |= dict.fromkeys((one.pointer for one in together), False)
