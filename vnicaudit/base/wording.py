@@ -63,6 +63,9 @@ class _Alike:
 _SHOWN = 80
 _LONGEST = 400
 """Maximum number of characters of a message from outside."""
+_LINE_LONGEST = 200
+_USAGE = re.compile(r"usage:|busybox v\d", re.IGNORECASE)
+"""The beginning of the usage page that a program prints for an unknown option."""
 
 
 def count(number: int, word: str) -> str:
@@ -96,6 +99,20 @@ def plain(text: str) -> str:
     """Text from outside on one line: control characters become spaces, long text is cut."""
     words = "".join(letter if letter.isprintable() else " " for letter in text[:_LONGEST])
     return " ".join(words.split())
+
+
+def one_line(text: str, *, last: bool = False) -> str:
+    """The first or last line of a program's output, short enough for a sentence and without control
+    characters; empty for a usage page."""
+    lines = []
+    for line in text.splitlines():
+        shown = "".join(one if one.isprintable() else " " for one in line).strip()
+        if _USAGE.match(shown):
+            break
+        if shown:
+            lines.append(shown)
+    said = lines[-1 if last else 0] if lines else ""
+    return said if len(said) <= _LINE_LONGEST else f"{said[: _LINE_LONGEST - 1]}…"
 
 
 # Words of commands that are shown for copying into a shell; this is the only place that quotes

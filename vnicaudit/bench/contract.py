@@ -10,14 +10,15 @@ guest whose change is in progress.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Literal, NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol, runtime_checkable
 
 import msgspec
 
+from vnicaudit.base.wording import one_line
 from vnicaudit.errors import MeasureError, NoTrafficError
+from vnicaudit.model.host import GuestInterface
 from vnicaudit.model.measurement import End, Failure, Path, Ran, Workload
 
 _ODD = (
@@ -31,22 +32,6 @@ _ODD = (
 )
 """Exceptions of Python and its libraries for a text or a number that is not as expected."""
 _LONGEST = 200
-_USAGE = re.compile(r"usage:|busybox v\d", re.IGNORECASE)
-"""The beginning of the usage page that a program prints for an unknown option."""
-
-
-def one_line(text: str, *, last: bool = False) -> str:
-    """The first or last line of the output, short enough for a sentence and without control
-    characters; empty for a usage page."""
-    lines = []
-    for line in text.splitlines():
-        plain = "".join(one if one.isprintable() else " " for one in line).strip()
-        if _USAGE.match(plain):
-            break
-        if plain:
-            lines.append(plain)
-    said = lines[-1 if last else 0] if lines else ""
-    return said if len(said) <= _LONGEST else f"{said[: _LONGEST - 1]}…"
 
 
 @contextmanager
@@ -98,6 +83,15 @@ class Endpoint(Protocol):
 
     def close(self) -> None:
         """Stop all programs, remove all files, and disconnect. May be called twice."""
+
+
+@runtime_checkable
+class Interfaces(Protocol):
+    """A place that can list its network interfaces without running a program."""
+
+    def interfaces(self) -> list[GuestInterface] | None:
+        """Return all interfaces; None: it cannot list them. Raises EndpointError if there is no
+        answer."""
 
 
 class RequiredTool(msgspec.Struct, frozen=True):

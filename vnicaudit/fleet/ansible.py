@@ -17,7 +17,6 @@ from urllib.parse import quote
 
 import msgspec
 
-from vnicaudit.bench.endpoints.process import run_here
 from vnicaudit.errors import EndpointError, UsageError
 from vnicaudit.fleet.host_names import (
     fault_of_address,
@@ -29,6 +28,7 @@ from vnicaudit.fleet.host_names import (
 from vnicaudit.fleet.own_format import SourceHost, SourceHosts
 from vnicaudit.model.decoding import json_as
 from vnicaudit.model.fleet import HostOptions
+from vnicaudit.reaching.process import run_here
 from vnicaudit.text.secrets import masked_message
 
 PROGRAM = "ansible-inventory"

@@ -16,9 +16,9 @@ from tests.adapters import open_endpoint
 from tests.bench.endpoints.left import gone, listens, marked, until
 from tests.not_run import not_run
 from tests.ports import free_port
-from vnicaudit.bench.endpoints.process import TransportOutput
 from vnicaudit.bench.endpoints.session import EndpointSession
 from vnicaudit.errors import EndpointError
+from vnicaudit.reaching.process import TransportOutput
 
 ROOT = Path(__file__).parents[3]
 SHORT = 12.0

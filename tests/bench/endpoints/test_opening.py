@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from tests.adapters import open_endpoint
 from vnicaudit.bench.endpoints import opening
-from vnicaudit.bench.endpoints.opening import SCHEMES, address_option, parse
+from vnicaudit.bench.endpoints.opening import FORMS, address_option, parse
 from vnicaudit.errors import MissingExtraError, UsageError
 
-FORMS = (
+LISTED = (
     "agent://DOMAIN[?connect=LIBVIRT-URI], docker://[USER@]CONTAINER,"
     " kubectl://POD[?container=C&namespace=N&context=X], local, netns://NAME,"
     " podman://[USER@]CONTAINER, ssh://[USER@]HOST[:PORT]"
@@ -20,8 +20,8 @@ FORMS = (
 
 
 def test_each_scheme_has_a_transport() -> None:
-    assert tuple(SCHEMES) == ("agent", "docker", "kubectl", "local", "netns", "podman", "ssh")
-    assert ", ".join(each.form for each in SCHEMES.values()) == FORMS
+    assert tuple(FORMS) == ("agent", "docker", "kubectl", "local", "netns", "podman", "ssh")
+    assert ", ".join(each.form for each in FORMS.values()) == LISTED
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ def test_each_scheme_has_a_transport() -> None:
 def test_what_is_no_endpoint_is_told_the_forms_there_are(url: str) -> None:
     with pytest.raises(UsageError) as error:
         open_endpoint(url)
-    assert str(error.value) == f"invalid endpoint {url!r}; supported forms: {FORMS}"
+    assert str(error.value) == f"invalid endpoint {url!r}; supported forms: {LISTED}"
 
 
 @pytest.mark.parametrize(
@@ -138,8 +138,8 @@ def test_this_machine_needs_nothing_that_is_optional(monkeypatch: pytest.MonkeyP
 
 @given(st.one_of(
     st.text(),
-    st.builds("{}://{}".format, st.sampled_from(list(SCHEMES)), st.text()),
-    st.builds("{}://{}?{}={}".format, st.sampled_from(list(SCHEMES)), st.text(),
+    st.builds("{}://{}".format, st.sampled_from(list(FORMS)), st.text()),
+    st.builds("{}://{}?{}={}".format, st.sampled_from(list(FORMS)), st.text(),
               st.sampled_from(("sudo", "address", "connect", "context")), st.text()),
 ))  # fmt: skip
 def test_any_text_is_taken_apart_or_refused(text: str) -> None:

@@ -16,9 +16,9 @@ from tests.not_run import not_run
 from tests.ports import free_port
 from vnicaudit.bench.contract import Endpoint, StartedProgram
 from vnicaudit.bench.endpoints import session as sessions
-from vnicaudit.bench.endpoints.process import Prefixed
 from vnicaudit.bench.endpoints.session import EndpointSession, open_session
 from vnicaudit.errors import EndpointError
+from vnicaudit.reaching.process import Prefixed
 
 STUBBORN = ["sh", "-c", "trap '' TERM; echo ready; while :; do sleep 1; done"]
 

@@ -12,7 +12,6 @@ import pytest
 from tests.not_run import not_run
 from vnicaudit.bench.endpoints import session
 from vnicaudit.bench.endpoints import session as sessions
-from vnicaudit.bench.endpoints.process import TransportOutput
 from vnicaudit.bench.endpoints.session import (
     EndpointSession,
     Program,
@@ -22,6 +21,7 @@ from vnicaudit.bench.endpoints.session import (
     status_in,
 )
 from vnicaudit.errors import EndpointError
+from vnicaudit.reaching.process import TransportOutput
 
 ENDED = b"\nvnicaudit-supervisor ended 3 5 2\nhelloer"
 

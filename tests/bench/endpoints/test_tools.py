@@ -11,9 +11,9 @@ from tests.adapters import open_endpoint
 from tests.bench.endpoints.said import Saying
 from vnicaudit.bench.contract import RequiredTool
 from vnicaudit.bench.endpoints.opening import missing_tools, require_tools
-from vnicaudit.bench.endpoints.process import Prefixed
 from vnicaudit.bench.endpoints.session import EndpointSession, open_session
 from vnicaudit.errors import EndpointError
+from vnicaudit.reaching.process import Prefixed
 
 SH = RequiredTool("sh", {"apt": "dash"})
 IPERF3 = RequiredTool("iperf3", {"apt": "iperf3", "dnf": "iperf3"})

@@ -25,8 +25,8 @@ from vnicaudit.bench.facts.cpu import (
     ticks,
     use_between,
 )
-from vnicaudit.bench.facts.sections import Section, ask
 from vnicaudit.errors import MeasureError
+from vnicaudit.reaching.sections import Section, ask
 
 FIRST = text("proc/guest.stat").partition("\n")[0] + "\n"
 NONE = Ticks(0, 0, 0, 0, 0, 0, 0, 0)

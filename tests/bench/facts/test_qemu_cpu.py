@@ -29,7 +29,7 @@ from vnicaudit.bench.facts.guest_process import (
     read_qemu,
     workers_are,
 )
-from vnicaudit.bench.facts.sections import Section
+from vnicaudit.reaching.sections import Section
 
 CLOCK = (
     Section("uptime", "25467.44 1.00\n"),

@@ -11,7 +11,6 @@ from tests.bench.engines.here import Here
 from tests.bench.facts.recorded import text
 from tests.bench.facts.test_covariates import Gone
 from tests.bench.facts.test_qemu_cpu import running_qemu, wait_for
-from vnicaudit.bench.facts.sections import Section
 from vnicaudit.bench.facts.setup import (
     affinity,
     cpu_model,
@@ -20,6 +19,7 @@ from vnicaudit.bench.facts.setup import (
     quotas,
     setup_of,
 )
+from vnicaudit.reaching.sections import Section
 
 NIC = [
     Section("nic", "eth0\n", 0),

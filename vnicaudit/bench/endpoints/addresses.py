@@ -6,7 +6,8 @@ import re
 from collections.abc import Sequence
 from ipaddress import ip_address
 
-from vnicaudit.bench.contract import Endpoint, one_line
+from vnicaudit.base.wording import one_line
+from vnicaudit.bench.contract import Endpoint, Interfaces
 from vnicaudit.bench.endpoints.ip_output import (
     ADDRESSES,
     HeldAddress,
@@ -15,7 +16,6 @@ from vnicaudit.bench.endpoints.ip_output import (
     held_addresses_of,
     next_hops,
 )
-from vnicaudit.bench.endpoints.process import Interfaces
 from vnicaudit.errors import EndpointError, UsageError
 
 _LABEL = r"[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"

@@ -11,12 +11,6 @@ import time
 from collections.abc import Sequence
 from itertools import chain, repeat
 
-from vnicaudit.bench.endpoints.process import (
-    EndpointUrl,
-    Scheme,
-    Transport,
-    TransportOutput,
-)
 from vnicaudit.errors import (
     ActionError,
     EndpointError,
@@ -27,6 +21,7 @@ from vnicaudit.errors import (
 )
 from vnicaudit.model.fleet import DEADLINE
 from vnicaudit.model.host import GuestInterface
+from vnicaudit.reaching.process import EndpointUrl, Transport, TransportOutput, UrlForm
 from vnicaudit.remedy.guest.agent import GuestAgent
 from vnicaudit.remedy.hypervisor import ConnectHypervisor, Hypervisor, Machine
 from vnicaudit.text.targets import is_uri
@@ -108,5 +103,5 @@ class GuestTransport:
         self._host.close()
 
 
-AGENT = Scheme(FORM, ("connect",), connect)
-"""A guest, through its agent."""
+AGENT = UrlForm(FORM, ("connect",))
+"""A guest, through its agent; opened with :func:`connect`."""

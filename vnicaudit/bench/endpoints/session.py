@@ -17,11 +17,12 @@ from importlib.resources import files
 from itertools import count
 from typing import NamedTuple
 
-from vnicaudit.bench.endpoints.process import Interfaces, Transport, TransportOutput
+from vnicaudit.bench.contract import Interfaces
 from vnicaudit.bench.endpoints.turns import TurnState
 from vnicaudit.errors import EndpointError
 from vnicaudit.model.host import GuestInterface
 from vnicaudit.model.measurement import Ran
+from vnicaudit.reaching.process import Transport, TransportOutput
 from vnicaudit.remedy.guest.links import excerpt
 
 BLOCK = 524288

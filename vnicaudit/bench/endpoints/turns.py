@@ -17,7 +17,8 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple, Protocol, runtime_checkable
 
 from vnicaudit.base.deadlines import sleep, timestamp
-from vnicaudit.bench.contract import Endpoint, one_line
+from vnicaudit.base.wording import one_line
+from vnicaudit.bench.contract import Endpoint
 from vnicaudit.errors import BusyError
 
 TURN_SECONDS = 3600.0

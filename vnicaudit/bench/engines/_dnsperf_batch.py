@@ -13,7 +13,8 @@ from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 from typing import Literal, NamedTuple
 
-from vnicaudit.bench.contract import Endpoint, Ends, one_line
+from vnicaudit.base.wording import one_line
+from vnicaudit.bench.contract import Endpoint, Ends
 from vnicaudit.bench.engines import _dnsperf_options as options
 from vnicaudit.errors import MeasureError, NoTrafficError
 from vnicaudit.model.measurement import Ran, Workload

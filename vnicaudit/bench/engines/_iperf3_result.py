@@ -12,7 +12,8 @@ from operator import attrgetter
 from statistics import fmean, median
 from typing import Literal
 
-from vnicaudit.bench.contract import Measured, failed_run, one_line
+from vnicaudit.base.wording import one_line
+from vnicaudit.bench.contract import Measured, failed_run
 from vnicaudit.bench.engines import _iperf3_command as command
 from vnicaudit.bench.engines import _iperf3_report as report
 from vnicaudit.bench.engines._iperf3_command import Iperf3Load, Iperf3Version

@@ -7,7 +7,8 @@ import random
 from collections.abc import Callable, Sequence
 from ipaddress import ip_address
 
-from vnicaudit.bench.contract import Endpoint, StartedProgram, one_line
+from vnicaudit.base.wording import one_line
+from vnicaudit.bench.contract import Endpoint, StartedProgram
 from vnicaudit.errors import MeasureError, UsageError
 from vnicaudit.model.measurement import Ran, Workload
 

@@ -21,7 +21,8 @@ from weakref import WeakKeyDictionary
 
 import msgspec
 
-from vnicaudit.bench.contract import Endpoint, Ends, Needs, StartedProgram, one_line
+from vnicaudit.base.wording import one_line
+from vnicaudit.bench.contract import Endpoint, Ends, Needs, StartedProgram
 from vnicaudit.bench.engines._iperf3_command import IPERF3
 from vnicaudit.bench.engines._listening import (
     is_literal,

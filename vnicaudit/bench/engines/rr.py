@@ -17,14 +17,8 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from vnicaudit.bench.contract import (
-    Ends,
-    Measured,
-    Needs,
-    failed_run,
-    one_line,
-    over_tcp,
-)
+from vnicaudit.base.wording import one_line
+from vnicaudit.bench.contract import Ends, Measured, Needs, failed_run, over_tcp
 from vnicaudit.bench.engines import _rr_command as command
 from vnicaudit.bench.engines._rr_command import (
     Pattern,

@@ -25,8 +25,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
-from vnicaudit.bench.facts.sections import Section, text_of
 from vnicaudit.errors import MeasureError
+from vnicaudit.reaching.sections import Section, text_of
 
 K = TypeVar("K")
 

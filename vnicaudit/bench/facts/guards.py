@@ -16,7 +16,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from vnicaudit.bench.contract import Endpoint, Ends, Guard, RailCheck, one_line, readable
+from vnicaudit.base.wording import one_line
+from vnicaudit.bench.contract import Endpoint, Ends, Guard, RailCheck, readable
 from vnicaudit.bench.endpoints.ip_output import ADDRESSES, interfaces, other_family, routes
 from vnicaudit.errors import EndpointError, MeasureError
 from vnicaudit.model.decoding import json_as

@@ -20,9 +20,9 @@ from typing import NamedTuple
 
 from vnicaudit.bench.contract import Endpoint, Measured, readable
 from vnicaudit.bench.facts.cpu import CPU_TIME, CpuReading, cpu_reading
-from vnicaudit.bench.facts.sections import Section, ask, text_of
 from vnicaudit.errors import EndpointError, MeasureError
 from vnicaudit.model.measurement import End, NicBytes
+from vnicaudit.reaching.sections import Section, ask, text_of
 
 # Facts read from an end just before and just after a run, in one round trip.
 #

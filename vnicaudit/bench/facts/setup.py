@@ -24,9 +24,9 @@ from collections.abc import Iterator, Sequence
 
 from vnicaudit.bench.contract import Endpoint, readable
 from vnicaudit.bench.facts.guest_process import GuestProcess, read_qemu, workers_are
-from vnicaudit.bench.facts.sections import Section, ask
 from vnicaudit.errors import EndpointError, MeasureError
 from vnicaudit.model.measurement import Setup
+from vnicaudit.reaching.sections import Section, ask
 
 _ADAPTIVE = re.compile(r"^Adaptive RX: (\S+)  TX: (\S+)[ \t]*$", re.MULTILINE)
 _NOW = "Current hardware settings:\n"

@@ -18,7 +18,7 @@ from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
 
-from vnicaudit.bench.contract import one_line
+from vnicaudit.base.wording import one_line
 from vnicaudit.errors import MeasureError, install_command
 
 PARTS = ("program", "sockets", "worker", "client", "main")

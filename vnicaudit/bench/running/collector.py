@@ -12,7 +12,8 @@ import msgspec
 from msgspec.structs import replace
 
 from vnicaudit.base.deadlines import Clock, timestamp
-from vnicaudit.bench.contract import Ends, Measured, Transport, failed_run, one_line, readable
+from vnicaudit.base.wording import one_line
+from vnicaudit.bench.contract import Ends, Measured, Transport, failed_run, readable
 from vnicaudit.bench.engines._listening import ports, start_server
 from vnicaudit.bench.facts.covariates import Doubt, ValidityLimits, cost, doubts
 from vnicaudit.bench.facts.guards import pinged

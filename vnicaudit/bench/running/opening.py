@@ -9,7 +9,8 @@ from typing import NamedTuple, Protocol
 
 from msgspec.structs import replace
 
-from vnicaudit.bench.contract import Endpoint, Ends, Engine, Guard, one_line, readable
+from vnicaudit.base.wording import one_line
+from vnicaudit.bench.contract import Endpoint, Ends, Engine, Guard, readable
 from vnicaudit.bench.endpoints.addresses import (
     address_of,
     is_host_name,

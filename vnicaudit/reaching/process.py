@@ -1,5 +1,5 @@
-"""Programs of this machine by which endpoints are reached (``ssh``, ``docker``, ``ip netns``), and
-the transport that puts such a program, word for word, before a command."""
+"""Programs of this machine by which other places are reached (``ssh``, ``docker``, ``ip netns``),
+and the transport that puts such a program, word for word, before a command."""
 
 from __future__ import annotations
 
@@ -13,16 +13,14 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from types import FrameType
-from typing import IO, NamedTuple, Protocol, runtime_checkable
+from typing import IO, NamedTuple, Protocol
 
 from vnicaudit.errors import EndpointError, UsageError
-from vnicaudit.model.host import GuestInterface
-from vnicaudit.remedy.hypervisor import ConnectHypervisor
 
 # A transport: carries a command to the place where it runs, and the output back.
 #
-# Commands are short: the supervisor (``session.py``) starts long-running ones, and is polled for
-# them. The schemes of URLs are in a table (``opening.py``).
+# Commands are short: long-running ones are started by a supervisor there, which is polled for them
+# (``bench/endpoints/session.py``). The schemes of URLs are in a table (``opening.py``).
 
 
 class TransportOutput(NamedTuple):
@@ -45,15 +43,6 @@ class Transport(Protocol):
         """Disconnect. May be called twice; never raises."""
 
 
-@runtime_checkable
-class Interfaces(Protocol):
-    """A place that can list its network interfaces without running a program."""
-
-    def interfaces(self) -> list[GuestInterface] | None:
-        """Return all interfaces; None: it cannot list them. Raises EndpointError if there is no
-        answer."""
-
-
 class EndpointUrl(NamedTuple):
     """The parts of an endpoint's URL. ``name`` is the part before the options, with user and port;
     ``options`` are those of the transport."""
@@ -71,15 +60,20 @@ class EndpointUrl(NamedTuple):
         return value == "true"
 
 
-class Scheme(NamedTuple):
-    """A transport by the scheme of its URLs. ``form``: of its URLs, for messages; ``options``:
-    names that may follow the question mark. ``connect`` raises UsageError if the URL is invalid,
-    EndpointError if the place cannot be reached; the second argument connects to a host of
-    guests."""
+class UrlForm(NamedTuple):
+    """How the URLs of a scheme are written. ``form``: for messages; ``options``: names that may
+    follow the question mark."""
 
     form: str
     options: tuple[str, ...]
-    connect: Callable[[EndpointUrl, ConnectHypervisor], Transport]
+
+
+class Scheme(NamedTuple):
+    """A transport by the scheme of its URLs. ``connect`` raises UsageError if the URL is invalid,
+    EndpointError if the place cannot be reached."""
+
+    url: UrlForm
+    connect: Callable[[EndpointUrl], Transport]
 
 
 _Handler = Callable[[int, FrameType | None], object]
@@ -268,15 +262,17 @@ class Prefixed:
 _NAMESPACE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:@-]{0,254}")
 
 
-def _local(where: EndpointUrl, _hypervisor: ConnectHypervisor) -> Transport:
+def _local(where: EndpointUrl) -> Transport:
     if where.name:
-        raise UsageError(f"{where.url}: expected {LOCAL.form}, without a name")
+        raise UsageError(f"{where.url}: expected {LOCAL.url.form}, without a name")
     return Prefixed(_sudo(where))
 
 
-def _netns(where: EndpointUrl, _hypervisor: ConnectHypervisor) -> Transport:
+def _netns(where: EndpointUrl) -> Transport:
     if _NAMESPACE.fullmatch(where.name) is None:
-        raise UsageError(f"{where.url}: not the name of a network namespace; expected {NETNS.form}")
+        raise UsageError(
+            f"{where.url}: not the name of a network namespace; expected {NETNS.url.form}"
+        )
     return Prefixed((*_sudo(where), "ip", "netns", "exec", where.name))
 
 
@@ -285,7 +281,7 @@ def _sudo(where: EndpointUrl) -> tuple[str, ...]:
     return ("sudo", "-n", "--") if where.flag("sudo") else ()
 
 
-LOCAL = Scheme("local", ("sudo",), _local)
+LOCAL = Scheme(UrlForm("local", ("sudo",)), _local)
 """This machine."""
-NETNS = Scheme("netns://NAME", ("sudo",), _netns)
+NETNS = Scheme(UrlForm("netns://NAME", ("sudo",)), _netns)
 """A network namespace of this machine, by its name in ``ip netns``."""

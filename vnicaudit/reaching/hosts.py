@@ -17,15 +17,15 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from vnicaudit.bench.endpoints.process import (
+from vnicaudit.errors import EndpointError, MissingExtraError, UsageError
+from vnicaudit.reaching.process import (
     EndpointUrl,
     Scheme,
     Transport,
     TransportOutput,
+    UrlForm,
     run_here,
 )
-from vnicaudit.errors import EndpointError, MissingExtraError, UsageError
-from vnicaudit.remedy.hypervisor import ConnectHypervisor
 
 if TYPE_CHECKING:
     from testinfra.backend.base import BaseBackend, CommandResult
@@ -78,10 +78,10 @@ class TestinfraHost:
 def _into(form: str, pattern: str, *options: str) -> Scheme:
     """A transport into containers: ``docker exec`` and the like. ``pattern``: of their names."""
 
-    def connect(where: EndpointUrl, _hypervisor: ConnectHypervisor) -> Transport:
+    def connect(where: EndpointUrl) -> Transport:
         return TestinfraHost(where, form, pattern)
 
-    return Scheme(form, (*options, "sudo", "sudo_user"), connect)
+    return Scheme(UrlForm(form, (*options, "sudo", "sudo_user")), connect)
 
 
 CONTAINERS = {
@@ -157,9 +157,9 @@ class SshConnection:
         return _SHARED + shlex.quote(self._socket)
 
 
-def _connect(where: EndpointUrl, _hypervisor: ConnectHypervisor) -> Transport:
+def _connect(where: EndpointUrl) -> Transport:
     return SshConnection(TestinfraHost(where, _FORM, _NAME))
 
 
-SSH = Scheme(_FORM, ("ssh_config", "ssh_identity_file", "sudo", "sudo_user"), _connect)
+SSH = Scheme(UrlForm(_FORM, ("ssh_config", "ssh_identity_file", "sudo", "sudo_user")), _connect)
 """A host, as a user."""

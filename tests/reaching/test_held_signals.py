@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from vnicaudit.bench.endpoints.process import run_here, signals_held
 from vnicaudit.errors import EndpointError
+from vnicaudit.reaching.process import run_here, signals_held
 
 Handler = Callable[[int, Any], Any] | int
 

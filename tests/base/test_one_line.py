@@ -2,7 +2,7 @@
 
 import pytest
 
-from vnicaudit.bench.contract import one_line
+from vnicaudit.base.wording import one_line
 
 BUSYBOX = """ping: unrecognized option: M
 BusyBox v1.36.1 (2024-06-10 07:11:47 UTC) multi-call binary.

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.bench.endpoints.left import until
-from vnicaudit.bench.endpoints.process import ANSWER_MAX, run_here
 from vnicaudit.errors import EndpointError
+from vnicaudit.reaching.process import ANSWER_MAX, run_here
 
 
 def test_a_program_is_run_word_for_word() -> None:
@@ -69,7 +69,7 @@ def test_one_that_says_as_much_as_it_may() -> None:
 def test_ctrl_c_gives_it_a_moment_and_then_ends_it(tmp_path: Path) -> None:
     """As long as it takes to note that a session has begun."""
     code = (
-        "import sys; from vnicaudit.bench.endpoints.process import run_here\n"
+        "import sys; from vnicaudit.reaching.process import run_here\n"
         'script = \'echo $$ >"$0.new"; mv "$0.new" "$0"; sleep 60\'\n'
         "run_here(['sh', '-c', script, sys.argv[1]], 60)"
     )

@@ -7,16 +7,27 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.bench.engines.here import Here
-from tests.bench.facts.recorded import printed
-from vnicaudit.bench.facts.sections import Section, ask, split, text_of
-from vnicaudit.errors import MeasureError
+from vnicaudit.errors import EndpointError
 from vnicaudit.model.measurement import Ran
+from vnicaudit.reaching.sections import FACT_BYTES, Section, ask, split, text_of
 
 SEPARATOR = "0123456789abcdef"
 NAMES = st.text(st.characters(codec="ascii", exclude_characters="\n "), min_size=1).filter(
     lambda name: name not in ("end", "code")
 )
 TEXTS = st.text(st.characters(codec="utf-8")).filter(lambda text: SEPARATOR not in text)
+
+
+def printed(separator: str, *sections: Section) -> str:
+    """What a script prints for these."""
+    return "".join(
+        f"\n{separator} {name}\n{text}{_end(separator, code)}"
+        for name, text, code in (*sections, Section("end", ""))
+    )
+
+
+def _end(separator: str, code: int | None) -> str:
+    return "" if code is None else f"\n{separator} code {code}"
 
 
 class Unable(Here):
@@ -39,7 +50,7 @@ def test_what_was_printed_is_found_again(sections: list[Section]) -> None:
 def test_cut_anywhere_it_is_an_error() -> None:
     whole = printed(SEPARATOR, Section("a", "1\n", 0), Section("b", "22\n"))
     for length in range(len(whole) - 1):
-        with pytest.raises(MeasureError, match="incomplete"):
+        with pytest.raises(EndpointError, match="incomplete"):
             split(whole[:length], SEPARATOR)
 
 
@@ -58,7 +69,15 @@ fact long yes
     assert sections["fails"] == Section("fails", "why\n", 3)
     assert sections["missing"].code == 127
     assert sections["long"].code is None
-    assert len(sections["long"].text) == 32768
+    assert len(sections["long"].text) == FACT_BYTES
+
+
+def test_a_fact_is_as_long_as_the_caller_accepts() -> None:
+    with Here() as here:
+        (whole,) = ask(here, "fact whole head -c 100000 /dev/zero", most=200_000)
+        (cut,) = ask(here, "fact cut head -c 100000 /dev/zero", most=1000)
+    assert (len(whole.text), whole.code) == (100_000, 0)
+    assert (len(cut.text), cut.code) == (1000, None)
 
 
 def test_content_cannot_pretend_to_be_a_section() -> None:
@@ -87,7 +106,7 @@ def test_two_calls_have_two_separators() -> None:
 def test_without_a_shell_it_is_an_error_that_says_where(
     code: int | None, stderr: str, why: str
 ) -> None:
-    with pytest.raises(MeasureError) as caught:
+    with pytest.raises(EndpointError) as caught:
         ask(Unable(code, stderr), "part a")
     assert str(caught.value) == f"facts of ssh://web01 could not be read: {why}"
 

@@ -1,4 +1,4 @@
-"""Several facts of one endpoint in one round trip: a fixed shell script prints them in sections.
+"""Several facts of one place in one round trip: a fixed shell script prints them in sections.
 
 A section begins with a line of a separator and a name. The separator is random for each call, so
 that no output can pretend to be a section. Scripts are constants; variable values are passed to
@@ -10,15 +10,14 @@ from __future__ import annotations
 import re
 import secrets
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
-from vnicaudit.bench.contract import Endpoint
-from vnicaudit.errors import MeasureError
+from vnicaudit.errors import EndpointError
 from vnicaudit.model.measurement import Ran
 
 BEGINNING = r"""
-separator=$1
-shift
+separator=$1 most=$2
+shift 2
 LC_ALL=C PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
 export LC_ALL PATH
 part() { # NAME: what follows is its text
@@ -27,7 +26,7 @@ part() { # NAME: what follows is its text
 fact() { # NAME COMMAND...: what the command prints (its beginning), then how it ended
     part "$1"
     shift
-    { "$@" 2>&1 </dev/null; printf '\n%s %s' "$separator" "code $?"; } | head -c 32768
+    { "$@" 2>&1 </dev/null; printf '\n%s %s' "$separator" "code $?"; } | head -c "$most"
 }
 """
 """The beginning of scripts: defines ``part``, ``fact``."""
@@ -37,6 +36,8 @@ part end
 """
 """The end of scripts: output without it was cut off."""
 
+FACT_BYTES = 32768
+"""Bytes of a fact that are read, if the caller does not say otherwise."""
 _CODE = re.compile(r"[0-9]{1,3}")
 
 
@@ -49,25 +50,35 @@ class Section(NamedTuple):
     code: int | None = None
 
 
+class AskedPlace(Protocol):
+    """A place where programs run: one that was opened for this
+    (:class:`vnicaudit.reaching.opening.OpenPlace`), or an endpoint of a measurement."""
+
+    url: str
+
+    def run(self, argv: Sequence[str], *, seconds: float) -> Ran:
+        """Run a program to its end, without a shell. Raises EndpointError if there is no answer."""
+
+
 def ask(
-    endpoint: Endpoint, script: str, *arguments: str, seconds: float = 15.0
+    place: AskedPlace, script: str, *arguments: str, seconds: float = 15.0, most: int = FACT_BYTES
 ) -> tuple[Section, ...]:
-    """Run a script (a constant) and return its sections. Raises EndpointError if the endpoint is
-    lost, MeasureError if there is no POSIX shell or its answer is incomplete."""
+    """Run a script (a constant) and return its sections. ``most``: bytes of each fact. Raises
+    EndpointError if the place is lost, there is no POSIX shell, or its answer is incomplete."""
     separator = secrets.token_hex(16)
-    argv = ("sh", "-c", BEGINNING + script + ENDING, "sh", separator, *arguments)
-    ran = endpoint.run(argv, seconds=seconds)
+    argv = ("sh", "-c", BEGINNING + script + ENDING, "sh", separator, str(most), *arguments)
+    ran = place.run(argv, seconds=seconds)
     if ran.code != 0:
-        raise MeasureError(f"facts of {endpoint.url} could not be read: {_failure_reason(ran)}")
+        raise EndpointError(f"facts of {place.url} could not be read: {_failure_reason(ran)}")
     return split(ran.stdout, separator)
 
 
 def split(text: str, separator: str) -> tuple[Section, ...]:
-    """The sections of a script's output. Raises MeasureError if its end is missing."""
+    """The sections of a script's output. Raises EndpointError if its end is missing."""
     first, *pieces = f"\n{text}".split(f"\n{separator} ")
     found = [_section(piece) for piece in pieces]
     if first.strip() or not found or found[-1] != Section("end", ""):
-        raise MeasureError("the facts printed by an endpoint are incomplete")
+        raise EndpointError("the facts printed by an endpoint are incomplete")
     return tuple(_with_codes(found[:-1]))
 
 
