@@ -19,7 +19,7 @@ from tests.platforms.host.trees import (
 )
 from tests.rows import rows
 from vnicaudit.model.host import HostConfig
-from vnicaudit.platforms.host import (
+from vnicaudit.platforms.host.local import (
     Tree,
     can_open,
     hardware,

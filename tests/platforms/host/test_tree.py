@@ -5,7 +5,7 @@ from pathlib import Path
 
 from tests.platforms.host.trees import TAP, made
 from vnicaudit.model.nic import PathMtu
-from vnicaudit.platforms.host import Tree, read_path_mtu
+from vnicaudit.platforms.host.local import Tree, read_path_mtu
 
 
 def test_text_is_read_below_the_root(tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """The vDPA bus: what is on it, and what it needs.
 
 The trees are made for these tests, in the layout that the source of Linux gives them (see
-vnicaudit/platforms/host.py).
+vnicaudit/platforms/host/local.py).
 """
 
 from pathlib import Path
@@ -11,7 +11,13 @@ import pytest
 from tests.platforms.host.trees import write
 from tests.rows import rows
 from vnicaudit.model.host import VdpaDevice, needed_memlock_kib
-from vnicaudit.platforms.host import Tree, needs_shared_memory, read_host, read_paths, read_vdpa
+from vnicaudit.platforms.host.local import (
+    Tree,
+    needs_shared_memory,
+    read_host,
+    read_paths,
+    read_vdpa,
+)
 
 _VIRTUAL = "sys/devices/virtual/vduse/r2vd0"
 _PCI = "sys/devices/pci0000:00/0000:00:03.0/0000:05:00.2"

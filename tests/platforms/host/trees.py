@@ -7,7 +7,7 @@ s390x.
 
 from pathlib import Path
 
-from vnicaudit.platforms.host import Tree
+from vnicaudit.platforms.host.local import Tree
 
 RELEASE = "6.12.107+deb13-amd64"
 MODULES = f"lib/modules/{RELEASE}"

@@ -10,7 +10,7 @@ from vnicaudit.audit.judging.domains import DomainAuditor
 from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.model.host import HostConfig
 from vnicaudit.platforms.domain_xml.read import read_bytes
-from vnicaudit.platforms.host import read_path_mtu
+from vnicaudit.platforms.host.local import read_path_mtu
 
 XML = b"""<domain type='kvm' id='1'><name>guest</name><devices>
 <interface type='bridge'><source bridge='br0'/><target dev='vnet0'/><model type='virtio'/>

@@ -18,7 +18,7 @@ from vnicaudit.errors import ActionError, EndpointError, MissingExtraError, Usag
 from vnicaudit.history import history_to_write
 from vnicaudit.model.measurement import Ran
 from vnicaudit.model.nic import RunningQemu
-from vnicaudit.platforms.host import Tree, read_release, read_vdpa, read_vhost_net
+from vnicaudit.platforms.host.local import Tree, read_release, read_vdpa, read_vhost_net
 from vnicaudit.platforms.qemu import proc
 from vnicaudit.platforms.qemu.proc import read_proc, vhost_descriptors
 from vnicaudit.platforms.qemu.read import read_text

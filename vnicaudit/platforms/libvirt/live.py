@@ -19,7 +19,7 @@ from vnicaudit.model.fleet import HostTraffic, LiveDefinition, LiveDomain, LiveO
 from vnicaudit.model.host import Host, HostConfig
 from vnicaudit.model.nic import Nic, RunningNic, RunningQemu
 from vnicaudit.model.report import LostRead, ReadError, failure_kind
-from vnicaudit.platforms.host import Tree, read_host, read_path_mtu, read_paths
+from vnicaudit.platforms.host.local import Tree, read_host, read_path_mtu, read_paths
 from vnicaudit.platforms.libvirt.domains import (
     Fetched,
     Surroundings,

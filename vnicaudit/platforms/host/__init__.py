@@ -1,0 +1,4 @@
+"""A host itself: what its kernel, devices and links give to the NICs of its guests.
+
+``local.py`` reads the machine this program runs on, from files below a root directory.
+"""
