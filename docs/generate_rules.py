@@ -21,6 +21,7 @@ SCOPES = {
     "nic": "each NIC",
     "domain": "each domain",
     "host": "each host",
+    "link": "each link of a host",
     "config": "each configuration file",
     "image": "each image",
     "flavor": "each flavor",

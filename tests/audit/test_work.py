@@ -10,8 +10,9 @@ from vnicaudit.audit.work import Assumptions, AuditWork, NicsWork
 from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.model.domain import Domain, DomainConfig
 from vnicaudit.model.finding import Location
-from vnicaudit.model.host import Host, HostConfig, Version
+from vnicaudit.model.host import HostConfig, Version
 from vnicaudit.model.nic import Nic, NicConfig
+from vnicaudit.model.rule import HostSubject
 
 NIC = NicConfig(type="bridge", actual_type="bridge", model="virtio", tx_queue_size=1024)
 GUEST = Domain(
@@ -119,8 +120,8 @@ def test_findings_of_the_baseline_are_told_apart() -> None:
 
 
 def test_a_host_is_judged_for_what_its_guests_use() -> None:
-    host = Host("hv1", HostConfig(vhost_net=False))
+    host = HostConfig(vhost_net=False)
     work = audit(Assumptions(), "VNIC023")
-    (finding,) = work.host(host, frozenset({"kvm-tap"}), "t").findings
+    (finding,) = work.host("hv1", HostSubject(host, frozenset({"kvm-tap"})), "t").findings
     assert finding.message.startswith("no /dev/vhost-net and no vhost_net module")
-    assert work.host(host, frozenset({"bridge"}), "t").findings == ()
+    assert work.host("hv1", HostSubject(host, frozenset({"bridge"})), "t").findings == ()

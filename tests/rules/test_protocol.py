@@ -16,6 +16,7 @@ from vnicaudit.errors import UsageError
 from vnicaudit.model.domain import DomainConfig, DomainState
 from vnicaudit.model.finding import AuditedScope, Location
 from vnicaudit.model.host import HostConfig, SiteNode
+from vnicaudit.model.host_facts import HostFacts, HostLink
 from vnicaudit.model.kubevirt import Preference
 from vnicaudit.model.nic import UNKNOWN, Effective, NicConfig, Resolved, RunningNic
 from vnicaudit.model.nova import NovaConfig
@@ -24,6 +25,7 @@ from vnicaudit.model.rule import (
     AnyJudge,
     DomainSubject,
     HostSubject,
+    LinkSubject,
     MacSubject,
     NicSeen,
     Rule,
@@ -48,7 +50,8 @@ SUBJECTS: dict[str, tuple[Any, ...]] = {
         DomainSubject((), DomainConfig(), HostConfig()),
         DomainSubject((_LIVE,), DomainConfig(), HostConfig(), DomainState()),
     ),
-    "host": (HostSubject(HostConfig()),),
+    "host": (HostSubject(HostConfig()), HostSubject(HostConfig(), facts=HostFacts())),
+    "link": (LinkSubject(HostLink(name="eth0"), HostFacts(), HostSubject(HostConfig())),),
     "config": (NovaConfig("nova.conf", "nova.conf"),),
     "image": (Image("f", "i", Location("f")),),
     "flavor": (Flavor("f", "m1", Location("f")),),
@@ -60,9 +63,9 @@ SUBJECTS: dict[str, tuple[Any, ...]] = {
 
 
 def test_every_scope_has_a_judge_and_subjects() -> None:
-    kinds = {"nic", *get_args(AuditedScope)} - {"interface"}  # its NIC is judged
+    kinds = {"nic", "link", *get_args(AuditedScope)} - {"interface"}  # its NIC is judged
     judged = {judge.scope for each in rule_ids() for judge in shipped_catalogue().rule(each).judges}
-    assert kinds == set(SUBJECTS) == {"nic", *KINDS} - {"interface"} == judged
+    assert kinds == set(SUBJECTS) == {"nic", "link", *KINDS} - {"interface"} == judged
 
 
 @pytest.mark.parametrize("rule_id", rule_ids())

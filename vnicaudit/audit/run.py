@@ -11,7 +11,6 @@ from msgspec.structs import replace
 
 from vnicaudit.audit.accepting.settings_entries import Usage
 from vnicaudit.audit.chunk import Job
-from vnicaudit.audit.effective.resolve import uses_of
 from vnicaudit.audit.reading.files import shown_path
 from vnicaudit.audit.reading.targets import (
     SeenFiles,
@@ -32,7 +31,6 @@ from vnicaudit.audit.workers import default_jobs, run_files
 from vnicaudit.base.deadlines import standard_input
 from vnicaudit.model.finding import SETTINGS, Description
 from vnicaudit.model.fleet import HostTraffic, LiveDomain
-from vnicaudit.model.host import Host
 from vnicaudit.model.names import STANDARD_INPUT, file_title
 from vnicaudit.model.report import Audited, NotJudged, PutAside, ReadError
 
@@ -351,21 +349,21 @@ class AuditRun:
 
     def _live(self, items: Iterable[HostItem], name: str) -> Iterator[Product]:
         tally = self._tallies[name]
-        host: Host | None = None
-        uses: set[str] = set()
-        for item in items:
-            if isinstance(item, Host):
-                host = item
-            elif isinstance(item, HostTraffic):
+        from vnicaudit.audit.judging.hosts import SeenHost
+
+        seen = SeenHost()
+        for item in map(seen.take, items):
+            if item is None:
+                continue
+            if isinstance(item, HostTraffic):
                 continue  # asked for, and kept, by an audit of a fleet alone
             elif not isinstance(item, LiveDomain):
                 yield from self._worked_items((item,), name, tally, met=True)
             elif not self._is_left_out(item.domain.uuid):
                 tally.domain(item.domain)
-                uses |= uses_of(item.domain, item.host)
-                machine = "" if host is None else host.name
-                yield self._compared.domain(self._joined(item.domain), name, item.host, machine)
-        if host is not None:
-            product = self._work.host(host, frozenset(uses), name)
+                seen.runs(item.domain, item.host)
+                yield self._compared.domain(self._joined(item.domain), name, item.host, seen.name)
+        if (subject := seen.subject()) is not None:
+            product = self._work.host(seen.name, subject, name)
             if product is not None:
                 yield product

@@ -18,18 +18,20 @@ from vnicaudit.audit.judging.macs import EncodedNic, MacAuditor, MacTable
 from vnicaudit.audit.reading.targets import Platforms
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.finding import Description
-from vnicaudit.model.host import NO_HOST, Host, HostConfig, SiteNode
+from vnicaudit.model.host import NO_HOST, HostConfig, SiteNode
 from vnicaudit.model.nova import NovaConfig
 from vnicaudit.model.openstack import Image
 from vnicaudit.model.report import Audited
 
 if TYPE_CHECKING:
     from vnicaudit.audit.accepting.baseline import Baseline
+    from vnicaudit.audit.judging.hosts import HostAuditor
     from vnicaudit.audit.judging.site import SiteAuditor
     from vnicaudit.model.finding import Finding
     from vnicaudit.model.host import Version
     from vnicaudit.model.nova import Release
     from vnicaudit.model.report import Explained
+    from vnicaudit.model.rule import HostSubject
 
 Product: TypeAlias = "Audited | Domain | Explained"
 """The result of the work on one item."""
@@ -106,8 +108,8 @@ class Work:
     def description(self, item: Description, target: str) -> Product | None:
         """Work on a configuration, an image…; None if there is nothing to do."""
 
-    def host(self, host: Host, uses: frozenset[str], target: str) -> Product | None:
-        """Work on one host; None if there is nothing to do."""
+    def host(self, name: str, host: HostSubject, target: str) -> Product | None:
+        """Work on the host with that name; None if there is nothing to do."""
 
     def node(self, item: Description, *, joins: bool) -> SiteNode | None:
         """The part of a configuration to compare with others, or to join with the servers of a
@@ -201,10 +203,16 @@ class AuditWork(Work):
         item = self._assumptions.interpreted(item)
         return self._filtered(self._description_auditor.audit(item, target), item)
 
-    def host(self, host: Host, uses: frozenset[str], target: str) -> Audited:
-        """Findings of one host."""
-        judged = msgspec.structs.replace(host, declared=self._assumptions.applied(host.declared))
-        return self._filtered(self._auditor.audit_host(judged, uses, target), None)
+    def host(self, name: str, host: HostSubject, target: str) -> Audited:
+        """Findings of one host and its links."""
+        judged = msgspec.structs.replace(host, host=self._assumptions.applied(host.host))
+        return self._filtered(self._host_auditor.audit(name, judged, target), None)
+
+    @cached_property
+    def _host_auditor(self) -> HostAuditor:
+        from vnicaudit.audit.judging.hosts import HostAuditor
+
+        return HostAuditor(self._rule_ids, self.platforms.wordings, self.catalogue)
 
     @cached_property
     def _site_auditor(self) -> SiteAuditor:

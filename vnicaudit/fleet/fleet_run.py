@@ -43,7 +43,7 @@ from vnicaudit.model.fleet import (
     KeptReading,
     LiveDomain,
 )
-from vnicaudit.model.host import NO_HOST, Host, HostConfig
+from vnicaudit.model.host import NO_HOST, HostConfig
 from vnicaudit.model.report import Audited, LostRead, ReadError, Summary, TargetResult
 
 if TYPE_CHECKING:
@@ -95,28 +95,25 @@ class _JudgedHost:
         self._work = work
         self._sample = sample
         self._target = target
-        self._uses: set[str] = set()
 
     def audited(self, items: Iterable[HostItem]) -> Iterator[Audited]:
         """The results for its domains, in the order read, and for the host itself."""
-        host: Host | None = None
-        for item in items:
-            if isinstance(item, Host):
-                host = item
-            elif isinstance(item, ReadError):
+        from vnicaudit.audit.judging.hosts import SeenHost  # loaded for the first live host
+
+        seen = SeenHost()
+        for item in map(seen.take, items):
+            if isinstance(item, ReadError):
                 self.tally.error(item)
             elif isinstance(item, LiveDomain):
-                machine = "" if host is None else host.name
-                yield from self._domain(item.domain, item.host, machine)
+                seen.runs(item.domain, item.host)
+                yield from self._domain(item.domain, item.host, seen.name)
             elif isinstance(item, Domain):
+                seen.runs(item, NO_HOST)
                 yield from self._domain(item, NO_HOST, "")
-        if host is not None:
-            yield self._work.host(host, frozenset(self._uses), self._target)
+        if (subject := seen.subject()) is not None:
+            yield self._work.host(seen.name, subject, self._target)
 
     def _domain(self, domain: Domain, host: HostConfig, machine: str) -> Iterator[Audited]:
-        from vnicaudit.audit.effective.resolve import uses_of  # loaded for the first live host
-
-        self._uses |= uses_of(domain, host)
         if not self._sample.has_domain(domain):
             return
         self.tally.domain(domain)

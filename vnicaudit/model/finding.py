@@ -178,20 +178,20 @@ QEMU = PlatformName("qemu")
 
 NamedKind = Literal["image", "flavor", "preference"]
 """Descriptions that have a name of their own."""
-SubjectKind = Literal["nic", "domain", "server", NamedKind, "host", "config"]
+SubjectKind = Literal["nic", "domain", "server", NamedKind, "host", "link", "config"]
 DescribedScope = Literal["config", NamedKind]
 AuditedScope = Literal["domain", "interface", "host", "config", NamedKind, "site", "mac"]
 """What a judgement is about; :data:`vnicaudit.audit.kinds.KINDS` has a row for each."""
-Scope = Literal["nic"] | AuditedScope
-"""What a rule judges."""
+Scope = Literal["nic", "link"] | AuditedScope
+"""What a rule judges: NICs are judged with their domain, links with their host."""
 
 
 class Ref(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The thing that a finding or a step is about. ``name`` and ``id`` are those of a domain,
-    server, image…; of a NIC, those of its domain. ``name`` None: the judgement or the location
-    names it (a host, a file), or only its id is known. ``id`` is a UUID, the id in a cloud, or None
-    for something described in a file. The other fields are a NIC's; ``index`` None: it is known
-    only by its MAC address, as in a suppression."""
+    server, image…; of a NIC, those of its domain; a link's ``name`` is its own on its host.
+    ``name`` None: the judgement or the location names it (a host, a file), or only its id is known.
+    ``id`` is a UUID, the id in a cloud, or None for something described in a file. The other fields
+    are a NIC's; ``index`` None: it is known only by its MAC address, as in a suppression."""
 
     kind: SubjectKind
     name: str | None = None

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     )
     from vnicaudit.model.fix import Fix
     from vnicaudit.model.host import Difference, HostConfig, SiteNode
+    from vnicaudit.model.host_facts import HostFacts, HostGuest, HostLink, Workload
     from vnicaudit.model.nic import Effective, NicConfig, PathMtu, RunningNic
 
 
@@ -64,9 +65,9 @@ class Fact(msgspec.Struct, Generic[S], frozen=True):
 
 class Judge(msgspec.Struct, Generic[S], frozen=True):
     """How a rule judges the subjects of one ``scope``, each by itself: ``nic``, ``domain`` (or
-    server of a cloud), ``host``, ``config`` (of nova-compute), ``image``, ``flavor`` and
-    ``preference``; and when everything has been read, ``site`` (each compute node that differs from
-    others of its site) and ``mac`` (each NIC that shares its MAC address)."""
+    server of a cloud), ``host``, ``link`` (of a host), ``config`` (of nova-compute), ``image``,
+    ``flavor`` and ``preference``; and when everything has been read, ``site`` (each compute node
+    that differs from others of its site) and ``mac`` (each NIC that shares its MAC address)."""
 
     scope: Scope
     applies: Callable[[S], bool]
@@ -189,10 +190,25 @@ class DomainSubject(msgspec.Struct, frozen=True):
 
 class HostSubject(msgspec.Struct, frozen=True):
     """A host as a host rule sees it. ``uses`` lists the traits of its domains' NICs that matter to
-    the host: actual types, plus ``kvm-tap`` if one of them gets vhost-net if the host has it."""
+    the host: actual types, plus ``kvm-tap`` if one of them gets vhost-net if the host has it.
+    ``facts`` None: the host was not visited, only its libvirt. ``guests``: the domains read there.
+    ``workload`` None: the operator does not say."""
 
     host: HostConfig
     uses: frozenset[str] = frozenset()
+    facts: HostFacts | None = None
+    guests: tuple[HostGuest, ...] = ()
+    workload: Workload | None = None
+
+
+class LinkSubject(msgspec.Struct, frozen=True):
+    """One link of a host as a link rule sees it, with all of the host. ``carries``: names of the
+    guests whose frames take it, by :func:`vnicaudit.knowledge.host_links.carried`."""
+
+    link: HostLink
+    facts: HostFacts
+    host: HostSubject
+    carries: tuple[str, ...] = ()
 
 
 class SiteSubject(msgspec.Struct, frozen=True):

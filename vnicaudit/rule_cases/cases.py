@@ -10,6 +10,7 @@ from vnicaudit.errors import UsageError
 from vnicaudit.model.decoding import converted
 from vnicaudit.model.domain import DomainConfig, Server
 from vnicaudit.model.finding import OPENSTACK, Location, Readiness
+from vnicaudit.model.host_facts import Workload
 from vnicaudit.model.nic import Nic, NicConfig
 from vnicaudit.model.openstack import (
     MULTIQUEUE,
@@ -76,6 +77,9 @@ class Case(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     actual: str | None = None
     path: Facts = {}
     host: Facts = {}
+    facts: Facts | None = None
+    guests: list[Facts] = []
+    workload: Workload | None = None
     running: Facts | list[Facts | None] = []
     state: Facts | None = None
     staged: list[Facts] = []

@@ -10,6 +10,7 @@ import msgspec
 
 from vnicaudit.audit.judging.catalogue import Catalogue, RuleOptions, shipped_catalogue
 from vnicaudit.audit.judging.domains import DomainAuditor
+from vnicaudit.audit.judging.hosts import HostAuditor
 from vnicaudit.audit.judging.judgement import DescriptionAuditor
 from vnicaudit.audit.judging.macs import MacAuditor, MacTable, encoded, nics_seen
 from vnicaudit.audit.judging.site import SiteAuditor, differing_nodes, node_of
@@ -20,10 +21,12 @@ from vnicaudit.knowledge.nova_conf.resolve import as_of
 from vnicaudit.model.decoding import converted
 from vnicaudit.model.domain import Domain, DomainState, LiveFacts, PendingChanges, StagedNic
 from vnicaudit.model.finding import AuditedScope, Description, Finding, owner_named
-from vnicaudit.model.host import Host, HostConfig, Version
+from vnicaudit.model.host import HostConfig, Version
+from vnicaudit.model.host_facts import HostFacts, HostGuest
 from vnicaudit.model.nic import Nic, NicConfig, PathMtu, RunningNic
 from vnicaudit.model.nova import NovaConfig, Release
 from vnicaudit.model.report import Audited
+from vnicaudit.model.rule import HostSubject
 from vnicaudit.platforms.domain_xml.read import read_bytes
 from vnicaudit.platforms.kubevirt.read import read_bytes as read_manifests
 from vnicaudit.platforms.nova_conf.read import read_bytes as read_nova
@@ -210,8 +213,12 @@ class OneRule(NamedTuple):
     platforms: Platforms
 
     def auditor(self) -> DomainAuditor:
-        """Judges NICs, domains and hosts."""
+        """Judges NICs and domains."""
         return DomainAuditor([self.id], self.platforms, self.catalogue)
+
+    def hosts(self) -> HostAuditor:
+        """Judges hosts and links."""
+        return HostAuditor([self.id], self.platforms.wordings, self.catalogue)
 
     def descriptions(self) -> DescriptionAuditor:
         """Judges configurations, images, flavors and preferences."""
@@ -238,13 +245,19 @@ def judge(
     if case.server is not None and case.xml is None:
         return rule.auditor().audit_domain(server_of(case.server), host, CLOUD)
     if case.xml is None and case.command is None:
-        return rule.auditor().audit_host(Host("host", host), frozenset(case.uses), "host")
+        return rule.hosts().audit("host", _host_subject(host, case), "host")
     if "mac" in rules.listed(rule_id).scopes:
         return _judge_macs(rule, case, owner)
     text, before = document(case)
     domain = _owned(with_facts(_domain(text, case), case), owner)
     audited = rule.auditor().audit_domain(domain, host, FILE)
     return msgspec.structs.replace(audited, findings=_moved_up(audited.findings, before))
+
+
+def _host_subject(host: HostConfig, case: Case) -> HostSubject:
+    facts = None if case.facts is None else converted(case.facts, HostFacts)
+    guests = tuple(converted(guest, HostGuest) for guest in case.guests)
+    return HostSubject(host, frozenset(case.uses), facts, guests, case.workload)
 
 
 def _judge_description(rule: OneRule, case: Case) -> Audited | None:

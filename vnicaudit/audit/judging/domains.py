@@ -1,4 +1,4 @@
-"""Rules x NICs: judge one domain (or host); collect what was found, skipped and crashed.
+"""Rules x NICs: judge one domain; collect what was found, skipped and crashed.
 
 A rule's verdict depends only on its subject, so verdicts are cached: a fleet has many NICs but few
 kinds of them. The cache is bounded.
@@ -18,7 +18,6 @@ from vnicaudit.audit.judging.judgement import (
     ask,
     domain_fingerprint,
     finding_of,
-    fingerprint_of,
 )
 from vnicaudit.audit.reading.targets import Platforms
 from vnicaudit.knowledge.fixes.owners import of_server
@@ -30,17 +29,16 @@ from vnicaudit.model.finding import (
     VIRTIO,
     Change,
     Location,
-    Ref,
     Skipped,
     name_of,
     rewritten_by,
 )
 from vnicaudit.model.fix import AlreadyStaged, NothingToEdit
-from vnicaudit.model.host import Host, HostConfig
+from vnicaudit.model.host import HostConfig
 from vnicaudit.model.names import NO_NAMES, FixNames
 from vnicaudit.model.nic import NONE, UNKNOWN, Effective, Nic
 from vnicaudit.model.report import Audited, DataPath, NicRow, Placed
-from vnicaudit.model.rule import DomainSubject, HostSubject, Problem, Subject
+from vnicaudit.model.rule import DomainSubject, Problem, Subject
 
 # A domain's NIC -> its row of ``vnicaudit.nics/1``.
 
@@ -208,7 +206,7 @@ _REMEMBERED = 8192
 
 
 class DomainAuditor:
-    """Judges domains and hosts by a fixed set of rules. Not shared between threads."""
+    """Judges domains by a fixed set of rules. Not shared between threads."""
 
     def __init__(
         self,
@@ -224,7 +222,6 @@ class DomainAuditor:
         self._platforms = platforms
         self._nic_rules = RuleSet[Subject]("nic", rules, catalogue)
         self._domain_rules = RuleSet[DomainSubject]("domain", rules, catalogue)
-        self._host_rules = RuleSet[HostSubject]("host", rules, catalogue)
         self._verdicts: dict[Subject, tuple[RuleVerdict, ...]] = {}
         self._domain_verdicts: dict[DomainSubject, tuple[RuleVerdict, ...]] = {}
         self._effective: dict[tuple[object, ...], Effective] = {}
@@ -295,20 +292,6 @@ class DomainAuditor:
         if asked and self._domain_rules.of(domain.declared.kind):
             whole = DomainSubject(subjects, domain.declared, host, domain.state, coming)
             _take_domain(self._judge_domain(whole), domain, collector)
-
-    def audit_host(self, host: Host, uses: frozenset[str], target: str) -> Audited:
-        """Judge a host by itself. ``uses``: see :class:`HostSubject`."""
-        wordings = self._platforms.wordings
-        collector, place = FindingCollector(wordings), Location(target)
-        for verdict in ask(self._host_rules.of(), HostSubject(host.declared, uses)):
-            fingerprint = fingerprint_of(verdict.rule.id, host.name, "")
-            for problem in verdict.problems:
-                fix = wordings.worded(problem.change, problem.fix, "host")
-                collector.findings.append(
-                    finding_of(verdict.rule, problem, Ref("host"), place, "host", fingerprint, fix)
-                )
-            collector.note(verdict, Ref("host"))
-        return collector.audited(target, host.name, "host", "host")
 
     def subjects(self, domain: Domain, host: HostConfig) -> tuple[Subject, ...]:
         """The domain's NICs as rules see them, in order."""

@@ -34,9 +34,10 @@ if TYPE_CHECKING:
         LiveOptions,
     )
     from vnicaudit.model.host import Host
+    from vnicaudit.model.host_facts import HostFacts
     from vnicaudit.model.runs import ComputeNode
 
-    HostItem = Item | Host | LiveDomain | HostTraffic
+    HostItem = Item | Host | HostFacts | LiveDomain | HostTraffic
 
 _LATER = "kube:"
 

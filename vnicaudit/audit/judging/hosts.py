@@ -1,0 +1,132 @@
+"""Rules x hosts: judge a host and its links, joined with the guests that were read there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from vnicaudit.audit.effective.resolve import uses_of
+from vnicaudit.audit.judging.catalogue import Catalogue, RuleSet
+from vnicaudit.audit.judging.judgement import (
+    FindingCollector,
+    RuleVerdict,
+    ask,
+    finding_of,
+    fingerprint_of,
+)
+from vnicaudit.knowledge.host_links import carried_by
+from vnicaudit.model.finding import Location, Ref
+from vnicaudit.model.host import Host
+from vnicaudit.model.host_facts import HostFacts, HostGuest, NicOnHost
+from vnicaudit.model.rule import HostSubject, LinkSubject
+
+if TYPE_CHECKING:
+    from vnicaudit.audit.reading.targets import HostItem
+    from vnicaudit.knowledge.fixes.owners import Wordings
+    from vnicaudit.model.domain import Domain
+    from vnicaudit.model.file_kind import Item
+    from vnicaudit.model.fleet import HostTraffic, LiveDomain
+    from vnicaudit.model.host import HostConfig
+    from vnicaudit.model.report import Audited
+
+
+class SeenHost:
+    """One host of a run, as it comes: itself, its facts, and its guests."""
+
+    def __init__(self) -> None:
+        self._host: Host | None = None
+        self._facts: HostFacts | None = None
+        self._uses: set[str] = set()
+        self._guests: list[HostGuest] = []
+
+    @property
+    def name(self) -> str:
+        """The name that it gives itself; empty: not read yet."""
+        return "" if self._host is None else self._host.name
+
+    def take(self, item: HostItem) -> Item | LiveDomain | HostTraffic | None:
+        """Keep the item if it is of the host itself, and return None; else return it."""
+        if isinstance(item, Host):
+            self._host = item
+        elif isinstance(item, HostFacts):
+            self._facts = item
+        else:
+            return item
+        return None
+
+    def runs(self, domain: Domain, host: HostConfig) -> None:
+        """Note one of its guests."""
+        self._uses |= uses_of(domain, host)
+        self._guests.append(guest_of(domain))
+
+    def subject(self) -> HostSubject | None:
+        """The host, for its rules; None if nothing was read of it."""
+        if self._host is None:
+            return None
+        uses, guests = frozenset(self._uses), tuple(self._guests)
+        return HostSubject(self._host.declared, uses, self._facts, guests)
+
+
+def guest_of(domain: Domain) -> HostGuest:
+    """A domain, as far as the rules on its host need it."""
+    return HostGuest(
+        name=domain.name,
+        uuid=domain.uuid,
+        running=None if domain.state is None else domain.state.active,
+        vcpus=domain.declared.vcpus,
+        nics=tuple(
+            NicOnHost(
+                device=nic.target_dev,
+                socket=nic.source if nic.declared.actual_type == "vhostuser" else None,
+                model=(nic.running and nic.running.model) or nic.declared.model or "",
+                mtu=(nic.running and nic.running.mtu) or nic.declared.mtu,
+                queues=nic.declared.queues,
+            )
+            for nic in domain.nics
+        ),
+    )
+
+
+class HostAuditor:
+    """Judges hosts and their links by a fixed set of rules."""
+
+    def __init__(
+        self, rule_ids: Iterable[str], wordings: Wordings, catalogue: Catalogue | None = None
+    ) -> None:
+        ids = tuple(rule_ids)
+        self._wordings = wordings
+        self._host_rules = RuleSet[HostSubject]("host", ids, catalogue)
+        self._link_rules = RuleSet[LinkSubject]("link", ids, catalogue)
+
+    def audit(self, name: str, host: HostSubject, target: str) -> Audited:
+        """Judge the host with that name by itself, then each of its links."""
+        collector, facts = FindingCollector(self._wordings), host.facts
+        self._take(ask(self._host_rules.of(), host), name, Ref("host"), target, collector)
+        if facts is not None and facts.links:
+            rules, carried = self._link_rules.of(), carried_by(facts, host.guests)
+            for link in facts.links:
+                subject = LinkSubject(link, facts, host, carried.get(link.name, ()))
+                verdicts = ask(rules, subject)
+                self._take(verdicts, name, Ref("link", link.name), target, collector)
+        return collector.audited(target, name, "host", "host")
+
+    def _take(
+        self,
+        verdicts: Iterable[RuleVerdict],
+        host: str,
+        ref: Ref,
+        target: str,
+        collector: FindingCollector,
+    ) -> None:
+        """Collect the verdicts on a host or one of its links. A problem's ``field`` names a part of
+        it (a CPU, a port), which keeps several problems of one rule apart."""
+        for verdict in verdicts:
+            for problem in verdict.problems:
+                parts = "/".join(part for part in (ref.name, problem.field) if part)
+                place = Location(target, None, None, f"{ref.kind}/{parts}" if parts else None)
+                fingerprint = fingerprint_of(verdict.rule.id, host, parts)
+                fix = self._wordings.worded(problem.change, problem.fix, "host")
+                collector.findings.append(
+                    finding_of(verdict.rule, problem, ref, place, "host", fingerprint, fix)
+                )
+            collector.note(verdict, ref)

@@ -1,0 +1,449 @@
+"""Facts of one host that decide how fast its guests' NICs are: links, CPUs, Open vSwitch, IBM Z.
+
+They are read in one visit (:mod:`vnicaudit.platforms.host`), from a live host, a recording of one
+or a sosreport, and judged by the rules of scopes ``host`` and ``link``. They are no part of
+:class:`~vnicaudit.model.host.HostConfig`, on which remembered verdicts on NICs depend.
+
+None: this source cannot tell. An empty text, tuple or dict: it was read, and there is none.
+Counters are totals since the host (or the device) was started; ``growth`` is their increase within
+the window of the reading, and None without a window.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from vnicaudit.model.host import Version
+
+Cpus = tuple[int, ...]
+"""Numbers of CPUs, in ascending order."""
+Counters = dict[str, int]
+
+
+class _Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A record of this module: fields are named, and those without a value are left out of JSON."""
+
+
+# Links: adapters, taps, bridges, and what connects them.
+
+
+class Feature(_Record, frozen=True):
+    """One line of ``ethtool -k``."""
+
+    on: bool
+    fixed: bool = False
+    """The driver does not let it be changed."""
+    requested: bool | None = None
+    """The state asked for, if it differs from ``on``."""
+
+
+class Amount(_Record, frozen=True):
+    """A setting of a device: what it is, and its maximum (``ethtool -g``, ``-l``)."""
+
+    now: int
+    most: int | None = None
+
+
+class Queue(_Record, frozen=True):
+    """One receive or transmit queue in sysfs: ``rx-0``. ``cpus``: the mask of RPS (rx) or XPS
+    (tx)."""
+
+    name: str
+    cpus: Cpus | None = None
+    flows: int | None = None
+    """``rps_flow_cnt`` of a receive queue."""
+
+
+class Tunnel(_Record, frozen=True):
+    """A VXLAN, Geneve or GRE link. ``remote``: address of the other end; empty: none is set.
+    ``device``: the link by which the remote is reached, with its ``mtu``."""
+
+    remote: str = ""
+    device: str | None = None
+    mtu: int | None = None
+    external: bool = False
+    """Each packet names its remote (``external``), as Open vSwitch's ports do."""
+
+
+class Qeth(_Record, frozen=True):
+    """A device of IBM Z's qeth driver: OSA or HiperSockets (sysfs, ccwgroup/drivers/qeth)."""
+
+    device: str
+    """Its number on the bus: ``0.0.f500``."""
+    card_type: str | None = None
+    layer2: bool | None = None
+    online: bool | None = None
+    buffers: int | None = None
+    buffer_bytes: int | None = None
+    """``inbuf_size``."""
+    bridge_role: str | None = None
+    bridge_state: str | None = None
+    vnicc: dict[str, str] = {}
+    """VNIC characteristics: ``flooding``, ``learning``…, as sysfs prints them."""
+    isolation: str | None = None
+
+    @property
+    def is_hipersockets(self) -> bool | None:
+        """True for HiperSockets, False for an OSA card."""
+        return None if self.card_type is None else "hiper" in self.card_type.lower()
+
+
+class HostLink(_Record, frozen=True):
+    """One network interface of the host."""
+
+    name: str
+    kind: str | None = None
+    """As the kernel calls it: ``tun``, ``bridge``, ``veth``, ``bond``, ``vlan``, ``macvtap``,
+    ``vxlan``, ``geneve``, ``openvswitch``…; empty for an adapter, and where there is none."""
+    driver: str | None = None
+    physical: bool | None = None
+    """It has a device on a bus: an adapter, also a virtio one."""
+    up: bool | None = None
+    """It is administratively up."""
+    carrier: bool | None = None
+    mtu: int | None = None
+    min_mtu: int | None = None
+    max_mtu: int | None = None
+    queue_length: int | None = None
+    """``txqueuelen``."""
+    master: str | None = None
+    """The bridge, bond or datapath it is a port of."""
+    lower: str | None = None
+    """The link below a VLAN or macvtap."""
+    bridge_mode: str | None = None
+    """Of a macvtap: ``bridge``, ``vepa``…"""
+    speed: int | None = None
+    """Mb/s."""
+    node: int | None = None
+    """The NUMA node of its device; -1: the firmware names none."""
+    vfs: int | None = None
+    """Number of SR-IOV functions."""
+    rx_queues: int | None = None
+    tx_queues: int | None = None
+    features: dict[str, Feature] | None = None
+    """By the names of ``ethtool -k``: ``tcp-segmentation-offload``."""
+    private_flags: dict[str, bool] | None = None
+    rings: dict[str, Amount] | None = None
+    """``rx`` and ``tx``, in descriptors."""
+    channels: dict[str, Amount] | None = None
+    """``rx``, ``tx``, ``combined``."""
+    coalescing: dict[str, str] | None = None
+    """``adaptive-rx``, ``rx-usecs``…, as ethtool prints them."""
+    queues: tuple[Queue, ...] | None = None
+    counters: Counters | None = None
+    """``rx_packets``, ``rx_bytes``, ``rx_dropped``, ``rx_errors``, ``rx_missed``, ``rx_over``,
+    ``rx_fifo``, ``rx_no_buffer`` and the same of ``tx_``, as seen from the link: packets to a guest
+    are its tap's ``tx_``."""
+    growth: Counters | None = None
+    tunnel: Tunnel | None = None
+    qeth: Qeth | None = None
+
+    def feature(self, name: str) -> Feature | None:
+        """A feature by ethtool's name; None: unknown."""
+        return None if self.features is None else self.features.get(name)
+
+    def rps_queues(self) -> tuple[Queue, ...] | None:
+        """Receive queues; None: not seen."""
+        if self.queues is None:
+            return None
+        return tuple(queue for queue in self.queues if queue.name.startswith("rx-"))
+
+
+# CPUs, and who uses which.
+
+
+class CpuShare(_Record, frozen=True):
+    """How one CPU spent the window, in percent of it."""
+
+    idle: float
+    softirq: float
+    steal: float | None = None
+    """None: the counter is absurd, or the view of a container."""
+
+
+class Softnet(_Record, frozen=True):
+    """Row of /proc/net/softnet_stat, by CPU: packets dropped because the backlog was full, and
+    times that the budget ended with packets left (``squeezed``)."""
+
+    dropped: Counters = {}
+    squeezed: Counters = {}
+
+
+class Interrupt(_Record, frozen=True):
+    """One interrupt of a network adapter, or of a virtio device."""
+
+    number: str
+    device: str
+    """Action as /proc/interrupts prints it: ``mlx5_comp3@pci:0000:3b:00.0``, ``eth0-TxRx-1``."""
+    link: str | None = None
+    """The link it belongs to."""
+    allowed: Cpus | None = None
+    effective: Cpus | None = None
+    total: int | None = None
+    growth: int | None = None
+
+
+class CpuFacts(_Record, frozen=True):
+    """CPUs of the host, and how they are divided."""
+
+    online: Cpus | None = None
+    isolated: Cpus | None = None
+    """/sys/devices/system/cpu/isolated: out of the scheduler's domains."""
+    nohz_full: Cpus | None = None
+    cores: tuple[Cpus, ...] | None = None
+    """The threads of each core."""
+    nodes: dict[int, Cpus] | None = None
+    governors: dict[str, Cpus] | None = None
+    """cpufreq's governor -> CPUs; empty without cpufreq."""
+    scaling_driver: str | None = None
+    command_line: dict[str, str] | None = None
+    """Parameters of the kernel's command line that divide CPUs: ``isolcpus``, ``nohz_full``,
+    ``rcu_nocbs``, ``irqaffinity``, ``systemd.cpu_affinity``, ``tuned.non_isolcpus``."""
+    services: Cpus | None = None
+    """CPUs on which system services may run (effective affinity of PID 1, or CPUAffinity=)."""
+    services_by: str = ""
+    """What says so."""
+    share: dict[int, CpuShare] | None = None
+    """Per CPU, within the window; None without one."""
+    softnet: Softnet | None = None
+    softnet_growth: Softnet | None = None
+    net_rx: dict[int, int] | None = None
+    """Receive softirqs since boot."""
+    net_rx_growth: dict[int, int] | None = None
+    interrupts: tuple[Interrupt, ...] | None = None
+    irqbalance: bool | None = None
+    """It runs."""
+    irqbalance_banned: Cpus | None = None
+    pressure: float | None = None
+    """Percent of the last 10 s in which some task waited for a CPU (/proc/pressure/cpu)."""
+    virtual: bool | None = None
+    """The host is itself a guest."""
+    nova_dedicated: Cpus | None = None
+    nova_shared: Cpus | None = None
+    kubelet_reserved: Cpus | None = None
+    kubelet_strict: bool | None = None
+    """``strict-cpu-reservation``."""
+
+
+class Thread(_Record, frozen=True):
+    """One thread of QEMU, or of what serves it: ``role`` vcpu, emulator, iothread or vhost."""
+
+    role: Literal["vcpu", "emulator", "iothread", "vhost"]
+    cpus: Cpus | None = None
+    """On which it may run."""
+    name: str = ""
+
+
+class QemuProcess(_Record, frozen=True):
+    """A running QEMU as the host sees it. ``uuid`` and ``guest`` join it to its domain."""
+
+    pid: int
+    guest: str | None = None
+    uuid: str | None = None
+    threads: tuple[Thread, ...] = ()
+
+
+# Open vSwitch.
+
+
+class OvsPort(_Record, frozen=True):
+    """One interface of Open vSwitch, with the bridge that has it."""
+
+    name: str
+    type: str = ""
+    """``dpdk``, ``dpdkvhostuserclient``, ``internal``, ``vxlan``…; empty: a system device."""
+    bridge: str | None = None
+    error: str = ""
+    up: bool | None = None
+    """Its link_state."""
+    mtu: int | None = None
+    mtu_request: int | None = None
+    options: dict[str, str] = {}
+    status: dict[str, str] = {}
+    counters: Counters = {}
+    growth: Counters | None = None
+
+
+class PmdQueue(_Record, frozen=True):
+    """One receive queue that a PMD polls. ``usage``: percent of the PMD's time; None: not
+    available."""
+
+    port: str
+    queue: int
+    enabled: bool = True
+    usage: float | None = None
+
+
+class Pmd(_Record, frozen=True):
+    """One polling thread of the userspace datapath."""
+
+    core: int
+    node: int | None = None
+    isolated: bool = False
+    queues: tuple[PmdQueue, ...] = ()
+    overhead: float | None = None
+    busy: float | None = None
+    """Percent of the window, or of the time that OVS measures, with packets."""
+    sleeps: int | None = None
+    """Maximum time it sleeps without packets, in µs; 0: it never sleeps."""
+
+
+class Lookups(_Record, frozen=True):
+    """Flow lookups of the kernel datapath."""
+
+    hit: int
+    missed: int
+    lost_upcalls: int
+
+
+class Ovs(_Record, frozen=True):
+    """Open vSwitch of this host."""
+
+    version: Version | None = None
+    dpdk_version: str | None = None
+    dpdk: bool | None = None
+    """DPDK is asked for (``dpdk-init``) and initialized."""
+    other_config: dict[str, str] | None = None
+    bridges: dict[str, str] | None = None
+    """Bridge -> datapath_type; empty text: system."""
+    ports: tuple[OvsPort, ...] | None = None
+    pmds: tuple[Pmd, ...] | None = None
+    """None: the userspace datapath was not asked, or did not answer; empty: it has none."""
+    coverage: Counters | None = None
+    """Events of ``coverage/show``; one that never happened is missing."""
+    coverage_growth: Counters | None = None
+    coverage_rates: dict[str, float] | None = None
+    """The same: events per second over the last minute, as OVS prints them."""
+    lookups: Lookups | None = None
+    lookups_growth: Lookups | None = None
+
+
+# IBM Z, the kernel's log, and the rest.
+
+
+class ZFacts(_Record, frozen=True):
+    """/proc/sysinfo of IBM Z. ``level``: ``LPAR``, or what runs this system (``KVM in LPAR``,
+    ``z/VM 6.1.0``)."""
+
+    level: str | None = None
+    shared: bool | None = None
+    capped: bool | None = None
+    """Its share of CPUs is limited."""
+    hypervisors: tuple[str, ...] = ()
+    """``Control Program`` of each level, from the outermost."""
+
+
+class KernelLog(_Record, frozen=True):
+    """Messages of the kernel's log within ``days`` before its last one."""
+
+    days: float
+    over_mtu: dict[str, int] = {}
+    """Device -> number of messages ``dropped over-mtu packet``."""
+    conntrack_full: int = 0
+    vhost_missing: int = 0
+    """``Unable to open vhost-net``."""
+
+
+class HugePages(_Record, frozen=True):
+    """Huge pages of one size (KiB) on one node."""
+
+    node: int
+    size: int
+    total: int
+    free: int
+
+
+class SettingOwner(_Record, frozen=True):
+    """A program that sets this host's settings, and the file or process that shows it.
+
+    ``name``: ``performance-profile``, ``machine-config``, ``nmstate``, ``os-net-config``,
+    ``kolla``, ``openstack-ansible``, ``juju``, ``tuned``, ``netplan``, ``network-manager``,
+    ``networkd``, ``ifupdown``, ``ifcfg``, ``wicked``, ``zdev``. ``sets``: the settings (sysctl
+    keys, ``ethtool``, links) that it names; empty: it may set any.
+    """
+
+    name: str
+    evidence: str
+    version: Version | None = None
+    sets: tuple[str, ...] = ()
+
+
+class HostFacts(_Record, frozen=True):
+    """Everything that was read of one host."""
+
+    source: Literal["live", "recording", "sosreport"] = "live"
+    arch: str | None = None
+    kernel: str | None = None
+    distribution: str | None = None
+    """ID and VERSION_ID of /etc/os-release: ``debian 12``."""
+    container: str = ""
+    """Kind of container from which it was read: the view of a host that such a place has is not
+    that of the host. Empty: none."""
+    window: float | None = None
+    """Seconds between the two readings of counters; None: they were read once."""
+    hypervisor: bool | None = None
+    """It runs, or is set up to run, guests."""
+    links: tuple[HostLink, ...] | None = None
+    cpus: CpuFacts = CpuFacts()
+    processes: tuple[QemuProcess, ...] | None = None
+    ovs: Ovs | None = None
+    """None: unknown, or there is no Open vSwitch (``has_ovs`` tells)."""
+    has_ovs: bool | None = None
+    z: ZFacts | None = None
+    """None on other architectures."""
+    log: KernelLog | None = None
+    sysctls: dict[str, str] | None = None
+    """By name: ``net.core.rps_sock_flow_entries``. One that this kernel, or this network namespace,
+    does not have is missing: unknown, never 0."""
+    migration_cost: int | None = None
+    """``sched_migration_cost_ns``, from /proc/sys or debugfs."""
+    huge_pages: tuple[HugePages, ...] | None = None
+    bridge_rules: bool | None = None
+    """Something on this host (Docker, kube-proxy, hybrid plugging, a rule) needs
+    ``bridge-nf-call-iptables``."""
+    tuned_profile: str | None = None
+    owners: tuple[SettingOwner, ...] = ()
+
+    def link(self, name: str | None) -> HostLink | None:
+        """A link by its name."""
+        return next((link for link in self.links or () if link.name == name), None)
+
+    def sysctl(self, name: str) -> int | None:
+        """A numeric setting of the kernel; None: unknown."""
+        text = (self.sysctls or {}).get(name, "")
+        return int(text) if text.isascii() and text.lstrip("-").isdigit() else None
+
+
+# What guests use of their host, for the rules that join the two.
+
+
+class NicOnHost(_Record, frozen=True):
+    """A running guest's NIC at its host: the tap (``device``) or the socket that it names."""
+
+    device: str | None = None
+    socket: str | None = None
+    model: str = ""
+    """Effective; empty: unknown."""
+    mtu: int | None = None
+    queues: int | None = None
+
+
+class HostGuest(_Record, frozen=True):
+    """A guest of the host, as far as host rules need it. Where its threads may run is in
+    :class:`QemuProcess`."""
+
+    name: str
+    uuid: str | None = None
+    running: bool | None = None
+    vcpus: int | None = None
+    memory_kib: int | None = None
+    huge_pages: bool | None = None
+    """Its memory is of huge pages."""
+    nics: tuple[NicOnHost, ...] = ()
+
+
+Workload = Literal["many-connections", "few-connections", "streaming", "latency"]
+"""What the network of a host is used for, in the operator's words: it decides some questions that
+no fact answers."""
