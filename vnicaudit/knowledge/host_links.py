@@ -28,8 +28,8 @@ def leads_out(link: HostLink) -> bool:
 
 
 def carried_by(facts: HostFacts, guests: Iterable[HostGuest]) -> dict[str, tuple[str, ...]]:
-    """Link -> names of the guests whose frames take it, in order. A guest whose tap is not among the
-    links is on none of them."""
+    """Link -> names of the guests whose frames take it, in order. A guest whose tap is not there
+    is on none of them."""
     carried: dict[str, list[str]] = {}
     for guest in guests:
         for nic in guest.nics:

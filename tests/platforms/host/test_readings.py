@@ -1,0 +1,91 @@
+"""The script that reads a host, and what its answer gives to parsers."""
+
+import subprocess
+from pathlib import Path
+
+from vnicaudit.model.host_facts import CpuFacts, HostFacts
+from vnicaudit.platforms.host.readings import (
+    HostCommand,
+    HostFact,
+    HostReadings,
+    SectionReadings,
+    facts_from,
+    matches,
+    script_for,
+)
+
+ONE = HostCommand("printf '%s' one", is_counter=True)
+GONE = HostCommand("no-such-program")
+PART = """
+part() { printf '\\n@ %s\\n' "$1"; }
+fact() { part "$1"; shift; "$@" 2>&1; printf '\\n@ code %s' "$?"; }
+"""
+
+
+def _read(readings: HostReadings) -> dict[str, object]:
+    return {"online": (0,)} if readings.output(ONE.name) == "one" else {}
+
+
+def _answer(folder: Path, window: str) -> SectionReadings:
+    (folder / "mtu a").write_text("1500\n")
+    (folder / "list").write_text("a:b\n\nc\n")
+    patterns = (f"{folder}/mtu*", f"{folder}/missing", f"{folder}/lis?".replace("?", "*"))
+    pattern, missing, listed = (each.replace("mtu a", "mtu*") for each in patterns)
+    fact = HostFact(
+        "test", _read, (pattern, missing), (listed,), (ONE, GONE), "part 'own x'; echo 5"
+    )
+    script = PART + script_for([fact]) + "\npart end\n"
+    ran = subprocess.run(
+        ["sh", "-c", script, "sh", window], capture_output=True, text=True, check=True
+    )
+    return SectionReadings(_sections(ran.stdout))
+
+
+class _Section:
+    def __init__(self, name: str, text: str) -> None:
+        self.name, self.text = name, text
+        self.code: int | None = None
+
+
+def _sections(text: str) -> list[_Section]:
+    found: list[_Section] = []
+    for piece in text.split("\n@ ")[1:]:
+        name, _end, body = piece.partition("\n")
+        if name.startswith("code "):
+            found[-1].code = int(name[5:])
+        else:
+            found.append(_Section(name, body))
+    return found[:-1]
+
+
+def test_files_and_outputs_are_found_by_name(tmp_path: Path) -> None:
+    seen = _answer(tmp_path, "0")
+    assert seen.text(f"{tmp_path}/mtu a") == "1500"
+    assert seen.texts(f"{tmp_path}/lis*") == {f"{tmp_path}/list": "a:b\n\nc"}
+    assert seen.text(f"{tmp_path}/missing") is None
+    assert seen.output(ONE.name) == "one"
+    assert seen.output(GONE.name) is None, "it failed"
+    assert seen.outputs("own") == {"x": "5\n"}
+    assert seen.window is None
+    assert seen.later() is seen
+
+
+def test_counters_are_read_again_after_the_window(tmp_path: Path) -> None:
+    seen = _answer(tmp_path, "0.02")
+    assert seen.window is not None
+    later = seen.later()
+    assert later.text(f"{tmp_path}/list") == "a:b\n\nc"
+    assert later.text(f"{tmp_path}/mtu a") is None, "no counter"
+    assert later.output(ONE.name) == "one"
+
+
+def test_a_fact_gives_fields_of_the_host_or_of_its_cpus(tmp_path: Path) -> None:
+    seen = _answer(tmp_path, "0")
+    links = HostFact("links", lambda _readings: {"links": ()})
+    cpus = HostFact("cpus", _read, commands=(ONE,), of_cpus=True)
+    assert facts_from(seen, [links, cpus]) == HostFacts(links=(), cpus=CpuFacts(online=(0,)))
+
+
+def test_a_pattern_matches_part_by_part() -> None:
+    assert matches("/sys/class/net/eth0/mtu", "/sys/class/net/*/mtu")
+    assert not matches("/sys/class/net/eth0/queues/mtu", "/sys/class/net/*/mtu")

@@ -1,0 +1,196 @@
+"""Everything that one visit to a host brings, for the parsers of facts: files and outputs by name.
+
+A live host answers one script, which prints all of it in sections; a recording has the same
+sections; a sosreport has files, some of which hold what a command printed. A parser sees only
+:class:`HostReadings`, so that it gives the same record for all of them.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from fnmatch import fnmatchcase
+from typing import NamedTuple, Protocol, TypeVar
+
+import msgspec
+
+from vnicaudit.model.host_facts import CpuFacts, HostFacts
+
+_T = TypeVar("_T")
+
+
+class HostReadings(Protocol):
+    """Everything that was read of one host. None: not read, missing, or failed; never *empty*."""
+
+    window: float | None
+    """Seconds until the second reading of counters; None: there is none."""
+
+    def text(self, path: str) -> str | None:
+        """The content of a file, by its absolute path on the host."""
+
+    def texts(self, pattern: str) -> Mapping[str, str]:
+        """Path -> content of the files that match a pattern (``*`` does not match ``/``)."""
+
+    def output(self, command: str) -> str | None:
+        """The output of a command, by the name under which its fact has it, if it succeeded."""
+
+    def outputs(self, command: str) -> Mapping[str, str]:
+        """Device -> the output of a command that was run for each device."""
+
+    def later(self) -> HostReadings:
+        """The second reading of counters; itself where there was only one."""
+
+
+class HostCommand(NamedTuple):
+    """A command that a fact reads. ``sos``: names of files in which a sosreport has what it prints,
+    as patterns below its root; of several devices, the device is what the last ``*`` stands for."""
+
+    name: str
+    """As it is typed in a shell (``ethtool -k '*'``); in recordings it names the section."""
+    sos: tuple[str, ...] = ()
+    is_counter: bool = False
+    """It is run a second time after the window."""
+
+
+class HostFact(NamedTuple):
+    """One fact: what is read for it, and the parser that makes fields of it."""
+
+    name: str
+    read: Callable[[HostReadings], dict[str, object]]
+    """Fields of :class:`~vnicaudit.model.host_facts.HostFacts`, or of its ``cpus``. Those that
+    nothing tells are left out. Never raises: its input is whatever a host prints."""
+    files: tuple[str, ...] = ()
+    """Patterns of files that are read, as absolute paths."""
+    counters: tuple[str, ...] = ()
+    """Patterns of files that are read a second time after the window."""
+    commands: tuple[HostCommand, ...] = ()
+    script: str = ""
+    """Lines of shell of its own, for what has no command: they print sections with ``part`` and
+    ``fact`` (:mod:`vnicaudit.reaching.sections`)."""
+    of_cpus: bool = False
+    """The fields are those of ``HostFacts.cpus``."""
+
+
+TIME = "/proc/uptime"
+LATER = "later"
+"""The section behind which the second reading of counters begins."""
+_COMMAND_SECONDS = 10
+
+
+def script_for(facts: Iterable[HostFact]) -> str:
+    """The script that reads these facts in one go; its argument is the window in seconds, 0 for
+    none. Files are handed to grep by xargs, as their names may be more than one program takes."""
+    facts = tuple(facts)
+    files = _unique(pattern for fact in facts for pattern in (*fact.files, *fact.counters))
+    counters = _unique((TIME, *(pattern for fact in facts for pattern in fact.counters)))
+    commands = _unique(command for fact in facts for command in fact.commands)
+    again = [command for command in commands if command.is_counter]
+    return "\n".join([
+        "window=$1",
+        f"limited() {{ if command -v timeout >/dev/null; then timeout {_COMMAND_SECONDS} \"$@\"; "
+        'else "$@"; fi; }',
+        "contents() { printf '%s\\0' \"$@\" | xargs -0 grep -asHZ ''; true; }",
+        f"fact files contents {' '.join((TIME, *files))}",
+        *(_line(command) for command in commands),
+        *(fact.script for fact in facts if fact.script),
+        'if [ "$window" != 0 ]; then',
+        'sleep "$window"',
+        f"part {LATER}",
+        f"fact files contents {' '.join(counters)}",
+        *(_line(command) for command in again),
+        "fi",
+    ])  # fmt: skip
+
+
+def _line(command: HostCommand) -> str:
+    return f"fact {shlex.quote(command.name)} limited {command.name}"
+
+
+def _unique(items: Iterable[_T]) -> list[_T]:
+    return list(dict.fromkeys(items))
+
+
+class NamedText(Protocol):
+    """A section of an answer: its name, its text, and how its command ended."""
+
+    name: str
+    text: str
+    code: int | None
+
+
+class SectionReadings:
+    """The answer of a host to the script, or a recording of it."""
+
+    def __init__(self, sections: Sequence[NamedText]) -> None:
+        names = [section.name for section in sections]
+        end = names.index(LATER) if LATER in names else len(names)
+        self._outputs = {each.name: each.text for each in sections[:end] if not each.code}
+        self._files = files_in(self._outputs.pop("files", ""))
+        self._later: SectionReadings | None = None
+        self.window: float | None = None
+        if end < len(names):
+            self._later = SectionReadings(sections[end + 1 :])
+            self.window = _seconds_between(self, self._later)
+
+    def text(self, path: str) -> str | None:
+        """The content of a file."""
+        return self._files.get(path)
+
+    def texts(self, pattern: str) -> Mapping[str, str]:
+        """The files that match a pattern."""
+        return {path: text for path, text in self._files.items() if matches(path, pattern)}
+
+    def output(self, command: str) -> str | None:
+        """The output of a command."""
+        return self._outputs.get(command)
+
+    def outputs(self, command: str) -> Mapping[str, str]:
+        """The outputs of a command for each device."""
+        start = f"{command} "
+        return {
+            name[len(start) :]: text
+            for name, text in self._outputs.items()
+            if name.startswith(start)
+        }
+
+    def later(self) -> HostReadings:
+        """The second reading of counters."""
+        return self._later or self
+
+
+def files_in(text: str) -> dict[str, str]:
+    """Path -> content, from the lines of ``grep -HZ``: path, a NUL, and a line of the file."""
+    found: dict[str, list[str]] = {}
+    for line in text.splitlines():
+        path, end, content = line.partition("\0")
+        if end:
+            found.setdefault(path, []).append(content)
+    return {path: "\n".join(lines) for path, lines in found.items()}
+
+
+def matches(path: str, pattern: str) -> bool:
+    """True if a path matches a pattern, part by part."""
+    parts, wanted = path.split("/"), pattern.split("/")
+    return len(parts) == len(wanted) and all(map(fnmatchcase, parts, wanted))
+
+
+def _seconds_between(first: HostReadings, second: HostReadings) -> float | None:
+    times = [_uptime(each.text(TIME)) for each in (first, second)]
+    start, end = times
+    return end - start if start is not None and end is not None and end > start else None
+
+
+def _uptime(text: str | None) -> float | None:
+    word = (text or "").partition(" ")[0]
+    return float(word) if re.fullmatch(r"\d{1,10}\.\d\d", word) else None
+
+
+def facts_from(readings: HostReadings, facts: Iterable[HostFact]) -> HostFacts:
+    """The record of everything that these facts tell."""
+    fields: dict[str, object] = {"window": readings.window}
+    of_cpus: dict[str, object] = {}
+    for fact in facts:
+        (of_cpus if fact.of_cpus else fields).update(fact.read(readings))
+    empty = HostFacts(cpus=msgspec.structs.replace(CpuFacts(), **of_cpus))
+    return msgspec.structs.replace(empty, **fields)
