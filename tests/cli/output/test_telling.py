@@ -81,5 +81,5 @@ def test_outcomes_are_counted_and_quietly_nothing_is_told(quiet: bool) -> None:
     ):
         say("mail-01", _OFF)
         say("mail-01", "applied: in effect")
-    told = f"mail-01: {_OFF}\n[1/2] mail-01: undone: in effect\n"
+    told = f"mail-01: {_OFF}\n[1/2] mail-01: undone\n"
     assert log.getvalue() == ("" if quiet else told)

@@ -37,8 +37,11 @@ class RunTelling:
         if self._quiet:
             return
 
-        is_undone = self._undoing and text.startswith("applied")
-        word = f"undone{text[len('applied') :]}" if is_undone else text
+        word = text
+        if is_outcome(text) and not text.startswith("unfinished"):
+            # the result that is printed at the end says why
+            outcome = text.partition(":")[0]
+            word = "undone" if self._undoing and outcome == "applied" else outcome
         self._states.changes(name, "" if is_outcome(text) else word)
         tell(safe(f"{self._progress(text)}{name}: {word}"))
 

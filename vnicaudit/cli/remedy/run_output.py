@@ -136,7 +136,8 @@ def end_of_run(
     if not options.output.quiet:
         _tell_next(done.run, options)
     if done.stopped:
-        tell(safe(f"Stopped: {done.stopped}"))
+        left = sum(unit.outcome == "not-reached" for unit in done.run.steps)
+        tell(safe(f"Stopped: {done.stopped}" + (f"; {left:,} not touched" if left else "")))
     if done.run.outcome == "unfinished" and not done.is_lost:
         undo = _follow_up(f"rollback {done.run.id}", done.run, options)
         back = f", or undo it with {undo}"

@@ -104,6 +104,9 @@ _GOOD = ("applied", "already")
 _BAD = ("failed", "rolled-back")
 _UNTOUCHED = ("refused", "gone")
 _ALL = "all"
+_ENDED: dict[Outcome, str] = {
+    "failed": "failed", "rolled-back": "was rolled back", "unfinished": "is unfinished",
+}  # fmt: skip
 
 
 class UnitQueue:
@@ -123,7 +126,8 @@ class UnitQueue:
         )
         self._well: Counter[str] = Counter()
         self._canaries: Counter[str] = Counter()
-        self._failed_group = ""
+        self._failed_canary = ""
+        """The canary that failed first, its group, and how it ended."""
         self._bad = 0
 
     @property
@@ -137,7 +141,7 @@ class UnitQueue:
         if self._sources.pop(unit.key, None) is None:
             del self._left[unit.key]
             for group in self._schedule.groups_of(unit.target):
-                self._count_in(group, result.outcome)
+                self._count_in(group, unit, result.outcome)
         _take_one(self._targets, unit.target)
 
     def next(self) -> list[UnitRequest]:
@@ -157,9 +161,8 @@ class UnitQueue:
         the schedule."""
         if halted is not None and (reason := halted()):
             return reason
-        if self._failed_group:
-            named = f" of {self._failed_group}" if self._schedule.groups else ""
-            return f"a canary{named} was not changed as planned"
+        if self._failed_canary:
+            return self._failed_canary
         if self._bad > self._schedule.max_failures:
             return f"{self._bad} failed (--max-failures {self._schedule.max_failures})"
         window = self._schedule.window
@@ -167,14 +170,15 @@ class UnitQueue:
             return f"outside the window {window}"
         return ""
 
-    def _count_in(self, group: str, outcome: Outcome) -> None:
+    def _count_in(self, group: str, unit: UnitRequest, outcome: Outcome) -> None:
         _take_one(self._left_of, group)
         well = outcome in _GOOD
         self._well[group] += well
         if outcome not in _UNTOUCHED and self._canaries[group] < self._schedule.canary:
             self._canaries[group] += 1
-            if not well:
-                self._failed_group = self._failed_group or group or _ALL
+            if not well and not self._failed_canary:
+                named = f" of {group or _ALL}" if self._schedule.groups else ""
+                self._failed_canary = f"{unit.name}, a canary{named}, {_ENDED[outcome]}"
 
 
 def _take_one(counts: Counter[str], name: str) -> None:

@@ -80,7 +80,7 @@ def begin_undo(work: CloudWork, reason: str, outcome: Outcome) -> Result:
     """Start undoing the change, because of ``reason``; ``outcome`` is the unit's outcome
     afterwards."""
     work.notes.write(Undoing(reason, outcome))
-    work.tell(f"undoing: {reason}")
+    work.tell("undoing the change")
     return undo(work, reason, outcome)
 
 

@@ -58,7 +58,7 @@ def begin_undo(work: DomainWork, reason: str, outcome: Outcome) -> Result:
     """Start undoing the change, because of ``reason``; ``outcome`` is the unit's outcome
     afterwards."""
     work.notes.write(Undoing(reason, outcome))
-    work.tell(f"undoing: {reason}")
+    work.tell("undoing the change")
     return undo(work, reason, outcome)
 
 
