@@ -63,10 +63,10 @@ def test_guests_that_are_shut_off_come_last_and_guests_that_lose_packets_first()
     counters = [traffic("low", drops=3)]
     assert names(reading("h", [off, low, unknown], counters)) == ["low", "unknown", "off"]
     (one,) = ranked(off)
-    assert one.reason == "shut off; error severity, high confidence; safe; cures 1 NIC"
+    assert one.reason == "shut off; certain, safe; 1 NIC"
     (both,) = rank(audit("h"), [reading("h", [off, low])], per_place=False).changes
     assert (both.guests, both.shut_off) == (2, 1)
-    assert both.reason.startswith("1 of 2 guests shut off; error severity, ")
+    assert both.reason.startswith("1 of 2 guests shut off; certain, safe; ")
 
 
 def test_of_the_same_change_the_guests_stand_out_that_lose_most_packets() -> None:
@@ -78,7 +78,7 @@ def test_of_the_same_change_the_guests_stand_out_that_lose_most_packets() -> Non
     found = [(one.place.name, one.places, one.elsewhere) for one in ranking.changes]
     assert found == [("alone", 1, 0), ("", 9, 0), ("g3", 1, 8), ("g4", 1, 8), ("g5", 1, 8)]
     assert ranking.candidates == 5
-    assert "the same change in 8 more places" in ranking.changes[2].reason
+    assert "8 more places need the same" in ranking.changes[2].reason
 
 
 def test_the_next_step_is_a_plan() -> None:
@@ -119,8 +119,7 @@ def test_the_line_says_why_by_values() -> None:
     ]
     (one,) = rank(audit("h"), [reading("h", [guest("web", *problems, nics=3)], counters)]).changes
     assert one.reason == (
-        "1,204 drops/s; high severity, high confidence; "
-        "carries 38 % of this host's bytes (304 Mbit/s); safe; cures 2 NICs"
+        "1,204 drops/s; carries 38 % of this host's bytes (304 Mbit/s); certain, safe; 2 NICs"
     )
     assert (one.rules, one.nics, one.findings) == (("TEST1", "TEST2"), 2, 3)
     assert one.traffic is not None
@@ -151,7 +150,7 @@ def test_a_domain_s_finding_cures_all_its_nics_and_a_host_s_none() -> None:
         guest("h", Problem(change=None, rule="TEST3"), nics=0, scope="host"),
     )
     assert [(one.place.kind, one.nics) for one in found] == [("domain", 4), ("host", 0)]
-    assert "clears 1 problem" in found[1].reason
+    assert "certain, no change to propose; 1 problem" in found[1].reason
 
 
 @pytest.mark.parametrize(
@@ -184,7 +183,7 @@ def test_guests_of_one_place_are_one_change_and_others_are_counted() -> None:
     assert [(each.guests, each.nics, each.hosts) for each in in_file] == [(3, 3, 1)]
     two = ranked(guest("a", Problem()), guest("b", Problem()), guest("c", Problem(change=UNSAFE)))
     assert [(each.place.name, each.elsewhere) for each in two] == [("a", 1), ("b", 1), ("c", 0)]
-    assert "the same change in 1 more place" in two[0].reason
+    assert "1 more place needs the same" in two[0].reason
 
 
 def test_places_are_put_together_on_request() -> None:

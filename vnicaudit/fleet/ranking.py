@@ -14,6 +14,7 @@ from statistics import median
 from vnicaudit.base.wording import count
 from vnicaudit.fleet.ranking_candidates import Candidate, CandidateKey, Candidates, ChangeIdentity
 from vnicaudit.knowledge.fixes.hypervisors import by_plan
+from vnicaudit.model.finding import Confidence
 from vnicaudit.model.fleet import FleetAudit, HostReading
 from vnicaudit.model.ranking import (
     GainEstimate,
@@ -127,15 +128,16 @@ def _share_step(share: float | None) -> int:
     return 0 if share is None else sum(share >= bound for bound in _SHARES)
 
 
-# The line that explains a change's rank: the criteria in their order, as values.
+# The line that explains a change's rank: its criteria as values.
 
 
 _SAFETY_REASONS = {"safe": "safe", "unsafe": "needs review", "none": "no change to propose"}
+_SURE: dict[Confidence, str] = {"high": "certain", "medium": "probable", "low": "uncertain"}
 
 
 def reason(candidate: Candidate, elsewhere: int, estimate: GainEstimate | None) -> str:
-    """``1,204 drops/s; high severity, high confidence; carries 38 % of this host's bytes; safe;
-    cures 3 NICs``, without names of guests."""
+    """``1,204 drops/s; carries 38 % of this host's bytes; certain, safe; 3 NICs``, without names
+    of guests. The severity stands before it."""
     return "; ".join(_parts(candidate, elsewhere, estimate))
 
 
@@ -146,14 +148,15 @@ def _parts(candidate: Candidate, elsewhere: int, estimate: GainEstimate | None) 
         yield f"{_number(candidate.errors)} errors/s"
     if candidate.off:
         yield _shut_off(candidate)
-    yield f"{candidate.severity} severity, {candidate.confidence} confidence"
     yield from _traffic(candidate)
-    yield _SAFETY_REASONS[candidate.key.change.safety]
+    sure = _SURE[candidate.confidence]
+    yield f"{sure}, {_SAFETY_REASONS[candidate.key.change.safety]}"
     if not candidate.reachable:
         yield f"it is unknown how {candidate.key.change.owner} makes changes"
     yield _cured(candidate)
     if elsewhere:
-        yield f"the same change in {count(elsewhere, 'more place')}"
+        need = "needs" if elsewhere == 1 else "need"
+        yield f"{count(elsewhere, 'more place')} {need} the same"
     if estimate is not None:
         yield gain_words(estimate)
 
@@ -183,9 +186,9 @@ def _carries(candidate: Candidate) -> str:
 
 def _cured(candidate: Candidate) -> str:
     if not candidate.nics:
-        return f"clears {count(candidate.findings, 'problem')}"
+        return count(candidate.findings, "problem")
     guests = f" in {count(candidate.guests, 'guest')}" if candidate.guests > 1 else ""
-    return f"cures {count(candidate.nics, 'NIC')}{guests}"
+    return f"{count(candidate.nics, 'NIC')}{guests}"
 
 
 def gain_words(estimate: GainEstimate) -> str:

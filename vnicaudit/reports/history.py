@@ -146,16 +146,26 @@ def trend_text(one: Trend, options: Options) -> Iterator[str]:
         groups.setdefault(point.group, {})[point.audit] = point
     ids = [each.id for each in one.audits]
     rows = [_row(name, points, ids) for name, points in sorted(groups.items())]
-    heads = (one.by, "findings", "stale", "change", "new", "reopened", "fixed", "gone", "trend")
+    heads = (
+        one.by,
+        "findings",
+        "stale",
+        "since first",
+        "new",
+        "reopened",
+        "fixed",
+        "gone",
+        "trend",
+    )
     pen = Pen(options)
     yield from pen.table(heads, rows, range(1, 8))
     if not options.quiet:
         first, last = one.audits[0], one.audits[-1]
         text = f"{count(len(ids), 'audit')}, {first.started} to {last.started}; the last read "
-        text += f"{last.ok + last.partial:,} of {count(last.hosts, 'host')}; "
-        text += "each trend is drawn from 0 to its highest number"
-        if first.hosts != last.hosts:
-            text += f"; the inventory of the first had {count(first.hosts, 'host')}"
+        text += f"{last.ok + last.partial:,} of {count(last.hosts, 'host')}"
+        if (first.ok + first.partial, first.hosts) != (last.ok + last.partial, last.hosts):
+            text += f", the first {first.ok + first.partial:,} of {first.hosts:,}"
+        text += "; each trend is drawn from 0 to its highest number"
         yield "\n" + pen.say(text)
 
 

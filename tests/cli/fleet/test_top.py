@@ -99,13 +99,13 @@ def test_text_has_rank_change_place_and_why(state: Path) -> None:
         result.stdout
         == """\
 1  high  model → virtio in 2 places on 1 host  TEST1 test1
-   1,204 drops/s; high severity, high confidence; carries 100 % of this host's bytes (800
-     Mbit/s); safe; cures 2 NICs in 2 guests
+   1,204 drops/s; carries 100 % of this host's bytes (800 Mbit/s); certain, safe; 2 NICs
+     in 2 guests
    Fix: set it
 
 2  high  model → virtio in busy on kvm1  TEST1 test1
-   1,204 drops/s; high severity, high confidence; carries 38 % of this host's bytes (304
-     Mbit/s); safe; cures 1 NIC; the same change in 1 more place
+   1,204 drops/s; carries 38 % of this host's bytes (304 Mbit/s); certain, safe; 1 NIC; 1
+     more place needs the same
    Fix: set it
 
 Note: `vnicaudit plan -i INVENTORY -o plan.json` plans these changes of libvirt's guests,

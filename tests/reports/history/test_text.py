@@ -53,19 +53,19 @@ def test_details_and_drift_name_findings_by_their_state() -> None:
 
 def test_trend_counts_what_is_stale_with_the_rest_and_apart() -> None:
     assert WRITTEN["trend"]().splitlines() == [
-        "site  findings  stale  change  new  reopened  fixed  gone  trend",
-        "-        1,246  1,234      +0    2         1      4     5  █",
+        "site  findings  stale  since first  new  reopened  fixed  gone  trend",
+        "-        1,246  1,234           +0    2         1      4     5  █",
         "",
         "1 audit, 2026-11-22T10:15:00Z to 2026-11-22T10:15:00Z; the last read 49 of 1,000 hosts; "
         "each trend is drawn from 0 to its highest number",
     ]
 
 
-def test_trend_tells_that_the_inventory_changed() -> None:
+def test_trend_tells_that_the_first_audit_read_fewer_hosts() -> None:
     (last,) = TREND.audits
-    first = replace(last, id="20261101-101500-0000", hosts=1)
+    first = replace(last, id="20261101-101500-0000", ok=1, partial=1, hosts=600)
     text = "".join(trend_text(replace(TREND, audits=(first, last)), WIDE))
-    assert text.endswith("highest number; the inventory of the first had 1 host\n")
+    assert "; the last read 49 of 1,000 hosts, the first 2 of 600; each trend" in text
 
 
 def test_drift_tells_what_changed_of_a_nic() -> None:

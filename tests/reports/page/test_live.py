@@ -101,7 +101,7 @@ def test_the_answer_the_changes_the_trend_and_what_first(tab: Tab) -> None:
             "3 Jan 2026 00:00 UTC", "2 of 3", "3", "3", "1", "1", "0", "1",
         ]  # fmt: skip
         first = page.locator("#first li").first
-        expect(first).to_contain_text("high severity, high confidence")
+        expect(first).to_contain_text("certain, no change to propose")
         first.get_by_role("link").click()
         expect(page.locator("#status")).to_have_text("2 of 4 findings")
         page.go_back()
