@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from itertools import chain
+from itertools import chain, filterfalse
 from typing import TYPE_CHECKING, BinaryIO
 
 from msgspec.structs import replace
@@ -99,6 +99,8 @@ class AuditRun:
         self._seen_files = SeenFiles(())
         self._guests: list[tuple[Domain, str]] = []
         self._clouds: CloudServers | None = None
+        self._told: set[int] = set()
+        """Marks of the problems of each configuration."""
         self._nova_files = frozenset(map(os.path.realpath, options.nova_config))
         self.usage = Usage()
         self.baselined: set[str] = set()
@@ -108,8 +110,20 @@ class AuditRun:
         that file. Raises UsageError for targets that make no sense."""
         for product in self._read(names):
             told = chain.from_iterable(map(self._same.take, _with_file_apart(product)))
-            yield from map(self._counted, told)
+            yield from map(self._counted, filterfalse(self._is_repeated, told))
         yield from map(self._counted, self._same.rest())
+
+    def _is_repeated(self, product: Product) -> bool:
+        """True for the problems of a template that were told already: several files of tasks may
+        write it to a nova.conf."""
+        if not isinstance(product, Audited) or product.scope != "config" or not product.findings:
+            return False
+        problems = ((one.fingerprint, one.location) for one in product.findings)
+        mark = hash((product.file, *problems))
+        if mark in self._told:
+            return True
+        self._told.add(mark)
+        return False
 
     def _read(self, names: Iterable[str]) -> Iterator[Product]:
         """The products of all targets. Files come first: worker processes are forked before any

@@ -66,11 +66,12 @@ class _Guest:
     """One guest: its readings so far, and what is told of those that define it."""
 
     __slots__ = (
-        "affected", "defined", "defined_macs", "name", "nics", "paths", "places", "readings",
-        "running", "told", "uuid",
+        "affected", "defined", "defined_macs", "name", "nics", "number", "paths", "places",
+        "readings", "running", "told", "uuid",
     )  # fmt: skip
 
-    def __init__(self, name: str, uuid: str) -> None:
+    def __init__(self, number: int, name: str, uuid: str) -> None:
+        self.number = number
         self.name = name
         self.uuid = uuid
         self.readings = self.nics = 0
@@ -91,6 +92,7 @@ class SameGuests:
 
     def __init__(self) -> None:
         self._guests: dict[int, _Guest] = {}
+        self._number = 0
         self._waiting: deque[tuple[Audited, _Guest]] = deque()
         self._again: list[_Guest] = []
         self.read_again = self.nics_again = 0
@@ -109,7 +111,7 @@ class SameGuests:
             yield product
             return
         guest = self._guest(product, reading)
-        audited = replace(product, reading=None)
+        audited = replace(product, reading=None, guest=guest.number)
         if reading.kind == "running":
             self._waiting.append((audited, guest))
             if len(self._waiting) > _MAX_WAITING:
@@ -140,7 +142,8 @@ class SameGuests:
         known = filter(None, map(self._guests.get, keys))
         guest = next((one for one in known if not (uuid and one.uuid and one.uuid != uuid)), None)
         if guest is None:
-            guest = _Guest(audited.subject, uuid)
+            self._number += 1
+            guest = _Guest(self._number, audited.subject, uuid)
         else:
             guest.uuid = guest.uuid or uuid
             self.read_again += 1

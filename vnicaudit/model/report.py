@@ -258,6 +258,8 @@ class Audited(msgspec.Struct, frozen=True):
     work)."""
     reading: Reading | None = None
     """For :mod:`vnicaudit.audit.same_guest` alone, which removes it."""
+    guest: int = 0
+    """The number of the guest, which several readings can show; 0: this is the only one."""
     again: bool = False
     """A judgement of the same guest with findings came before: it is not counted again."""
 

@@ -13,7 +13,6 @@ from vnicaudit.reports.grouped import (
     NAMES,
     EqualFindings,
     FindingGroup,
-    FixOfOwners,
     RuleKey,
     and_more,
     groups_of,
@@ -202,7 +201,7 @@ class _EqualText(FindingText):
         if len(words) == 1 or not fixes:
             return self._fix(*words.pop())
         text = "".join(
-            self._pen.labelled(_label_for(fix, same.count), fix.edit, "fix")
+            self._pen.labelled(same.label("fix", fix.edit, fix.number, fix.owners), fix.edit, "fix")
             for fix in fixes[:_OWNERS]
         )
         if len(fixes) > _OWNERS:
@@ -210,8 +209,7 @@ class _EqualText(FindingText):
             text += self._pen.labelled("fix", more, "fix")
         if risks := same.risks:
             (risk, number), *_more = risks
-            label = f"unsafe ({number:,} of {same.count:,})"
-            text += self._pen.labelled(label, risk, "medium")
+            text += self._pen.labelled(same.label("unsafe", risk, number), risk, "medium")
         return text
 
     def one_line(self, key: RuleKey, same: EqualFindings, about: str) -> str:
@@ -241,9 +239,3 @@ def _messages(same: EqualFindings) -> list[str]:
     if more := same.count - sum(number for _message, number in shown):
         lines.append(f"and {more:,} like it (--view full has each)")
     return lines
-
-
-def _label_for(fix: FixOfOwners, findings: int) -> str:
-    """``fix``, ``fix (5 of 12)`` or ``fix for nova, ovirt (5 of 12)``."""
-    whose = f"fix for {', '.join(fix.owners)}" if fix.owners else "fix"
-    return whose if fix.number == findings else f"{whose} ({fix.number:,} of {findings:,})"

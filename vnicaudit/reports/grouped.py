@@ -77,6 +77,7 @@ class EqualFindings:
         self.count = self.others = self.subjects = 0
         self.wordings: Counter[FindingWords] = Counter()
         self.targets: dict[str, None] = {}
+        self._whose: dict[str, dict[str, None]] = {}
 
     def add(self, name: str, place: str, *more: str) -> None:
         """Count a subject, and keep its name while there is room. ``place`` and ``more``: details
@@ -92,15 +93,29 @@ class EqualFindings:
         shared = shared_folder(place for _name, place, _more in self._named)
         return disambiguated((name, place[shared:], *more) for name, place, more in self._named)
 
-    def take(self, words: FindingWords, finding: Finding) -> None:
-        """Count a finding with these words."""
+    def take(self, words: FindingWords, finding: Finding, name: str) -> None:
+        """Count a finding with these words, of a subject of this name."""
         self.count += 1
         if self.count == 1:
             self.place = "  ".join(filter(None, (nic_label(finding.about), str(finding.location))))
         if words in self.wordings or self._has_room(words.owner):
             self.wordings[words] += 1
+            for text in filter(None, (words.edit, words.risk)):
+                whose = self._whose.setdefault(text, {})
+                if len(whose) <= NAMES:
+                    whose[name] = None
         else:
             self.others += 1
+
+    def label(self, label: str, text: str, number: int, owners: Sequence[str] = ()) -> str:
+        """The label of a fix or a reason: ``fix``, ``fix (mail-01)`` if it is about few subjects,
+        or ``fix for nova, ovirt (5 of 12)``."""
+        if number == self.count:
+            return label
+        if len(whose := self._whose[text]) <= NAMES:
+            return f"{label} ({', '.join(whose)})"
+        whom = f" for {', '.join(owners)}" if owners else ""
+        return f"{label}{whom} ({number:,} of {self.count:,})"
 
     @property
     def messages(self) -> list[tuple[str, int]]:
@@ -180,6 +195,8 @@ def names_within(same: EqualFindings, width: int) -> str:
     return names_of(same, most=most)
 
 
+_GUESTS = 200_000
+"""Maximum marks of guests; beyond that, a guest is counted once a reading."""
 GROUPS = 5_000
 """Maximum groups; beyond that, findings go to one common group."""
 _OTHERS = "all others"
@@ -220,6 +237,8 @@ class Groups:
         self._scopes: dict[_GroupKey, Counter[str]] = {}
         self._of_domain: dict[tuple[str, str, str | None], list[_GroupKey]] = {}
         """Groups by name, place and UUID of a domain, the first line first."""
+        self._counted: set[int] = set()
+        """Marks of the guests that were counted, as each may be read several times."""
 
     def add(self, audited: Audited) -> None:
         """Add the findings of one subject."""
@@ -229,15 +248,27 @@ class Groups:
             key = (finding.severity, finding.rule, finding.name)
             group = self._bounded(_GroupKey(" ".join(key)) if self._by == "rule" else common)
             same = self._found.setdefault(group, {}).setdefault(key, EqualFindings(self._names))
-            same.take(self._wording(finding, audited), finding)
+            same.take(self._wording(finding, audited), finding, audited.title)
             if (group, key) not in met:
                 met.add((group, key))
                 same.targets[audited.target] = None
+                if not self._is_first(audited.guest, group, key):
+                    continue
                 place = finding.location.file or audited.target
                 line = finding.location.line
                 same.add(audited.title, place, audited.uuid or "", f"line {line}" if line else "")
         for group in {group for group, _key in met}:
-            self._scopes.setdefault(group, Counter())[audited.scope] += 1
+            number = self._is_first(audited.guest, group)
+            self._scopes.setdefault(group, Counter())[audited.scope] += number
+
+    def _is_first(self, guest: int, *where: tuple[object, ...]) -> bool:
+        """True for the first reading of a guest that is counted there."""
+        mark = hash((guest, where))
+        if guest and mark in self._counted:
+            return False
+        if guest and len(self._counted) < _GUESTS:
+            self._counted.add(mark)
+        return True
 
     def groups(self) -> Iterator[FindingGroup]:
         """Worst group first, or in the requested order; within a group the worst rule first."""

@@ -64,12 +64,13 @@ class Tally:
 
     def _count_fix(self, finding: Finding, audited: Audited) -> None:
         """Count a change that ``vnicaudit plan`` makes (of a live host or cloud, or a domain XML
-        file), or ``audit --fix`` (of another file)."""
+        file, but not of standard input), or ``audit --fix`` (of another file)."""
         change, place = finding.change, finding.location
         if change is None or (place.file is None and audited.target == "/proc"):
             return
         if place.file is None or (place.xpath or "").startswith("/domain"):
-            self.by_plan.add(audited.target, safe=change.safe)
+            if audited.target != "-":
+                self.by_plan.add(audited.target, safe=change.safe)
         elif audited.scope == "config":
             # in another program's file only a value changes, where it is written
             if place.xpath is None or (place.column is not None and change.new is not None):
@@ -106,10 +107,10 @@ class Fixable:
             self._targets[target] = None
 
     def words(self, placeholder: str) -> str:
-        """The targets, quoted; ``placeholder`` if there are many, or one is standard input."""
-        if len(self._targets) > _TARGETS or "-" in self._targets:
+        """The targets, quoted; ``placeholder`` if there are many."""
+        if len(self._targets) > _TARGETS:
             return placeholder
-        return " ".join(map(path_word, self._targets))
+        return " ".join(one if one == "-" else path_word(one) for one in self._targets)
 
 
 def kind_of(ref: Ref, scope: str) -> str:

@@ -122,6 +122,20 @@ def test_diff_of_standard_input(folder: Path) -> None:
     assert result.returncode == 1
 
 
+@pytest.mark.parametrize(
+    ("data", "fixes"),
+    [
+        (_UNSAFE, []),
+        ("[libvirt]\nvirt_type = kvm\nrx_queue_size = 1\n", ["vnicaudit audit - --diff"]),
+    ],
+    ids=["XML", "nova.conf"],
+)
+def test_a_command_that_is_suggested_reads_standard_input(data: str, fixes: list[str]) -> None:
+    """``vnicaudit plan -`` would be refused."""
+    said = command.vnicaudit("audit", "-", stdin=data.encode()).stdout.splitlines()
+    assert [line.split(": ")[1] for line in said if ": vnicaudit " in line] == fixes
+
+
 def test_colour(folder: Path) -> None:
     result = vnicaudit("audit", ".", "--diff", "--color", "always", *_ONE, cwd=folder)
     assert "\x1b[32m+      <driver queues='2'/>\x1b[0m\n" in result.stdout

@@ -122,8 +122,9 @@ def test_each_owner_gets_its_fix(others: int) -> None:
         )
     text, total = short(stream), 9 + others
     assert re.findall(r"^    (fix.*?):", text, re.MULTILINE)[0].startswith("fix for libvirt (")
-    assert f"\n    fix for kubevirt (2 of {total}): Set model.\n" in text or others
-    assert f"\n    fix for nova (1 of {total}): Set a property.\n" in text
+    few = (f"vm-{total - number:03}" for number in (3, 1))
+    assert f"\n    fix ({', '.join(few)}): Set model.\n" in text or others
+    assert f"\n    fix (vm-{total - 2:03}): Set a property.\n" in text
     grouped = written("markdown", replace(SHORT, group_by="rule"), stream=stream,
                       end=end_of(stream))  # fmt: skip
     assert "fix for libvirt: Set" in grouped
