@@ -16,6 +16,7 @@ from vnicaudit.platforms.kubevirt.recognise import first_machine
 from vnicaudit.platforms.nova_conf.recognise import SECTIONS, configurations_in
 from vnicaudit.text.beginning import (
     PROMPT,
+    blanked,
     is_script,
     like_hcl,
     like_yaml,
@@ -52,6 +53,10 @@ _OPENNEBULA = (
 _VAGRANT = (
     "holds the NIC model of guests of vagrant-libvirt: not judged, give their definitions (virsh "
     "dumpxml)"
+)
+_HELM = (
+    "holds options of Nova for OpenStack-Helm on a command line (--set conf.nova…): not judged, "
+    "keep them in a file of values"
 )
 _ADDED = (
     "holds a NIC that virsh attach-interface adds: not judged, give the definition of its domain "
@@ -102,6 +107,15 @@ _FORMS = (
     (b"virt-install", _VIRT_INSTALL, _MADE),
     (b"attach-interface", _ATTACH, _ADDED),
     (
+        b"conf.nova.",
+        re.compile(
+            rb"^(?![ \t]*#)[^\n]{0,400}?--set(?:-string|-json|-literal|-file)?[ =][\"']?"
+            rb"(?:[^\s\"']{1,400},)?conf\.nova\.\w",
+            re.MULTILINE,
+        ),
+        _HELM,
+    ),
+    (
         b"net",
         re.compile(
             rb"^[ \t]*net\d{1,2}:[ \t]+(?:model=)?(?:virtio|e1000[\w-]{0,20}|rtl8139|vmxnet3|pcnet"
@@ -144,7 +158,7 @@ _NAMES = (
 _NAME = re.compile(
     rb"\b(?:use_virtio_for_bridges|Nova\w{0,40}(?:[RT]xQueueSize|MaxQueues)|hw_vif_model"
     rb"|(?:hw_|hw:)vif_multiqueue_enabled|virtio-net-[rt]x-queue-size)\b"
-    rb"|(?<![\w.-])(?:[rt]x_queue_size|max_queues)\b"
+    rb"|(?:(?<![\w.-])|(?<=\\n))(?:[rt]x_queue_size|max_queues)\b"
 )
 """Nova's options (nova/conf/libvirt.py of 2026.1), the parameters of tripleo-heat-templates and of
 charm-nova-compute for them, and properties of images and flavors."""
@@ -154,6 +168,8 @@ _ABOUT_OPTIONS = (
     ".ts", "_spec.rb",
 )  # fmt: skip
 """Endings of source code and documentation: they explain the options, and set none."""
+_DECLARES = re.compile(rb"(?:\s|#[^\n]*\n|---\n){0,200}(?:heat_template_version|options):")
+"""The beginning of a template of Heat and of a charm's config.yaml, which declare parameters."""
 _NOTES = re.compile(r"(?:^|/)releasenotes/")
 """Where OpenStack's projects keep their release notes (reno), which are YAML."""
 
@@ -216,8 +232,13 @@ def _named_option(data: bytes, path: str) -> int | None:
     """Where a file that is neither documentation nor source code first names an option of Nova for
     NICs, outside of comments."""
     is_about = path.endswith(_ABOUT_OPTIONS) or _NOTES.search(path) or quotes_others(data)
-    if is_about or not any(name in data for name in _NAMES) or not _NOVA_WORD.search(data):
+    if is_about or _DECLARES.match(data) or not any(name in data for name in _NAMES):
         return None
+    if not _NOVA_WORD.search(data):
+        from vnicaudit.platforms.nova_conf.kolla import merge_order
+
+        if not merge_order(path):  # Kolla's global.conf goes into every nova.conf as well
+            return None
     found = _NAME.search(without_remarks(data))
     return None if found is None else found.start()
 
@@ -261,7 +282,15 @@ def _matches(pattern: re.Pattern[bytes], data: bytes, message: str) -> Iterator[
 
 
 def _configurations(data: bytes) -> Iterator[_Part]:
-    """Configurations in strings; those in YAML are read."""
+    """Configurations in strings; those in YAML and in here-documents are read."""
+    if b"<<" in data and is_script(data):
+        from vnicaudit.platforms.nova_homes.commands import written_documents
+
+        pieces, position = list[bytes](), 0
+        for one in written_documents(data.decode("latin-1")):
+            pieces += data[position : one.start], blanked(data[one.start : one.end])
+            position = one.end
+        data = b"".join((*pieces, data[position:]))
     return ((at, _NOVA) for at in configurations_in(data))
 
 

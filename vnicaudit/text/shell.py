@@ -18,6 +18,8 @@ from vnicaudit.text.template_walk import HOLE
 MAX_DEPTH = 40
 """Maximum depth of nested substitutions; deeper ones are treated as text."""
 
+_LONGEST_ABOVE = 400
+"""Maximum number of characters that are kept of the line above a here-document."""
 _BLANK = " \t\r\f\v"
 _ENDS_WORD = frozenset(f"{_BLANK}\n;&|()<>")
 _ENDS_PASTED_WORD = _ENDS_WORD - set("()<")
@@ -48,6 +50,18 @@ class Word(NamedTuple):
     quoted: bool = False
 
 
+class HereDocument(NamedTuple):
+    """A here-document: the line that it belongs to, and where its text begins and ends.
+    ``dedented`` (``<<-``): the shell removes tabs at the beginning of its lines; ``literal``: it
+    expands nothing."""
+
+    line: str
+    start: int
+    end: int
+    dedented: bool
+    literal: bool
+
+
 Command = tuple[Word, ...]
 
 
@@ -62,19 +76,20 @@ def commands(text: str) -> list[Command]:
 class ShellLexer:
     """Reads the commands of a script, or one command.
 
-    ``found`` are the commands of a script, ``at`` is where reading ended; ``problem`` says why the
-    last word may be incomplete, None if it is not.
+    ``found`` are the commands of a script, ``documents`` its here-documents, ``at`` is where
+    reading ended; ``problem`` says why the last word may be incomplete, None if it is not.
     """
 
     def __init__(
         self, text: str, at: int = 0, end: int | None = None, *, pasted: bool = False
     ) -> None:
         self.found: list[Command] = []
+        self.documents: list[HereDocument] = []
         self.at = at
         self.problem: str | None = None
         self._text = text
         self._end = len(text) if end is None else end
-        self._here: list[tuple[str, bool]] = []
+        self._here: list[tuple[Word, bool]] = []
         self._pasted = pasted
         self._ends_word = _ENDS_PASTED_WORD if pasted else _ENDS_WORD
         self._ends_command = frozenset("\n;&|#" if pasted else "\n;&|#()")
@@ -145,16 +160,21 @@ class ShellLexer:
             return
         word = self._word(closing, depth)
         if operator in ("<<", "<<-"):
-            self._here.append((word.text, operator == "<<-"))
+            self._here.append((word, operator == "<<-"))
 
     def _skip_here_documents(self) -> None:
+        line_start = self._text.rfind("\n", 0, self.at - 1) + 1 if self._here else self.at
+        above = self._text[max(line_start, self.at - _LONGEST_ABOVE) : self.at]
         for ending, dedented in self._here:
+            begin = self.at
             while self.at < self._end:
                 start = self.at
                 self._skip_to_line_end()
                 line = self._text[start : self.at].rstrip("\r")
                 self.at = min(self.at + 1, self._end)
-                if (line.lstrip("\t") if dedented else line) == ending:
+                if (line.lstrip("\t") if dedented else line) == ending.text:
+                    found = HereDocument(above, begin, start, dedented, ending.quoted)
+                    self.documents.append(found)
                     break
         self._here.clear()
 

@@ -41,10 +41,18 @@ def test_a_link_is_not_followed_out_of_the_folder(
     assert (told.file, told.line, name in told.message) == (where.file, 3, True)
 
 
-def test_standard_input_has_no_template(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "a.j2").write_text(TEXT)
+@pytest.mark.parametrize("tasks", ["-", "main.yml"])
+def test_a_template_is_not_looked_for_anywhere_else(
+    tasks: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    template = tmp_path / "a.j2"
+    template.write_text(TEXT)
     monkeypatch.chdir(tmp_path)
-    assert list(read_template("a.j2", Location("-", "-"), 3)) == []
+    (tmp_path / "main.yml").touch()
+    src = "a.j2" if tasks == "-" else str(template)
+    (told,) = read_template(src, Location("-", tasks), 3)
+    assert isinstance(told, NotJudged)
+    assert (told.file, told.line) == (tasks, 3)
 
 
 def test_a_folder_of_that_name_is_told(where: Location, tmp_path: Path) -> None:

@@ -67,7 +67,7 @@ def test_a_manifest_of_a_guest_called_vnicaudit_is_none(tmp_path: Path) -> None:
 
 
 def test_equal_notes_are_one_line(tmp_path: Path) -> None:
-    text = "sudo tee nova.conf <<EOT\n[libvirt]\nvirt_type = kvm\nEOT\n"
+    text = "sudo tee elsewhere.conf <<EOT\n[libvirt]\nvirt_type = kvm\nEOT\n"
     (tmp_path / "a.sh").write_text(text * 2)
     (tmp_path / "b.sh").write_text(text)
     assert (

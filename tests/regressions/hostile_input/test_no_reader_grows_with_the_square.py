@@ -53,6 +53,7 @@ PIECES = {
     "dollars": "$", "variables": "${", "substitutions": "$(", "backticks": "`", "commas": ",",
     "doubled commas": ",,", "descriptors": "fd ", "lists": "[", "items": "- ", "flow": "[a, ",
     "keys": "a: ", "pairs": "a=b,", "dots": "a.", "hashes": "#", "here": "<<E\n", "ends": "}",
+    "files here": "cat >nova.conf <<E\n[libvirt]\nE\n", "charts": "helm --set a,conf.nova.",
     "percents": "%(", "ats": "@a", "underscores": "_", "parentheses": "(", "pipes": "|",
     "sections": "[libvirt]\n", "options": "[libvirt]\ncpu_mode=x\ny\n", "quoted": "[pci]\\n",
     "interfaces": "<interface type='user'>\n", "programs": "qemu-system-x86_64 ",
@@ -99,6 +100,9 @@ SHAPES: dict[str, Callable[[int], str]] = {
     "a loop and arguments": lambda n: (
         "- ini_file:\n    path: /etc/nova/nova.conf\n"
         + _many("    a%: 1\n", n) + "  loop: [" + "a," * (n // 2) + "]\n"
+    ),
+    "documents of one line": lambda n: (
+        "#!/bin/sh\ncat >nova.conf" + "<<E" * (n // 6) + "\n" + "[a]\nE\n" * (n // 6)
     ),
     "tables without end": lambda n: "| Field | Value |\n" * (n // 18) + "| vcpus | 1 |\n",
 }  # fmt: skip

@@ -378,8 +378,7 @@ def _items(recognise: Callable[[], _Recognised], file: _Input) -> Iterator[Item]
         return
     kind, content, quoted = found
     if quoted is None and not kind.is_one(content.data):
-        if file.explicit:
-            yield ReadError(unrecognised_reason(file.kinds, content.data), content.path)
+        yield from _nothing(content, file, unrecognised_reason(file.kinds, content.data))
         return
     parts = quoted or readings(file.kinds, kind, content)
     empty = True
@@ -396,8 +395,18 @@ def _items(recognise: Callable[[], _Recognised], file: _Input) -> Iterator[Item]
     for part in () if parts.alone else not_judged(file.kinds.unjudged, parts, content, lines):
         empty = False
         yield part
-    if empty and file.explicit and all(each.looks_for for each, _part in parts.parts):
-        yield ReadError(nothing_in(kind), content.path)
+    if empty:
+        silent = all(each.looks_for for each, _part in parts.parts)
+        yield from _nothing(content, file, nothing_in(kind) if silent else "")
+
+
+def _nothing(content: Content, file: _Input, why: str) -> Iterator[Item]:
+    """Tell about a file of which nothing was read: with an error, ``why``, if the user named it."""
+    told = list(file.kinds.unjudged.alone(content.data, content.path))
+    if file.explicit and why:
+        yield ReadError(told[0].message if told else why, content.path)
+    else:
+        yield from told
 
 
 def _too_large(size: int) -> str:

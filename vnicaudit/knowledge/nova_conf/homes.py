@@ -114,6 +114,14 @@ TRIPLEO_UNSET: dict[str, tuple[str, ...]] = {
 }
 """Parameter -> values with which it sets nothing (same source, ``conditions``)."""
 
+VARIABLES: dict[str, tuple[str, Name]] = {
+    "nova_virt_type": (OPENSTACK_ANSIBLE, ("libvirt", "virt_type")),
+    "nova_compute_virt_type": (KOLLA, ("libvirt", "virt_type")),
+}
+"""Variable of a deployment tool -> the tool, and the option. Source: os_nova e06c7bce (June 2026),
+templates/nova.conf.j2; kolla-ansible 1a681814 (August 2026), roles/nova-cell/templates/nova.conf.d/
+libvirt.conf.j2. With another driver than libvirt they set no option: see OTHER_DRIVERS."""
+
 JUJU_CHARMS = ("nova-compute", "nova-cloud-controller")
 JUJU_OPTIONS: dict[str, Name] = {
     "virt-type": ("libvirt", "virt_type"),
@@ -127,5 +135,6 @@ JUJU_OPTIONS: dict[str, Name] = {
 """Option of the charm nova-compute -> option. Source: charm-nova-compute 77f2e9e1 (June 2026),
 config.yaml and templates/yoga/nova.conf."""
 
-JUJU_DRIVERS = ("ironic", "lxd")
-"""Values of ``virt-type`` that select another driver than libvirt, not an option of [libvirt]."""
+OTHER_DRIVERS = ("ironic", "lxd", "vmware")
+"""Values of ``virt-type``, ``nova_virt_type`` and ``nova_compute_virt_type`` that select another
+driver than libvirt, not an option of [libvirt]."""

@@ -23,7 +23,7 @@ def _read_content(content: Content) -> Iterator[Item]:
         yield PutAside(content.path)
         return
 
-    from vnicaudit.platforms.nova_conf.kolla import is_others
+    from vnicaudit.platforms.nova_conf.kolla import depends, is_others
     from vnicaudit.platforms.nova_conf.siblings import read_with_siblings
 
     if is_others(content.path):
@@ -34,6 +34,9 @@ def _read_content(content: Content) -> Iterator[Item]:
     yield config
     if unread is not None:
         yield unread
+    if depends(content.path):
+        why = "the environments in .kayobe-environment are merged below this one: not judged"
+        yield NotJudged(why, content.path, 1)
 
 
 def _has_place(path: str, head: bytes) -> bool:

@@ -38,6 +38,14 @@ def is_others(file: str) -> bool:
     return bool(root) and relative not in _SHARED and "nova" not in relative.lower()
 
 
+def depends(file: str) -> bool:
+    """True if overrides of other environments of Kayobe are merged below those of ``file``. Source:
+    Kayobe 720683bc (August 2026), kayobe/utils.py, ``EnvironmentFinder``."""
+    root = _place(file)[0]
+    path = os.path.join(root.removesuffix("kolla/config"), ".kayobe-environment")
+    return bool(_base_of(root)) and os.path.isfile(path)
+
+
 def host_files(file: str, files: tuple[str, ...]) -> tuple[str, ...]:
     """Those of ``files`` that belong to the host whose file this is; all, if it is no host's."""
     order = merge_order(file)

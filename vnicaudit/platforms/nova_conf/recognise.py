@@ -73,6 +73,10 @@ _DUPLICATE = (
 )
 """Names that desktops give copies: GNOME ``nova (copy).conf`` and ``nova.conf (copy)``, Windows
 ``nova - Copy.conf``, macOS ``nova copy.conf``, browsers ``nova (1).conf``."""
+_NOVAS_FILE = (
+    r"(?i)(?:(?<![a-z0-9])nova[^/\s]{0,80}\.conf(?:\.d/[^/]{1,80})?"
+    r"|\$\{?nova\w{0,80}conf\w{0,80}\}?)\Z"
+)
 _TEMPLATE = r"(?i)\.(?:j2|jinja2?|erb|epp|tmpl|tpl|template|in|mako)\Z"
 
 
@@ -92,9 +96,9 @@ def looks_like(head: bytes) -> bool:
 
 
 def begins_with_section(text: str) -> bool:
-    """True if the first line that is neither empty nor a comment is a section header."""
-    first = next((line for line in text.splitlines() if not _skippable(line)), "")
-    return bool(_header(first))
+    """True if the first line that is neither empty nor a comment begins a section, though perhaps
+    not as it should."""
+    return next((line for line in text.splitlines() if not _skippable(line)), "").startswith("[")
 
 
 def is_read_by_nova(path: str, head: bytes) -> bool:
@@ -110,6 +114,12 @@ def is_read_by_nova(path: str, head: bytes) -> bool:
     if rendered not in FILES or place.endswith(".d") or not head.strip():
         return False
     return place == "nova" or re.search(rb"(?m)\A(?:\xef\xbb\xbf)?\[|^\[", head) is not None
+
+
+def is_novas_file(path: str) -> bool:
+    """True for a path, or the key of a string, that names a nova.conf or a part of one
+    (``25-nova-extra.conf``, ``nova.conf.d/x``), or a variable that does (``$NOVA_CONF``)."""
+    return re.search(_NOVAS_FILE, path) is not None
 
 
 def is_loaded(name: str) -> bool:

@@ -13,7 +13,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
-from vnicaudit.knowledge.nova_conf.homes import JUJU_CHARMS, JUJU_OPTIONS, TRIPLEO_PARAMETERS
+from vnicaudit.knowledge.nova_conf.homes import (
+    JUJU_CHARMS,
+    JUJU_OPTIONS,
+    TRIPLEO_PARAMETERS,
+    VARIABLES,
+)
 from vnicaudit.model.file_kind import Content, FileKind, Item
 from vnicaudit.platforms.nova_conf.recognise import configurations_in
 from vnicaudit.text.beginning import is_script, like_yaml, quotes_others
@@ -22,7 +27,7 @@ _WORDS = (b"nova", b"Nova", b"NOVA_C", b"[libvirt]", b"[pci]", b"[DEFAULT]")
 """Quick check: most files of a folder contain none of these."""
 _KEY = re.compile(
     r"""(?<![\w:.-])(?:nova_nova_conf_overrides|nova::[a-z:_]{1,80}[a-z_]|"""
-    rf"""{"|".join(TRIPLEO_PARAMETERS)}|[\w.-]{{0,80}}nova[\w.-]{{0,80}}\.conf)"""
+    rf"""{"|".join((*TRIPLEO_PARAMETERS, *VARIABLES))}|[\w.-]{{0,80}}nova[\w.-]{{0,80}}\.conf)"""
     r"""["']?[ \t]*:(?!:)""".encode()
 )
 """A key that holds options, or an own nova.conf."""
@@ -41,7 +46,9 @@ _BLOCK = re.compile(
 )
 _SETS = re.compile(
     rb"\b(?:crudini|openstack-config)\b[^\n]{1,80}?--set\b|\biniset[ \t]+(?:-sudo[ \t]+)?[\"'/$]"
+    rb"|(?i:nova[\w.-]{0,20}conf)[^\n]{0,80}<<|<<[^\n]{0,80}(?i:nova[\w.-]{0,20}conf)"
 )
+"""A command that sets an option, or one that writes a here-document to a nova.conf."""
 _COMMAND = re.compile(
     rb"(?:sudo[ \t]+)?(?:(?:crudini|openstack-config|iniset|FROM|ARG|RUN)[ \t]"
     rb"|(?:apt|apt-get|dnf|yum|zypper)[ \t]+(?:-\S{1,40}[ \t]+){0,9}(?:install|update)(?![\w-]))"

@@ -4,6 +4,10 @@ devstack's ``iniset``, in shell scripts, Dockerfiles and YAML (tasks, cloud-init
 Source: crudini 0.9.6 (``crudini --set [OPTION]... FILE SECTION [PARAMETER] [VALUE]``, ``--del``,
 and several of them; an empty section is DEFAULT), openstack-utils (``openstack-config`` runs
 crudini), devstack 493835a6 ``inc/ini-config`` (``iniset [-sudo] FILE SECTION OPTION VALUE``).
+
+A here-document of a script that is written to a nova.conf (``cat > nova.conf <<EOF``) is read like
+that file. Source: POSIX.1-2024, *Shell Command Language*, 2.7.4.
+
 Nothing is run: of several commands for one option the last one counts, and what ``--del`` removes
 is not set.
 """
@@ -12,34 +16,34 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections import deque
 from collections.abc import Iterator
 
 from msgspec.structs import replace
 
+from vnicaudit.errors import TargetError
 from vnicaudit.knowledge.nova_conf.homes import SCRIPT
 from vnicaudit.model.file_kind import Content
 from vnicaudit.model.finding import Location
 from vnicaudit.model.nova import Name, NovaConfig
-from vnicaudit.model.report import NotJudged
+from vnicaudit.model.report import NotJudged, ReadError
 from vnicaudit.platforms.nova_conf.read import (
     OptionCollector,
     Spot,
+    parsed_text,
     part_of_config,
     section_name,
     text_of,
 )
-from vnicaudit.platforms.nova_conf.recognise import is_own
+from vnicaudit.platforms.nova_conf.recognise import begins_with_section, is_novas_file, is_own
 from vnicaudit.text.beginning import is_script, opened
-from vnicaudit.text.shell import ShellLexer, Word
+from vnicaudit.text.shell import HereDocument, ShellLexer, Word
 
 _TOOL = re.compile(
     r"(?<![\w.$/{-])(?:[\w./-]{0,80}/)?(crudini|openstack-config|iniset|inidelete)(?![\w.=-])"
 )
 _LONGEST = 2000
 """Maximum number of characters of one command."""
-_NOVAS_FILE = re.compile(
-    r"(?i)(?:.*[/\s])?nova[\w.-]*\.conf|.*/nova[\w-]*\.conf\.d/[^/]*\.conf|.*\$\{?nova\w*conf\w*\}?"
-)
 _VARIABLE = re.compile(
     r"(?m)^[ \t]*(?:(?:export|local|readonly)[ \t]+)?(\w{1,80})=[\"']?([^\s\"';]{1,200})"
 )
@@ -50,18 +54,32 @@ _BLOCK = re.compile(rf"(?m)(?:^|[;&|]|\b(?:then|else|do)){_MARK}")
 """Where a condition or a loop of a shell begins or ends."""
 _BLOCK_WITHIN = re.compile(rf"(?m)(?:^|[;&|:\"'-]|\b(?:then|else|do|RUN)){_MARK}")
 """The same in a Dockerfile or YAML, where prose may have these words."""
+_WRITTEN = re.compile(
+    r"(?:>|\btee(?=\s))(?:\s{1,9}-{1,2}[a-z-]{1,40})*\s*[\"']?([^\s\"';|&<>]{1,200})"
+)
+"""The file of a redirection or of ``tee``."""
+_TABS = re.compile(r"(?m)^\t+")
+_EXPANDS = re.compile(r"[$`\\]")
+_FILLED_IN = re.compile(r"(?m)^[ \t]*[$`].*")
+"""A line that an expansion makes."""
 _LIST = re.compile(r"[\"']?\s*,")
 _ITEM = re.compile(
     r"\s*(?:\"(?P<double>[^\"\n]*)\"|'(?P<single>[^'\n]*)'|(?P<plain>[^,\]\"'\n]*))\s*[,\]]?"
 )
 
 
-def read(content: Content) -> Iterator[NovaConfig | NotJudged]:
+def read(content: Content) -> Iterator[NovaConfig | NotJudged | ReadError]:
     """The options of Nova that the commands of a file set; nothing if it has none."""
     text = text_of(content.data, content.path)
-    reader = _CommandReader(text, content.path, is_shell=is_script(content.data))
+    is_shell = is_script(content.data)
+    reader = _CommandReader(text, content.path, is_shell=is_shell)
+    documents = deque(written_documents(text) if is_shell else ())
     for tool in _TOOL.finditer(text):
+        while documents and documents[0].start < tool.start():
+            yield from reader.take_document(documents.popleft())
         reader.take(tool)
+    for document in documents:
+        yield from reader.take_document(document)
     reader.remove()
     if reader.found.options:
         where = Location(content.target, content.path, xpath="nova.conf")
@@ -77,6 +95,7 @@ class _CommandReader:
 
     def __init__(self, text: str, file: str, *, is_shell: bool) -> None:
         self.found = OptionCollector(file)
+        self._file = file
         self.unnamed: list[int] = []
         """Lines that set an option of [libvirt] whose name a variable holds."""
         self._text = text
@@ -100,6 +119,35 @@ class _CommandReader:
         for operation in _operations(_words(self._text, tool, before)):
             self._add(operation, certain=not (depth or _is_tested(before)))
 
+    def take_document(self, document: HereDocument) -> Iterator[ReadError]:
+        """Add the options of a nova.conf in a here-document."""
+        line = bisect_right(self._lines, document.start) - 1
+        depth = self._depths[bisect_right(self._depths, (document.start, len(self._text))) - 1][1]
+        body, filled_in = self._text[document.start : document.end], 0
+        if document.dedented:
+            body = _TABS.sub("", body)
+        if not document.literal:
+            body, filled_in = _FILLED_IN.subn("", body)
+        try:
+            parsed = parsed_text(body, self._file)
+        except TargetError as error:
+            yield ReadError(error.message, error.file, line + (error.line or 1))
+            return
+        for option in parsed.options:
+            expanded = not document.literal and _EXPANDS.search(option.value)
+            sure = not (depth or filled_in or expanded)
+            self.found.options.append(
+                replace(
+                    option,
+                    line=line + option.line,
+                    certain=option.certain and sure,
+                    present=option.present and not depth,
+                    column=None if document.dedented else option.column,
+                    value_column=None if document.dedented else option.value_column,
+                )
+            )
+        self.found.rest_checksum = hash((self.found.rest_checksum, parsed.rest_checksum))
+
     def remove(self) -> None:
         """Drop what was removed after it had been set."""
         kept = []
@@ -116,7 +164,7 @@ class _CommandReader:
             return
         action, file, section, name, value = (*operation, Word("", operation[3].start))[:5]
         path = self._variables.get(file.text.strip("${}"), file.text)
-        is_novas = _NOVAS_FILE.fullmatch(path) is not None
+        is_novas = is_novas_file(path)
         # an option that only Nova has, in a file that a variable names, may be another program's
         if not (is_novas or (not file.certain and is_own(section.text, f"{name.text}="))):
             return
@@ -140,6 +188,18 @@ class _CommandReader:
             )
         )
         self.found.add(*option, value.text, Spot(line, column, column, sure, sure))
+
+
+def written_documents(text: str) -> Iterator[HereDocument]:
+    """The here-documents of a script that are written to a nova.conf, and begin like one."""
+    if "<<" not in text:
+        return
+    lexer = ShellLexer(text)
+    lexer.script("", 0)
+    for document in lexer.documents:
+        is_novas = any(map(is_novas_file, _WRITTEN.findall(document.line)))
+        if is_novas and begins_with_section(text[document.start : document.end].lstrip()):
+            yield document
 
 
 def _depths(blocks: list[re.Match[str]], is_shell: bool) -> list[tuple[int, int]]:

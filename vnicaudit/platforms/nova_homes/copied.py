@@ -26,9 +26,10 @@ def read_template(
     src: str, where: Location, line: int
 ) -> Iterator[NovaConfig | ReadError | NotJudged]:
     """The configuration in the template of that name beside the file of tasks ``where``, whose task
-    is on ``line``; nothing if there is none, or if it is read by itself."""
+    is on ``line``; nothing if it is read by itself."""
     tasks = where.file or ""
-    for above in ("../templates", "templates", "") if os.path.isfile(tasks) else ():
+    is_beside = os.path.isfile(tasks) and not src.startswith("/")
+    for above in ("../templates", "templates", "") if is_beside else ():
         folder = os.path.join(os.path.dirname(tasks), above)
         path = os.path.normpath(os.path.join(folder, src))
         if not os.path.lexists(path):
@@ -38,14 +39,15 @@ def read_template(
             if looks_like(data) or is_read_by_nova(path, data):
                 return
             if os.path.realpath(path) != os.path.join(os.path.realpath(folder), src):
-                raise OSError("a link leads elsewhere")
+                raise OSError("it is elsewhere, or a link leads there")
             if not begins_with_section(data.decode("utf-8", "replace")):
                 raise OSError("it begins with no section")
             yield _read(data, replace(where, file=path))
+            return
         except OSError:
-            message = f"the template {src} is no file that begins like a nova.conf: not judged"
-            yield NotJudged(message, tasks, line)
-        return
+            break
+    message = f"no template {src} beside this task begins like a nova.conf: not judged"
+    yield NotJudged(message, tasks or where.target, line)
 
 
 def _read(data: bytes, where: Location) -> NovaConfig | ReadError:

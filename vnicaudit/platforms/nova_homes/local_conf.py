@@ -17,12 +17,10 @@ from vnicaudit.model.file_kind import Content
 from vnicaudit.model.finding import Location
 from vnicaudit.model.nova import NovaConfig
 from vnicaudit.platforms.nova_conf.read import parsed_text, part_of_config, text_of
+from vnicaudit.platforms.nova_conf.recognise import is_novas_file
 from vnicaudit.text.template_walk import is_template, plain
 
 _BLOCK = re.compile(r"\[\[[^|]+\|(?P<file>[^|\]]*)\]\]")
-_NOVA = re.compile(
-    r"(?P<cpu>/?\$\{?NOVA_CPU_CONF\}?|.*nova-cpu\.conf)|/?\$\{?NOVA_CONF\}?|.*nova\.conf"
-)
 _SECTION = re.compile(r"\[.+\]")
 
 
@@ -56,8 +54,8 @@ def _blocks(lines: list[str]) -> Iterator[str | None]:
     is_begun = False
     for line in lines:
         if header := _BLOCK.match(line):
-            found = _NOVA.fullmatch(header["file"].strip("\"'"))
-            block = None if found is None else "cpu" if found["cpu"] else "nova"
+            file = header["file"].strip("\"'")
+            block = None if not is_novas_file(file) else "cpu" if "cpu" in file.lower() else "nova"
             is_begun = False
             yield None
             continue

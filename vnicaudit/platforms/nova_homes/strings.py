@@ -3,7 +3,6 @@ option at its own line."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from msgspec.structs import replace
@@ -14,7 +13,7 @@ from vnicaudit.model.finding import AcceptingComment, Location
 from vnicaudit.model.nova import NovaConfig, NovaOption
 from vnicaudit.model.report import ReadError
 from vnicaudit.platforms.nova_conf.read import Parsed, parsed_text, part_of_config
-from vnicaudit.platforms.nova_conf.recognise import begins_with_section, looks_like
+from vnicaudit.platforms.nova_conf.recognise import begins_with_section, is_novas_file, looks_like
 from vnicaudit.text.template_walk import HOLE
 from vnicaudit.text.yaml_nodes import YamlPlace
 from vnicaudit.text.yaml_source import Scalar
@@ -22,7 +21,6 @@ from vnicaudit.text.yaml_source import Scalar
 _CUSTOM = "customServiceConfig"
 """Key of the operators' resources for the configuration of a service. Source: nova-operator
 b3775364 (August 2026), api/v1beta1: a snippet of nova.conf in each template below ``nova``."""
-_NOVAS_FILE = re.compile(r"(?i)nova[^/]*\.conf\Z")
 
 
 def read_string(
@@ -34,7 +32,7 @@ def read_string(
     if not isinstance(node, Scalar) or "[" not in node.text or "\n" not in node.text:
         return
     steps = place.pointer.split("/")
-    named = named or _NOVAS_FILE.search(steps[-1]) is not None
+    named = named or is_novas_file(steps[-1].replace("~1", "/"))
     if steps[-1] == _CUSTOM:
         kind = place.document.top.child("kind")
         named = "nova" in steps or (kind is not None and str(kind.text).startswith("Nova"))

@@ -15,6 +15,7 @@ from vnicaudit.knowledge.nova_conf.homes import ANSIBLE, SALT
 from vnicaudit.model.finding import Location
 from vnicaudit.model.nova import NovaConfig
 from vnicaudit.model.report import NotJudged, ReadError
+from vnicaudit.platforms.nova_conf.recognise import is_novas_file
 from vnicaudit.platforms.nova_homes.copied import read_template
 from vnicaudit.platforms.nova_homes.settings import HomeSettings, entries, text_of
 from vnicaudit.text.beginning import opened
@@ -22,7 +23,6 @@ from vnicaudit.text.template_walk import HOLE
 from vnicaudit.text.yaml_nodes import YamlPlace
 from vnicaudit.text.yaml_source import Scalar, Sequence
 
-_NOVA_CONF = re.compile(r"(?:\A|[/}\ufffc])nova(?:-compute)?\.conf(?:\.d/[^/]{1,80})?\Z")
 _INI = ("community.general.ini_file", "ini_file", "ansible.builtin.ini_file")
 _TEMPLATE = ("openstack.config_template.config_template", "config_template")
 _OTHERS = re.compile(r"\A/etc/(?!nova|kolla)|(?<!\.conf)\.d/nova(?:-compute)?\.conf\Z")
@@ -32,6 +32,7 @@ _WORDS = re.compile(r"""(\w{1,40})=("[^"]*"|'[^']*'|\S+)""")
 _ITEM = re.compile(r"""\{\{\s*item(?:\.(\w{1,80})|\[["'](\w{1,80})["']\])?\s*\}\}""")
 _PARAMETERS = ("section", "option", "value", "values")
 _NAMES = "a variable or a condition decides what this sets in nova.conf: not judged"
+_WHICH = "a variable decides which template becomes this nova.conf: not judged"
 
 
 class TaskReader:
@@ -68,10 +69,12 @@ class TaskReader:
 
     def _template(self, place: YamlPlace) -> Iterator[NovaConfig | ReadError | NotJudged]:
         src, certain = text_of(place)
-        name = os.path.normpath(src)
-        if certain and not name.startswith(("/", "..")) and name not in self._copied:
+        name, line = os.path.normpath(src), place.line_column[0]
+        if not certain:
+            yield NotJudged(_WHICH, self._where.file or self._where.target, line)
+        elif name not in self._copied:
             self._copied.add(name)
-            yield from read_template(name, self._where, place.line_column[0])
+            yield from read_template(name, self._where, line)
 
     def _ini_file(self, task: YamlPlace, place: YamlPlace) -> Iterator[NotJudged]:
         if isinstance(task.node, Scalar):
@@ -108,7 +111,7 @@ class TaskReader:
     def _in_words(self, task: YamlPlace, words: str) -> None:
         """Take a task in one line: ``path=nova.conf section=libvirt option=x value=y``."""
         said = {name: text.strip("\"'") for name, text in _WORDS.findall(words)}
-        if not _NOVA_CONF.search(said.get("path") or said.get("dest") or ""):
+        if not is_novas_file(said.get("path") or said.get("dest") or ""):
             return
         if said.keys() >= {"section", "option", "value"} and said.get("state") != "absent":
             name, value = (said["section"], said["option"]), said["value"]
@@ -131,7 +134,7 @@ class TaskReader:
         file = place.pointer.rpartition("/")[2].replace("~1", "/")  # the id of the state
         if "name" in arguments:
             file = text_of(arguments["name"])[0]
-        if "sections" in arguments and _NOVA_CONF.search(file):
+        if "sections" in arguments and is_novas_file(file):
             settings = HomeSettings(arguments["sections"], self._where, SALT)
             settings.add_sections(arguments["sections"])
             yield from settings.config()
@@ -148,4 +151,4 @@ def _resolved(value: YamlPlace, item: YamlPlace | None) -> YamlPlace | None:
 
 def is_novas(path: YamlPlace | None) -> bool:
     """True if the path of a file is that of a nova.conf, in whatever folder."""
-    return path is not None and _NOVA_CONF.search(text_of(path)[0]) is not None
+    return path is not None and is_novas_file(text_of(path)[0])

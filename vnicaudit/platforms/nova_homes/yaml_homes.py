@@ -16,19 +16,21 @@ from vnicaudit.errors import TargetError
 from vnicaudit.knowledge.nova_conf.homes import (
     JUJU,
     JUJU_CHARMS,
-    JUJU_DRIVERS,
     JUJU_OPTIONS,
     OPENSTACK_ANSIBLE,
     OPENSTACK_HELM,
+    OTHER_DRIVERS,
     PUPPET,
     TRIPLEO,
     TRIPLEO_PARAMETERS,
     TRIPLEO_UNSET,
+    VARIABLES,
 )
 from vnicaudit.model.file_kind import Content
 from vnicaudit.model.finding import AcceptingComment, Location
 from vnicaudit.model.nova import NovaConfig
 from vnicaudit.model.report import NotJudged, ReadError
+from vnicaudit.platforms.nova_conf.recognise import is_novas_file
 from vnicaudit.platforms.nova_homes.puppet import option_of
 from vnicaudit.platforms.nova_homes.settings import HomeSettings, entries, text_of
 from vnicaudit.platforms.nova_homes.strings import read_string
@@ -39,8 +41,8 @@ from vnicaudit.text.yaml_source import Mapping, Scalar
 _OTHERS = re.compile(r"/etc/(?!nova|kolla)[\w-]+/")
 """A file of another service, which may have sections and options of the same names."""
 
-_DROP_IN = re.compile(r"\d+-.{0,80}nova.{0,80}\.conf\Z")
-"""A file of nova.conf.d, as RHOSO names them."""
+_DROP_IN = re.compile(r"\d+-")
+"""The beginning of the name of a file of nova.conf.d, as RHOSO names them."""
 
 Found = NovaConfig | ReadError | NotJudged
 
@@ -91,7 +93,8 @@ def _read_document(document: YamlDocument, where: Location) -> Iterator[Found]:
             named = is_novas(file)
             if named or (file is not None and _OTHERS.match(text_of(file)[0])):
                 contents[f"{place.pointer}/content"] = named
-            together = [value for name, _key, value in entries(place) if _DROP_IN.match(name)]
+            texts = (one for one in entries(place) if _DROP_IN.match(one[0]))
+            together = [text for name, _key, text in texts if is_novas_file(name)]
             if len(together) > 1:
                 contents |= dict.fromkeys((one.pointer for one in together), False)
                 yield from _drop_ins(place, together, where)
@@ -255,9 +258,18 @@ def _charm(place: YamlPlace, where: Location) -> Iterator[Found]:
         option = JUJU_OPTIONS.get(name)
         if name == "config-flags" and isinstance(value.node, Scalar):
             settings.add_flags(value)
-        elif option is not None and text_of(value)[0] not in JUJU_DRIVERS:
+        elif option is not None and text_of(value)[0] not in OTHER_DRIVERS:
             settings.add(option, key, value, name)
     yield from settings.config()
 
 
-_HOMES = (_overrides, _helm, _hiera, _tripleo, _juju)
+def _variables(place: YamlPlace, where: Location) -> Iterator[Found]:
+    for name, key, value in entries(place):
+        home, option = VARIABLES.get(name, ("", ("", "")))
+        if home and text_of(value)[0] not in OTHER_DRIVERS:
+            settings = HomeSettings(place, where, home)
+            settings.add(option, key, value, name)
+            yield from settings.config()
+
+
+_HOMES = (_overrides, _helm, _hiera, _tripleo, _juju, _variables)
