@@ -16,7 +16,17 @@ from tests.docs.test_language import ALL
 from tests.pipelines.project import guests
 from vnicaudit.cli.commands import cli
 
-OFFLINE: Final = ("audit", "nics", "explain", "rules", "plan", "diff", "completion", "doctor")
+OFFLINE: Final = (
+    "audit",
+    "nics",
+    "explain",
+    "rules",
+    "plan",
+    "diff",
+    "completion",
+    "doctor",
+    "host",
+)
 OFFLINE_BENCH: Final = ("profiles", "line-rate")
 ELSEWHERE: Final = re.compile(
     r"^-$|://|openstack:|/proc|/etc/|^install$|^our-rules$|^latest$|^2026-|\.(toml|ini)$|^vnet|^mail"

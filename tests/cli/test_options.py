@@ -149,7 +149,9 @@ def needed(command: click.Command) -> list[str]:
 
 def choice(parameter: click.Parameter) -> str:
     """A word that it takes."""
-    return str(parameter.type.choices[0]) if isinstance(parameter.type, click.Choice) else "word"
+    if isinstance(parameter.type, click.Choice):
+        return str(parameter.type.choices[0])
+    return "1" if isinstance(parameter.type, click.types.IntParamType) else "word"
 
 
 @rows

@@ -1,0 +1,1 @@
+"""``vnicaudit host``: CPUs, masks and tables of steering of a host."""
