@@ -5,6 +5,7 @@ from pathlib import Path
 
 from vnicaudit.model.host_facts import CpuFacts, HostFacts
 from vnicaudit.platforms.host.readings import (
+    Excerpt,
     HostCommand,
     HostFact,
     HostReadings,
@@ -29,10 +30,19 @@ def _read(readings: HostReadings) -> dict[str, object]:
 def _answer(folder: Path, window: str) -> SectionReadings:
     (folder / "mtu a").write_text("1500\n")
     (folder / "list").write_text("a:b\n\nc\n")
+    (folder / "secret").write_text("[a]\npassword = x\ncpus = 1\n")
+    (folder / "empty").touch()
     patterns = (f"{folder}/mtu*", f"{folder}/missing", f"{folder}/lis?".replace("?", "*"))
     pattern, missing, listed = (each.replace("mtu a", "mtu*") for each in patterns)
     fact = HostFact(
-        "test", _read, (pattern, missing), (listed,), (ONE, GONE), "part 'own x'; echo 5"
+        "test",
+        _read,
+        (pattern, missing),
+        (listed,),
+        (ONE, GONE, HostCommand("echo never", is_run=False)),
+        (Excerpt(r"^\[.*|^cpus.*", (f"{folder}/secret", f"{folder}/no*")),),
+        (f"{folder}/em*", f"{folder}/missing"),
+        "part 'own x'; echo 5",
     )
     script = PART + script_for([fact]) + "\npart end\n"
     ran = subprocess.run(
@@ -63,7 +73,10 @@ def test_files_and_outputs_are_found_by_name(tmp_path: Path) -> None:
     assert seen.text(f"{tmp_path}/mtu a") == "1500"
     assert seen.texts(f"{tmp_path}/lis*") == {f"{tmp_path}/list": "a:b\n\nc"}
     assert seen.text(f"{tmp_path}/missing") is None
+    assert seen.text(f"{tmp_path}/secret") == "[a]\ncpus = 1"
+    assert seen.texts(f"{tmp_path}/em*") == {f"{tmp_path}/empty": ""}
     assert seen.output(ONE.name) == "one"
+    assert seen.output("echo never") is None
     assert seen.output(GONE.name) is None, "it failed"
     assert seen.outputs("own") == {"x": "5\n"}
     assert seen.window is None

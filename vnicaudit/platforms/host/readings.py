@@ -51,6 +51,16 @@ class HostCommand(NamedTuple):
     sos: tuple[str, ...] = ()
     is_counter: bool = False
     """It is run a second time after the window."""
+    is_run: bool = True
+    """False: a live host is not asked for it, as its files tell the same; a sosreport has it."""
+
+
+class Excerpt(NamedTuple):
+    """Files of which only what matches an extended regular expression is read, each match as a line
+    of its own: they may hold passwords. In a sosreport they are whole."""
+
+    expression: str
+    files: tuple[str, ...]
 
 
 class HostFact(NamedTuple):
@@ -65,6 +75,9 @@ class HostFact(NamedTuple):
     counters: tuple[str, ...] = ()
     """Patterns of files that are read a second time after the window."""
     commands: tuple[HostCommand, ...] = ()
+    excerpts: tuple[Excerpt, ...] = ()
+    present: tuple[str, ...] = ()
+    """Patterns of files and folders of which only the names are read; each has an empty text."""
     script: str = ""
     """Lines of shell of its own, for what has no command: they print sections with ``part`` and
     ``fact`` (:mod:`vnicaudit.reaching.sections`)."""
@@ -75,6 +88,8 @@ class HostFact(NamedTuple):
 TIME = "/proc/uptime"
 LATER = "later"
 """The section behind which the second reading of counters begins."""
+_FILES = "files"
+"""Name of the sections with files: their contents, excerpts of them, or only their names."""
 _COMMAND_SECONDS = 10
 
 
@@ -84,20 +99,29 @@ def script_for(facts: Iterable[HostFact]) -> str:
     facts = tuple(facts)
     files = _unique(pattern for fact in facts for pattern in (*fact.files, *fact.counters))
     counters = _unique((TIME, *(pattern for fact in facts for pattern in fact.counters)))
-    commands = _unique(command for fact in facts for command in fact.commands)
+    present = _unique(pattern for fact in facts for pattern in fact.present)
+    excerpts = _unique(excerpt for fact in facts for excerpt in fact.excerpts)
+    commands = _unique(command for fact in facts for command in fact.commands if command.is_run)
     again = [command for command in commands if command.is_counter]
     return "\n".join([
         "window=$1",
         f"limited() {{ if command -v timeout >/dev/null; then timeout {_COMMAND_SECONDS} \"$@\"; "
         'else "$@"; fi; }',
         "contents() { printf '%s\\0' \"$@\" | xargs -0 grep -asHZ ''; true; }",
-        f"fact files contents {' '.join((TIME, *files))}",
+        'excerpt() { expression=$1; shift; grep -aosHZE "$expression" "$@"; true; }',
+        "present() { for each; do [ ! -e \"$each\" ] || printf '%s\\0\\n' \"$each\"; done; }",
+        f"fact {_FILES} contents {' '.join((TIME, *files))}",
+        *([f"fact {_FILES} present {' '.join(present)}"] if present else []),
+        *(
+            f"fact {_FILES} excerpt {shlex.quote(each.expression)} {' '.join(each.files)}"
+            for each in excerpts
+        ),
         *(_line(command) for command in commands),
         *(fact.script for fact in facts if fact.script),
         'if [ "$window" != 0 ]; then',
         'sleep "$window"',
         f"part {LATER}",
-        f"fact files contents {' '.join(counters)}",
+        f"fact {_FILES} contents {' '.join(counters)}",
         *(_line(command) for command in again),
         "fi",
     ])  # fmt: skip
@@ -125,8 +149,10 @@ class SectionReadings:
     def __init__(self, sections: Sequence[NamedText]) -> None:
         names = [section.name for section in sections]
         end = names.index(LATER) if LATER in names else len(names)
-        self._outputs = {each.name: each.text for each in sections[:end] if not each.code}
-        self._files = files_in(self._outputs.pop("files", ""))
+        self._outputs = {
+            each.name: each.text for each in sections[:end] if not each.code and each.name != _FILES
+        }
+        self._files = files_in("\n".join(s.text for s in sections[:end] if s.name == _FILES))
         self._later: SectionReadings | None = None
         self.window: float | None = None
         if end < len(names):
@@ -162,7 +188,7 @@ class SectionReadings:
 def files_in(text: str) -> dict[str, str]:
     """Path -> content, from the lines of ``grep -HZ``: path, a NUL, and a line of the file."""
     found: dict[str, list[str]] = {}
-    for line in text.splitlines():
+    for line in text.split("\n"):
         path, end, content = line.partition("\0")
         if end:
             found.setdefault(path, []).append(content)
