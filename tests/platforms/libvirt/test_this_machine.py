@@ -13,7 +13,8 @@ from vnicaudit.model.host import Version
 from vnicaudit.model.nic import RunningNic, RunningQemu
 from vnicaudit.model.report import ReadError
 from vnicaudit.platforms.libvirt import live as platform
-from vnicaudit.platforms.libvirt.live import read_live, with_log
+from vnicaudit.platforms.libvirt.live import read_live
+from vnicaudit.platforms.qemu.joining import with_log
 from vnicaudit.platforms.qemu.proc import read_processes
 
 

@@ -4,7 +4,8 @@
 shell text and ``ps`` output, ``commands.py`` finds command lines in a document. ``machine.py`` and
 ``nics.py`` interpret the arguments, ``faults.py`` finds out whether some are missing,
 ``refusals.py`` whether QEMU refuses them. ``build.py`` makes a domain from all of this, also of the
-arguments in a libvirt definition; ``read.py`` reads files and logs, ``proc.py`` processes.
+arguments in a libvirt definition; ``read.py`` reads files and logs, ``proc.py`` processes, and
+``joining.py`` combines what runs with its definition.
 
 This module recognises files and ``/proc``; whatever reads them is imported on first use.
 """

@@ -1,1 +1,8 @@
 """Facts of a host: what is read for each, and a pure parser. Each module has one ``FACT``."""
+
+from __future__ import annotations
+
+from vnicaudit.platforms.host.readings import HostFact
+
+EVERY_FACT: tuple[HostFact, ...] = ()
+"""All of them, in the order in which they are read."""
