@@ -206,6 +206,19 @@ def test_every_type_that_is_left_out_exists() -> None:
         assert set(hook["exclude_types"]) <= identify.ALL_TAGS
 
 
+def test_a_hook_that_passes_says_what_was_not_judged(
+    theirs: Path, hooks: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    guests(theirs, slow="virtio")
+    (theirs / "nova.conf").write_text("[libvirt]\nvirt_type = kvm\nrx_queue_size = {{ rx }}\n")
+    (theirs / "deploy.cfg").write_text("nova:\n  use_virtio_for_bridges off\n")
+    configured(theirs, hooks, 0, monkeypatch, home)
+    result = pre_commit(theirs, "--all-files")
+    assert re.search(r"^vnicaudit\.+Passed$", result.stdout, re.MULTILINE), result.stdout
+    assert "VNIC035 was not judged for 1 file" in result.stdout
+    assert "deploy.cfg:2: names Nova's NIC options" in result.stdout
+
+
 @pytest.mark.parametrize("name", ["nova.conf.erb", "_nova.conf.tpl"])
 def test_a_template_of_nova_conf_with_an_error_stops_the_commit(
     name: str, theirs: Path, hooks: Path, home: Path, monkeypatch: pytest.MonkeyPatch

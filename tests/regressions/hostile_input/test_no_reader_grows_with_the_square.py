@@ -53,6 +53,7 @@ PIECES = {
     "dollars": "$", "variables": "${", "substitutions": "$(", "backticks": "`", "commas": ",",
     "doubled commas": ",,", "descriptors": "fd ", "lists": "[", "items": "- ", "flow": "[a, ",
     "keys": "a: ", "pairs": "a=b,", "dots": "a.", "hashes": "#", "here": "<<E\n", "ends": "}",
+    "heredocs": "@(A)\n",
     "files here": "cat >nova.conf <<E\n[libvirt]\nE\n", "charts": "helm --set a,conf.nova.",
     "percents": "%(", "ats": "@a", "underscores": "_", "parentheses": "(", "pipes": "|",
     "sections": "[libvirt]\n", "options": "[libvirt]\ncpu_mode=x\ny\n", "quoted": "[pci]\\n",

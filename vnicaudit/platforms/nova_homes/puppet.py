@@ -35,9 +35,11 @@ from vnicaudit.text.comment_walk import CommentEntry, accepting_comments
 _TOKEN = re.compile(
     r"#[^\n]*|/\*.*?(?:\*/|\Z)"
     r"|'(?P<single>(?:[^'\\]|\\(?:.|\Z))*)(?:'|\Z)|\"(?P<double>(?:[^\"\\]|\\(?:.|\Z))*)(?:\"|\Z)"
-    r"|(?P<mark>=>|[{}:;,|])|(?P<word>-?(?:::)?\w+(?:(?:::|[.-])\w+)*)|(?P<other>\S)",
+    r"|(?P<mark>=>|[{}:;,|])|(?P<word>-?(?:::)?\w+(?:(?:::|[.-])\w+)*)"
+    r"|(?P<other>@\((?P<tag>[^)\n]{1,200})\)|\S)",
     re.DOTALL,
 )
+_LINES = re.compile(r"[^\n]+")
 _CONDITIONS = frozenset({"if", "elsif", "else", "unless", "case", "|"})
 """Words before a block that may be passed over, or run several times (a lambda's ``|x| {``)."""
 _OPENING, _CLOSING = frozenset("([{"), frozenset(")]}")
@@ -123,6 +125,33 @@ def _comments(text: str) -> tuple[CommentEntry, ...]:
     return accepting_comments(strings.sub(lambda one: one[0].replace("#", "_"), text), "code")
 
 
+def _tokens(text: str) -> Iterator[_Token]:
+    """The tokens of a manifest, without comments and the texts of heredocs (``@("END":json/L)``),
+    which begin on the next line."""
+    position, begin, end = 0, len(text), 0
+    while (match := _TOKEN.search(text, position)) is not None:
+        if match.start() >= begin:
+            position, begin = end, len(text)
+            continue
+        position = match.end()
+        if match["tag"]:
+            line_end = text.find("\n", position)
+            is_first = begin == len(text)
+            begin = line_end if is_first and line_end >= 0 else begin
+            tag = re.split("[:/]", match["tag"])[0].strip('" \t')
+            end = _end_of_heredoc(text, begin if is_first else end, tag)
+        if match.lastgroup is not None:
+            yield _Token(match.lastgroup, match[match.lastgroup], match.start())
+
+
+def _end_of_heredoc(text: str, begin: int, tag: str) -> int:
+    """The end of the line that ends a heredoc: its tag, perhaps behind ``|``, ``-`` or both."""
+    for line in _LINES.finditer(text, begin):
+        if line.group().strip().lstrip("|").lstrip(" \t-") == tag:
+            return line.end()
+    return len(text)
+
+
 class _ManifestReader:
     """One pass over the tokens of a manifest. ``found``: the options of each part."""
 
@@ -130,11 +159,7 @@ class _ManifestReader:
         self.found: dict[str, OptionCollector] = {}
         self.not_judged: list[NotJudged] = []
         self._file = file
-        self._tokens = [
-            _Token(match.lastgroup, match[match.lastgroup], match.start())
-            for match in _TOKEN.finditer(text)
-            if match.lastgroup is not None
-        ]
+        self._tokens = list(_tokens(text))
         self._lines = [0, *(match.end() for match in re.finditer("\n", text))]
         self._at = 0
         self._part = _TOP
