@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from vnicaudit.platforms.host.facts import containers, cpus
 from vnicaudit.platforms.host.readings import HostFact
 
-EVERY_FACT: tuple[HostFact, ...] = ()
+EVERY_FACT: tuple[HostFact, ...] = (
+    containers.FACT,
+    cpus.FACT,
+)
 """All of them, in the order in which they are read."""

@@ -1,0 +1,68 @@
+"""What each fact makes of readings: the cases of facts/*.yaml, whole, cut off and damaged."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from ruamel.yaml import YAML
+
+from tests.platforms.host.given import Given
+from vnicaudit.platforms.host.facts import EVERY_FACT
+from vnicaudit.platforms.host.readings import HostFact
+
+FACTS = {fact.name: fact for fact in EVERY_FACT}
+CASES = [
+    case
+    for path in sorted(Path(__file__).parent.glob("*.yaml"))
+    for case in YAML(typ="safe").load(path)
+]
+
+
+def _given(case: Mapping[str, Any], change: Callable[[str], str] = str) -> Given:
+    later = case.get("later")
+    return Given(
+        {path: change(text) for path, text in case.get("files", {}).items()},
+        {name: change(text) for name, text in case.get("outputs", {}).items()},
+        case.get("window"),
+        _given(later, change) if later else None,
+    )
+
+
+def _fields(fact: HostFact, given: Given) -> dict[str, object]:
+    fields: dict[str, object] = msgspec.json.decode(msgspec.json.encode(fact.read(given)))
+    return fields
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
+def test_readings_give_these_fields(case: dict[str, Any]) -> None:
+    found = _fields(FACTS[case["fact"]], _given(case))
+    wanted = msgspec.json.decode(msgspec.json.encode(case["is"]))
+    assert {name: found.get(name) for name in wanted} == wanted
+    assert not found.keys() & set(case.get("unknown", ())), "nothing tells these"
+
+
+def _damages() -> Iterator[Callable[[str], str]]:
+    for part in range(20):
+        yield lambda text, part=part: text[: len(text) * part // 20]  # type: ignore[misc]
+    for seed in range(40):
+        yield lambda text, seed=seed: _damaged(text, seed)  # type: ignore[misc]
+
+
+def _damaged(text: str, seed: int) -> str:
+    chance = random.Random(seed)
+    letters = list(text)
+    for _ in range(1 + len(letters) // 20):
+        at = chance.randrange(len(letters) + 1)
+        letters[at : at + chance.randrange(3)] = chance.choice("0 9\n:=-,\0[%x\xa0\u0663")
+    return "".join(letters)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
+def test_no_text_stops_a_fact(case: dict[str, Any]) -> None:
+    for change in _damages():
+        FACTS[case["fact"]].read(_given(case, change))

@@ -1,0 +1,59 @@
+"""The kind of container that facts are read in: such a place does not see its host.
+
+Source: detect_container of systemd (src/basic/virt.c, 0099e558), which asks what the manager of the
+container left in /run before files that an image may have by accident, and never needs root for
+that. Kubernetes mounts /dev/termination-log into each container (terminationMessagePath, its
+default); lxcfs mounts its own /proc/stat.
+"""
+
+from __future__ import annotations
+
+from vnicaudit.platforms.host.readings import Excerpt, HostCommand, HostFact, HostReadings
+
+_MANAGERS = ("/run/host/container-manager", "/run/systemd/container")
+_MARKS = {"/run/.containerenv": "podman", "/.dockerenv": "docker"}
+_NESTED = "/sys/fs/cgroup/cgroup.type"
+"""Only in a cgroup that is not the root of the (unified) tree."""
+_MOUNTS = ("/proc/self/mountinfo", "/proc/1/mountinfo")
+_POD, _STAT, _LXCFS = " /dev/termination-log ", " /proc/stat ", " lxcfs "
+_HOSTNAMECTL = HostCommand(
+    "hostnamectl status", ("sos_commands/host/hostnamectl_status",), is_run=False
+)
+
+
+def container_of(readings: HostReadings) -> str:
+    """The kind of container; empty: none."""
+    mounts = next(filter(None, map(readings.text, _MOUNTS)), "")
+    if _POD in mounts:
+        return "kubernetes"
+    manager = next(filter(None, map(readings.text, _MANAGERS)), "").strip()
+    if manager and manager != "oci":
+        return manager[:64]
+    for path, name in _MARKS.items():
+        if readings.text(path) is not None:
+            return name
+    lines = (readings.output(_HOSTNAMECTL.name) or "").split("\n")
+    told = {name.strip(): value.strip() for name, _colon, value in map(_parted, lines)}
+    if told.get("Chassis") == "container":
+        return told.get("Virtualization", "other")
+    if any(_STAT in line and _LXCFS in line for line in mounts.split("\n")):
+        return "lxc"
+    return "other" if manager or readings.text(_NESTED) is not None else ""
+
+
+def _parted(line: str) -> tuple[str, str, str]:
+    return line.partition(":")
+
+
+def _read(readings: HostReadings) -> dict[str, object]:
+    return {"container": container_of(readings)}
+
+
+FACT = HostFact(
+    "container",
+    _read,
+    files=_MANAGERS,
+    excerpts=(Excerpt(f"{_POD}|{_STAT}.*{_LXCFS}", _MOUNTS),),
+    present=(*_MARKS, _NESTED),
+    commands=(_HOSTNAMECTL,),
+)

@@ -1,0 +1,268 @@
+"""CPUs: which there are, how they are divided, and what they do within the window.
+
+Sources in Linux' Documentation: admin-guide/cputopology.rst, admin-guide/kernel-parameters.txt,
+admin-guide/pm/cpufreq.rst, accounting/psi.rst, filesystems/proc.rst (a tick of /proc/stat is 1/100
+s for user space, whatever the kernel's); columns of softnet_stat: softnet_seq_show
+(net/core/net-procfs.c; the thirteenth, of 5.10 and later, is the CPU). CPUAffinity=:
+systemd-system.conf(5), and systemd.cpu_affinity= of kernel-command-line(7).
+"""
+
+from __future__ import annotations
+
+import re
+
+from vnicaudit.knowledge.cpu_lists import from_list
+from vnicaudit.model.host_facts import Counters, Cpus, CpuShare, Softnet
+from vnicaudit.platforms.host.facts.containers import container_of
+from vnicaudit.platforms.host.readings import Excerpt, HostCommand, HostFact, HostReadings
+
+_CPU = "/sys/devices/system/cpu"
+_ONLINE, _ISOLATED, _NOHZ = f"{_CPU}/online", f"{_CPU}/isolated", f"{_CPU}/nohz_full"
+_WHOLE = f"{_CPU}/kernel_max"
+"""Where this file was read, the others of its folder would have been, too."""
+_SWITCHES = f"{_CPU}/cpu*/online"
+_SIBLINGS = f"{_CPU}/cpu*/topology/thread_siblings_list"
+_GOVERNORS = f"{_CPU}/cpu*/cpufreq/scaling_governor"
+_DRIVERS = f"{_CPU}/cpu*/cpufreq/scaling_driver"
+_NODES = "/sys/devices/system/node/node*/cpulist"
+_COMMAND_LINE, _INIT, _PRESSURE = "/proc/cmdline", "/proc/1/status", "/proc/pressure/cpu"
+_SYSTEM_CONF = ("/etc/systemd/system.conf", "/etc/systemd/system.conf.d/*.conf")
+_SOFTNET = "/proc/net/softnet_stat"
+_STAT = HostCommand("grep ^cpu /proc/stat", ("proc/stat",), is_counter=True)
+_SOFTIRQS = HostCommand("grep -E CPU0\\|NET_RX /proc/softirqs", ("proc/softirqs",), is_counter=True)
+_FLAGS = HostCommand("grep -m1 ^flags /proc/cpuinfo", ("proc/cpuinfo",))
+_PARAMETERS = frozenset({
+    "isolcpus", "nohz_full", "rcu_nocbs", "irqaffinity", "systemd.cpu_affinity",
+    "tuned.non_isolcpus",
+})  # fmt: skip
+_ISOLCPUS_FLAGS = frozenset({"nohz", "domain", "managed_irq"})
+_TICKS = 100
+_STEAL = 7
+_U32 = 0xFFFFFFFF
+
+
+def _read(readings: HostReadings) -> dict[str, object]:
+    line = _parameters(readings.text(_COMMAND_LINE))
+    cores = _siblings(readings)
+    found = {
+        "online": _online(readings),
+        "isolated": _cpus(readings.text(_ISOLATED)) or isolated_by(line),
+        "nohz_full": _cpus(readings.text(_NOHZ)) or _listed(line, "nohz_full"),
+        "cores": tuple(sorted(set(cores.values()))) or None,
+        "nodes": _nodes(readings),
+        "command_line": line,
+        "virtual": _virtual(readings),
+        **_frequency(readings),
+    }
+    if not container_of(readings):
+        found |= _services(readings, line) | _loads(readings, found["online"])
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def _cpus(text: str | None) -> Cpus | None:
+    return None if text is None else from_list(text)
+
+
+def _number(path: str, start: str) -> int | None:
+    """The number of the part of a path that begins with a word: ``cpu12``, ``node0``."""
+    match = re.search(rf"/{start}(\d{{1,5}})/", path)
+    return int(match[1]) if match else None
+
+
+def _siblings(readings: HostReadings) -> dict[int, Cpus]:
+    """CPU -> the threads of its core. An offline CPU has none."""
+    found = {_number(path, "cpu"): _cpus(text) for path, text in readings.texts(_SIBLINGS).items()}
+    return {cpu: cpus for cpu, cpus in found.items() if cpu is not None and cpus}
+
+
+def _online(readings: HostReadings) -> Cpus | None:
+    """CPUs that are online; where the list is missing, those that have a core and are not off."""
+    listed = _cpus(readings.text(_ONLINE))
+    if listed:
+        return listed
+    switches = readings.texts(_SWITCHES).items()
+    off = {_number(path, "cpu") for path, text in switches if text.strip() == "0"}
+    return tuple(sorted(set(_siblings(readings)) - off)) or None
+
+
+def _nodes(readings: HostReadings) -> dict[int, Cpus] | None:
+    found = {}
+    for path, text in readings.texts(_NODES).items():
+        node, cpus = _number(path, "node"), from_list(text)
+        if node is not None and cpus is not None:
+            found[node] = cpus
+    return dict(sorted(found.items())) or None
+
+
+def _frequency(readings: HostReadings) -> dict[str, object]:
+    """Governors; none where cpufreq is missing from a folder that was read as a whole."""
+    found: dict[str, list[int]] = {}
+    for path, text in readings.texts(_GOVERNORS).items():
+        cpu = _number(path, "cpu")
+        if cpu is not None and text.strip():
+            found.setdefault(text.strip(), []).append(cpu)
+    if not found and readings.text(_WHOLE) is None:
+        return {}
+    governors = {name: tuple(sorted(cpus)) for name, cpus in sorted(found.items())}
+    drivers = {text.strip() for text in readings.texts(_DRIVERS).values()}
+    return {"governors": governors, "scaling_driver": min(drivers, default=None)}
+
+
+def _parameters(text: str | None) -> dict[str, str] | None:
+    if text is None:
+        return None
+    words = (word.partition("=") for word in text.split())
+    return {name: value.strip('"') for name, _is, value in words if name in _PARAMETERS}
+
+
+def _listed(line: dict[str, str] | None, name: str) -> Cpus | None:
+    return None if line is None else from_list(line.get(name, ""))
+
+
+def isolated_by(line: dict[str, str] | None) -> Cpus | None:
+    """CPUs that ``isolcpus`` takes out of the scheduler's domains, which it does by itself, but not
+    if its flags name only other things (``managed_irq``)."""
+    if line is None:
+        return None
+    words = line.get("isolcpus", "").split(",")
+    flags = [word for word in words if word in _ISOLCPUS_FLAGS]
+    if flags and "domain" not in flags:
+        return ()
+    return from_list(",".join(words[len(flags) :]))
+
+
+def _virtual(readings: HostReadings) -> bool | None:
+    """x86 only: other CPUs have no such flag (:mod:`vnicaudit.platforms.host.facts.z`)."""
+    text = readings.output(_FLAGS.name) or ""
+    flags = next((line for line in text.split("\n") if line.startswith("flags")), "")
+    return "hypervisor" in flags.split() if flags else None
+
+
+def _services(readings: HostReadings, line: dict[str, str] | None) -> dict[str, object]:
+    """Services inherit the affinity of PID 1, which follows the command line or system.conf: there
+    lists are merged, and an empty one forgets those before it."""
+    allowed = re.search(r"^Cpus_allowed_list:[ \t]*(\S+)", readings.text(_INIT) or "", re.M)
+    configured: list[str] = []
+    for path, text in (
+        each for one in _SYSTEM_CONF for each in sorted(readings.texts(one).items())
+    ):
+        for value in re.findall(r"^[ \t]*CPUAffinity[ \t]*=([-\d, \t]*)$", text, re.M):
+            configured = [*configured, value] if value.strip() else []
+            source = f"CPUAffinity in {path}"
+    told = {
+        "Cpus_allowed_list of PID 1": allowed[1] if allowed else "",
+        "systemd.cpu_affinity": (line or {}).get("systemd.cpu_affinity", ""),
+    }
+    if configured:
+        told[source] = ",".join(configured)
+    for source, value in told.items():
+        cpus = from_list(value)
+        if cpus:
+            return {"services": cpus, "services_by": source}
+    return {}
+
+
+def _loads(readings: HostReadings, online: object) -> dict[str, object]:
+    """Counters: softnet_stat and softirqs are the whole host's, /proc/stat may be made by
+    lxcfs, so none of this is read in a container."""
+    later = readings.later()
+    rows = online if isinstance(online, tuple) else None
+    softnet, rx = softnet_in(readings.text(_SOFTNET), rows), _net_rx(readings)
+    found: dict[str, object] = {"softnet": softnet, "net_rx": rx, "pressure": _pressure(readings)}
+    if readings.window is not None:
+        found["share"] = _shares(readings, readings.window)
+        found["softnet_growth"] = _softnet_growth(softnet, softnet_in(later.text(_SOFTNET), rows))
+        last = _net_rx(later)
+        if rx is not None and last is not None:
+            found["net_rx_growth"] = {cpu: max(0, last.get(cpu, n) - n) for cpu, n in rx.items()}
+    return found
+
+
+def _shares(readings: HostReadings, window: float) -> dict[int, CpuShare] | None:
+    """How each CPU spent the window. A counter that grows faster than time is absurd: emulated and
+    just started systems have such ones."""
+    first, last = _times(readings), _times(readings.later())
+    most = window * _TICKS * 1.5 + 10
+    found = {}
+    for cpu in sorted(first.keys() & last.keys()):
+        spent = [max(0, end - start) for start, end in zip(first[cpu], last[cpu], strict=False)]
+        steal = spent[_STEAL] if len(spent) > _STEAL else None
+        if steal is not None and (steal > most or last[cpu][_STEAL] < first[cpu][_STEAL]):
+            steal = None
+        total = sum(spent[:_STEAL]) + (steal or 0)
+        if 0 < total <= most and len(spent) >= _STEAL:
+            idle, softirq = spent[3] + spent[4], spent[6]
+            share = [round(100 * n / total, 1) for n in (idle, softirq, steal or 0)]
+            found[cpu] = CpuShare(
+                idle=share[0], softirq=share[1], steal=None if steal is None else share[2]
+            )
+    return found or None
+
+
+def _times(readings: HostReadings) -> dict[int, list[int]]:
+    """CPU -> user, nice, system, idle, iowait, irq, softirq, steal (guest is part of user)."""
+    found = {}
+    for line in (readings.output(_STAT.name) or "").split("\n"):
+        match = re.match(r"cpu(\d{1,5})((?: \d{1,20}){7,16})\s*$", line)
+        if match:
+            found[int(match[1])] = [int(word) for word in match[2].split()][: _STEAL + 1]
+    return found
+
+
+def softnet_in(text: str | None, online: Cpus | None) -> Softnet | None:
+    """Rows of softnet_stat; without a column for it, a row's CPU is its place among those that are
+    online."""
+    dropped: Counters = {}
+    squeezed: Counters = {}
+    for place, line in enumerate((text or "").split("\n")):
+        words = line.split()
+        if len(words) < 3 or not all(re.fullmatch(r"[0-9a-f]{8}", word) for word in words):
+            continue
+        known = online is not None and place < len(online)
+        cpu = (
+            int(words[12], 16) if len(words) > 12 else online[place] if online and known else place
+        )
+        dropped[str(cpu)], squeezed[str(cpu)] = int(words[1], 16), int(words[2], 16)
+    return Softnet(dropped=dropped, squeezed=squeezed) if dropped else None
+
+
+def _softnet_growth(first: Softnet | None, last: Softnet | None) -> Softnet | None:
+    if first is None or last is None:
+        return None
+    return Softnet(
+        dropped={cpu: last.dropped.get(cpu, n) - n & _U32 for cpu, n in first.dropped.items()},
+        squeezed={cpu: last.squeezed.get(cpu, n) - n & _U32 for cpu, n in first.squeezed.items()},
+    )
+
+
+def _net_rx(readings: HostReadings) -> dict[int, int] | None:
+    lines = (readings.output(_SOFTIRQS.name) or "").split("\n")
+    rows = {words[0]: words for words in map(str.split, lines) if words}
+    row = next((rows[name][1:] for name in rows if name == "NET_RX:"), ())
+    header = next((rows[name] for name in rows if name.startswith("CPU")), ())
+    cpus = [int(word[3:]) for word in header if re.fullmatch(r"CPU\d{1,5}", word)]
+    if not row or not all(re.fullmatch(r"\d{1,20}", word) for word in row):
+        return None
+    return {cpu: int(word) for cpu, word in zip(cpus, row, strict=False)} or None
+
+
+def _pressure(readings: HostReadings) -> float | None:
+    match = re.match(r"some avg10=(\d{1,3}\.\d\d) ", readings.text(_PRESSURE) or "")
+    return float(match[1]) if match else None
+
+
+FACT = HostFact(
+    "cpus",
+    _read,
+    files=(
+        _ONLINE, _ISOLATED, _NOHZ, _WHOLE, _SWITCHES, _SIBLINGS, _GOVERNORS, _DRIVERS, _NODES,
+        _COMMAND_LINE, _PRESSURE,
+    ),
+    counters=(_SOFTNET,),
+    commands=(_STAT, _SOFTIRQS, _FLAGS),
+    excerpts=(
+        Excerpt("^Cpus_allowed_list:.*", (_INIT,)),
+        Excerpt("^[[:space:]]*CPUAffinity[[:space:]]*=.*", _SYSTEM_CONF),
+    ),
+    of_cpus=True,
+)  # fmt: skip
