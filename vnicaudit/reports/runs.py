@@ -197,10 +197,16 @@ def _unit(
     if unit.undone_by is not None:
         yield pen.say(f"undone by run {unit.undone_by}", 4, 0)
     if unit.message not in ("", *common) and (unit.undone_by is None or unit.outcome != "applied"):
-        yield pen.say(unit.message, 4, 0)
+        yield _message(unit.message, pen, 4)
     for check in unit.checks:
         if all_checks or check.verdict != "ok":
             yield check_text(check, pen)
+
+
+def _message(text: str, pen: Pen, indent: int) -> str:
+    """The message of a unit; a command in it stays on one line, to be copied."""
+    line = f"{' ' * indent}{safe(text)}\n"
+    return line if "vnicaudit " in text else pen.say(text, indent, 0)
 
 
 # The result of a finished run, for people: one line for each guest. What several guests have in
@@ -221,7 +227,7 @@ def render_outcome(run: RunRecord, options: Options) -> Iterator[str]:
         checks = options.verbose
         yield from _unit(unit, words, run.kind, pen, all_checks=checks, common=common)
     for message, number in common.items():
-        yield pen.say(f"{count(number, 'guest')}: {message}", 2)
+        yield _message(f"{count(number, 'guest')}: {message}", pen, 2)
     if not options.quiet:
         yield f"\nRun {safe(run.id)}: {counts(run.steps, run.kind)}\n"
 

@@ -117,7 +117,7 @@ def test_what_is_back_already_is_not_called_as_planned(here: Path, capsys: Captu
     (here / "a.xml").write_text(E1000)
     assert run(["rollback", first, "--yes", "--state", "my state"]) == 0
     said = capsys.readouterr()
-    assert "a: already: it is already as before\n" in said.err
+    assert "    it is already as before\n" in said.out
     assert "as planned" not in said.out + said.err
 
 
@@ -126,7 +126,7 @@ def test_the_way_over_an_edit_of_a_file_is_told_and_goes(here: Path, capsys: Cap
     first, _told = applied(capsys)
     (here / "a.xml").write_text(E1000.replace("bridge0", "br1").replace("br0", "br1"))
     assert run(["rollback", first, "--over-edits", "--yes", "--state", "my state"]) == 5
-    told = capsys.readouterr().err
+    told = capsys.readouterr().out
     path = here / "a.xml"
     words = f"rollback {first} --restore --domain {path} --state 'my state'"
     assert f"restore the whole original: vnicaudit {words}\n" in told
