@@ -123,9 +123,46 @@ def test_what_only_the_running_guest_shows_is_kept(tmp_path: Path) -> None:
     assert made.summary.domains == 1
     (emulated,) = [one for one in found if one.rule == "VNIC001"]
     assert (emulated.change, emulated.fixes) == (None, ())
-    has = f"{tmp_path}/b.xml:1, the definition of this guest, has virtio already: power the guest"
-    assert emulated.fix.startswith(has)
+    see = f"See {tmp_path}/b.xml:1, the definition of this guest. Power the guest off and on; "
+    assert emulated.fix.startswith(see)
     assert [place.file for place in emulated.related] == [f"{tmp_path}/b.xml"]
+    (pending,) = [one for one in found if one.rule == "VNIC013"]
+    assert (pending.severity, pending.location.file) == ("medium", f"{tmp_path}/a.txt")
+    assert pending.message == "pending change, not active yet: model rtl8139 -> virtio"
+
+
+LOG = f"""2026-03-02 10:00:00.100+0000: starting up libvirt version: 10.0.0, qemu version: 8.2.0
+LC_ALL=C \\
+{COMMAND.format("e1000", MAC).strip()}
+"""
+ENDED = "2026-03-02 10:00:01.100+0000: shutting down, reason=shutdown\n"
+
+
+@pytest.mark.parametrize(
+    ("running", "definition", "is_pending"),
+    [
+        (LOG, QUICK, True),
+        (DUMP, QUICK, True),
+        (DUMP, XML.replace("rtl8139", "e1000"), True),
+        (LOG + ENDED, QUICK, False),
+        (DUMP, XML, False),
+        (DUMP, XML.replace("<model type='rtl8139'/>", ""), False),
+        (PS.format("virtio-net-pci-non-transitional", MAC), QUICK, False),
+        (DUMP, XML.replace("rtl8139'/>", "virtio'/>").replace(MAC, f"{MAC[:-1]}2"), False),
+    ],
+    ids=["log", "dump", "two emulated", "ended", "equal", "default", "both virtio", "another MAC"],
+)
+def test_a_running_model_that_its_definition_has_no_more_is_pending(
+    running: str, definition: str, is_pending: bool, tmp_path: Path
+) -> None:
+    found, _made, _audited = run(tmp_path, **{"b.xml": definition, "a.log": running})
+    pending = [one.location.file for one in found if one.rule == "VNIC013"]
+    assert pending == [f"{tmp_path}/a.log"] * is_pending
+
+
+def test_two_definitions_leave_open_which_one_is_pending(tmp_path: Path) -> None:
+    found, _made, _audited = run(tmp_path, **{"a.xml": DUMP, "b.xml": QUICK, "c.xml": QUICK})
+    assert "VNIC013" not in [one.rule for one in found]
 
 
 def test_what_another_reading_shows_is_not_of_the_definition(tmp_path: Path) -> None:

@@ -94,7 +94,7 @@ class AuditRun:
         self._tallies: dict[str, TargetCounts] = {}
         self._totals = Totals()
         self._compared = ComparingWork(work)
-        self._same = SameGuests()
+        self._same = SameGuests(work)
         self._has_cloud = False
         self._seen_files = SeenFiles(())
         self._guests: list[tuple[Domain, str]] = []

@@ -8,21 +8,23 @@ one definition was read. The memory for each guest is bounded, and so is their n
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Container, Iterator, Mapping
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
+import msgspec
 from msgspec.structs import replace
 
 from vnicaudit.audit.judging.macs import station_mac
 from vnicaudit.base.wording import bare_uuid
-from vnicaudit.model.finding import ALL_BUT_THE_MODEL, EVERY_RULE
+from vnicaudit.model.decoding import msgpack_decoder
+from vnicaudit.model.domain import Domain, LiveFacts, PendingChanges, StagedNic
+from vnicaudit.model.finding import ALL_BUT_THE_MODEL, EVERY_RULE, VIRTIO
 from vnicaudit.model.kubevirt import Manifest
 from vnicaudit.model.report import Audited, DataPath, Reading, ReadingKind
 
 if TYPE_CHECKING:
-    from vnicaudit.audit.work import Product
-    from vnicaudit.model.domain import Domain
+    from vnicaudit.audit.work import Product, Work
     from vnicaudit.model.finding import Finding, Location
 
 MAX_GUESTS = 100_000
@@ -34,6 +36,7 @@ _NAMED = 3
 _COPIES = ("/domainsnapshot", "/domaincheckpoint", "/domainbackup")
 """Places of definitions by which no guest is started."""
 _TELLING: tuple[DataPath, ...] = ("does not start", "slow", "fast", "unknown")
+_ENCODER = msgspec.msgpack.Encoder()
 _COMPARED = ("mac", "site")
 """Scopes of judgements that follow those of single guests."""
 
@@ -41,15 +44,19 @@ _COMPARED = ("mac", "site")
 def with_reading(product: Product, domain: Domain) -> Product:
     """The judgement of a domain, with what identifies it among other readings. A server of a cloud
     is joined with its domain by the cloud."""
-    nics = ((nic.mac and station_mac(nic.mac), nic.declared.model) for nic in domain.nics)
-    macs = {mac: model for mac, model in nics if mac}
+    macs: dict[str, str | None] = {}
+    for nic in domain.nics:
+        if nic.mac and (mac := station_mac(nic.mac)):
+            macs[mac] = None if mac in macs else nic.declared.model
     if not macs or domain.cloud or domain.declared.is_lone_nic or not isinstance(product, Audited):
         return product
     declared, place = domain.declared, domain.location
     name = domain.name if domain.has_name else ""
     if declared.owner == "kubevirt":
         name = name.replace("/", "_")  # as KubeVirt names the libvirt domain: NAMESPACE_NAME
-    return replace(product, reading=Reading(name, macs, place, _kind(domain)))
+    kind = _kind(domain)
+    running = _ENCODER.encode(domain) if kind == "running" and not domain.stopped else b""
+    return replace(product, reading=Reading(name, macs, place, kind, running))
 
 
 def _kind(domain: Domain) -> ReadingKind:
@@ -88,12 +95,14 @@ class _Guest:
 
 
 class SameGuests:
-    """The guests of a run."""
+    """The guests of a run. ``work`` judges what runs once more if its definition has another
+    model."""
 
-    def __init__(self) -> None:
+    def __init__(self, work: Work) -> None:
+        self._work = work
         self._guests: dict[int, _Guest] = {}
         self._number = 0
-        self._waiting: deque[tuple[Audited, _Guest]] = deque()
+        self._waiting: deque[tuple[Audited, Reading, _Guest]] = deque()
         self._again: list[_Guest] = []
         self.read_again = self.nics_again = 0
         """Number of readings, and of their NICs, of guests that had been read before."""
@@ -113,7 +122,7 @@ class SameGuests:
         guest = self._guest(product, reading)
         audited = replace(product, reading=None, guest=guest.number)
         if reading.kind == "running":
-            self._waiting.append((audited, guest))
+            self._waiting.append((audited, reading, guest))
             if len(self._waiting) > _MAX_WAITING:
                 yield self._running(*self._waiting.popleft())
         else:
@@ -159,9 +168,12 @@ class SameGuests:
                 self._guests.setdefault(key, guest)
         return guest
 
-    def _running(self, audited: Audited, guest: _Guest) -> Audited:
+    def _running(self, audited: Audited, reading: Reading, guest: _Guest) -> Audited:
         """The judgement of what runs: without what is told of the one definition, and without the
         rules that need a definition."""
+        pending = _pending_models(reading, guest)
+        if pending:
+            audited = self._judged_again(audited, reading, pending)
         whole = EVERY_RULE, ALL_BUT_THE_MODEL
         skipped = (one for one in audited.skipped if not guest.defined or one.rule in whole)
         audited = replace(audited, skipped=tuple(skipped))
@@ -169,9 +181,24 @@ class SameGuests:
             known = guest.running.union(guest.told)
             found = [one for one in audited.findings if _mark(one) not in known]
             guest.running.update(map(_mark, found))
-            fixed = tuple(_fixed_where_defined(one, guest) for one in found)
+            fixed = tuple(_fixed_where_defined(one, guest, pending) for one in found)
             audited = replace(audited, findings=fixed)
         return self._told(audited, guest)
+
+    def _judged_again(
+        self, audited: Audited, reading: Reading, pending: Mapping[str, tuple[str, str]]
+    ) -> Audited:
+        """What runs, judged with the changes of the model that its definition has already."""
+        domain = msgpack_decoder(Domain).decode(reading.running)
+        staged = []
+        for nic in domain.nics:
+            models = pending.get(station_mac(nic.mac or "") or "")
+            if models is not None:
+                later = replace(nic.declared, model=models[1])
+                staged.append(StagedNic(nic.mac, (("model", *models),), later))
+        domain = replace(domain, live=LiveFacts(pending=PendingChanges(tuple(staged))))
+        again = self._work.domain(domain, None, audited.target)
+        return replace(again, guest=audited.guest) if isinstance(again, Audited) else audited
 
     def _told(self, audited: Audited, guest: _Guest) -> Audited:
         """A judgement as it is reported. A NIC is slow if one of its readings says so."""
@@ -183,6 +210,19 @@ class SameGuests:
             return replace(audited, again=True)
         guest.affected = bool(audited.findings)
         return audited
+
+
+def _pending_models(reading: Reading, guest: _Guest) -> dict[str, tuple[str, str]]:
+    """MACs of running NICs whose model differs in the one definition: the model of both."""
+    if not reading.running or len(guest.defined) != 1:
+        return {}
+    later = guest.defined_macs
+    both = {mac: (now, later.get(mac)) for mac, now in reading.macs.items()}
+    return {
+        mac: (now, new)
+        for mac, (now, new) in both.items()
+        if now and new and now != new and not VIRTIO.issuperset((now, new))
+    }
 
 
 def _define(guest: _Guest, reading: Reading, audited: Audited) -> None:
@@ -201,21 +241,20 @@ def _mac_of(finding: Finding) -> str:
     return (finding.about.mac or "") if finding.about.kind == "nic" else ""
 
 
-def _fixed_where_defined(finding: Finding, guest: _Guest) -> Finding:
+def _fixed_where_defined(finding: Finding, guest: _Guest, pending: Container[str]) -> Finding:
     """A finding on what runs, with the definition as the place of its fix, if that has the NIC (it
     may have been plugged in). Advice that changes no definition stays, after a hint at the problems
-    that the definition itself has with that NIC."""
+    that the definition itself has with that NIC, or at its other model (``pending``)."""
     place, mac = guest.defined[0], _mac_of(finding)
     if mac and station_mac(mac) not in guest.defined_macs:
         return finding
     rules = sorted({one[0] for one in guest.told.values() if one and one[1] == mac})
     if finding.change is None:
-        if not rules:
+        if not rules and station_mac(mac) not in pending:
             return finding
-        fix = (
-            f"First see {place}, the definition of this guest: {', '.join(rules)} there. "
-            f"{finding.fix}"
-        )
+        where = f"{place}, the definition of this guest"
+        told = f"First see {where}: {', '.join(rules)} there" if rules else f"See {where}"
+        fix = f"{told}. {finding.fix}"
     elif finding.change.field == "model" and guest.defined_macs.get(mac) == finding.change.new:
         fix = (
             f"{place}, the definition of this guest, has {finding.change.new} already: power the "

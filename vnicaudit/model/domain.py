@@ -230,6 +230,8 @@ class Domain(msgspec.Struct, frozen=True):
     root_ports: tuple[int, int] | None = None
     """Of a running guest with PCI Express: how many ports are free, and how many there are. A
     device that is attached while it runs needs a free one."""
+    stopped: bool = False
+    """Its QEMU has ended, according to its log."""
     has_name: bool = True
     """False: its description has no name, and ``name`` is a placeholder."""
     comments: tuple[AcceptingComment, ...] = ()

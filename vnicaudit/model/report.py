@@ -214,12 +214,15 @@ class Reading(msgspec.Struct, frozen=True):
     """Identity of a guest among several readings of it. ``kind``: its ``definition``,
     where a change of it is made; something that is ``running`` by a definition elsewhere; or any
     ``other``, such as a snapshot, or a definition that its owner rewrites. ``macs``: those of its
-    NICs (:func:`~vnicaudit.audit.judging.macs.station_mac`), each with the declared model."""
+    NICs (:func:`~vnicaudit.audit.judging.macs.station_mac`), each with the declared model (None:
+    it is not known, or several NICs have that MAC). ``running``: of a guest that still runs, as far
+    as is known, its record in MessagePack, to be judged again beside its definition."""
 
     name: str
     macs: dict[str, str | None]
     place: Location
     kind: ReadingKind
+    running: bytes = b""
 
 
 class Audited(msgspec.Struct, frozen=True):

@@ -60,6 +60,7 @@ def domain_of(qemu: RunningQemu, target: str) -> Domain:
         qemu_version=qemu.qemu_version,
         libvirt_version=qemu.libvirt_version,
         template=placeholder_text(qemu.opened),
+        stopped=qemu.stopped is True,
     )
 
 
