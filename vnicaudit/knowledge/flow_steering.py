@@ -1,4 +1,5 @@
-"""Sizes of the two tables of receive flow steering (RFS), which works only where both have entries.
+"""Sizes of the two tables of receive flow steering (RFS), which works only where both have entries,
+and commands that set steering on all queues of a device.
 
 Source: Documentation/networking/scaling.rst of Linux, *RFS Configuration*: one table of the host
 (``rps_sock_flow_entries``) and one of each receive queue (``rps_flow_cnt``), the host's divided by
@@ -8,7 +9,11 @@ moderately loaded server. net/core/sysctl_net_core.c takes no more than 2**29.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from shlex import quote
+from typing import Literal, NamedTuple
+
+from vnicaudit.knowledge.host_cpus import is_profiles_mask
+from vnicaudit.model.host_facts import HostFacts, HostLink, Queue
 
 ENTRIES = "net.core.rps_sock_flow_entries"
 MODERATE = 32768
@@ -34,10 +39,17 @@ def _power_of_two(number: int) -> int:
     return 1 << (number - 1).bit_length()
 
 
-def set_per_queue(device: str, entries: int) -> str:
-    """The command that gives each receive queue of a device so many entries. ``device`` is quoted
-    for a shell."""
-    return (
-        f"for queue in /sys/class/net/{device}/queues/rx-*; "
-        f"do echo {entries} > $queue/rps_flow_cnt; done"
-    )
+def set_on_each(device: str, name: Literal["rps_cpus", "rps_flow_cnt"], value: str | int) -> str:
+    """The command that sets a mask or a number of entries on each receive queue of a device."""
+    queues = f"/sys/class/net/{quote(device)}/queues/rx-*"
+    return f"for queue in {queues}; do echo {value} > $queue/{name}; done"
+
+
+def steered_queues(facts: HostFacts, link: HostLink) -> list[Queue]:
+    """Receive queues whose packets are steered (RPS) because somebody set it for this link: not by
+    the mask that the host's profile gives to all."""
+    return [
+        queue
+        for queue in link.rps_queues() or ()
+        if queue.cpus and not is_profiles_mask(facts, queue.cpus)
+    ]

@@ -7,8 +7,10 @@ skipped.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
+from vnicaudit.knowledge.host_cpus import near
+from vnicaudit.model.host_facts import HostFacts
 from vnicaudit.model.rule import Fact, HostSubject, LinkSubject
 
 _SHOWN = 3
@@ -39,4 +41,55 @@ def _window(subject: HostSubject) -> bool:
 
 HOST_WINDOW: Fact[HostSubject] = Fact(
     _window, "a window: two readings of the host's counters (--window 2)", live=True
+)
+
+
+# CPUs, and how packets are steered to them.
+
+
+def _fact(known: Callable[[HostFacts], bool], tell: str) -> Fact[HostSubject | LinkSubject]:
+    return Fact(lambda subject: subject.facts is not None and known(subject.facts), tell, live=True)
+
+
+SHARES = _fact(
+    lambda facts: bool(facts.cpus.share),
+    "how each CPU spent a window: two readings of /proc/stat (--window 2)",
+)
+SOFTNET_WINDOW = _fact(
+    lambda facts: facts.cpus.softnet_growth is not None,
+    "a window: two readings of /proc/net/softnet_stat (--window 2)",
+)
+NOT_A_CONTAINER = _fact(
+    lambda facts: not facts.container,
+    "the host itself: in a container the counters of CPUs are its own, those of packets the host's",
+)
+INTERRUPTS = _fact(
+    lambda facts: facts.cpus.interrupts is not None,
+    "interrupts and their CPUs (/proc/interrupts, /proc/irq/*/effective_affinity_list)",
+)
+IRQBALANCE = _fact(
+    lambda facts: facts.cpus.irqbalance is not None,
+    "whether irqbalance runs (the list of processes)",
+)
+ONLINE = _fact(lambda facts: facts.cpus.online is not None, "which CPUs are online (lscpu)")
+PROCESSES = _fact(
+    lambda facts: facts.processes is not None,
+    "the CPUs of QEMU's threads (/proc/PID/task/*/status, as root)",
+)
+
+
+def _has_masks(subject: LinkSubject) -> bool:
+    queues = subject.link.queues
+    return queues is not None and all(queue.cpus is not None for queue in queues)
+
+
+LINK_MASKS: Fact[LinkSubject] = Fact(
+    _has_masks,
+    "the masks of the link's queues (/sys/class/net/*/queues, which a sosreport does not have)",
+    live=True,
+)
+LINK_NODE: Fact[LinkSubject] = Fact(
+    lambda subject: near(subject.facts, subject.link) is not None,
+    "the CPUs of the link's NUMA node (device/numa_node, lscpu)",
+    live=True,
 )

@@ -8,7 +8,7 @@ import msgspec
 from vnicaudit.cli.options.output import OutputOptions, output_options
 from vnicaudit.cli.options.records import SectionedCommand, as_record
 from vnicaudit.cli.output.files import emit
-from vnicaudit.knowledge.flow_steering import ENTRIES, MOST_ENTRIES, rfs_sizes, set_per_queue
+from vnicaudit.knowledge.flow_steering import ENTRIES, MOST_ENTRIES, rfs_sizes, set_on_each
 
 _EPILOG = """\b
 Examples:
@@ -54,6 +54,6 @@ def command(options: HostRfsOptions) -> int:
         f"rps_sock_flow_entries  {sizes.entries}\n"
         f"rps_flow_cnt           {sizes.per_queue} per queue\n\n"
         f"sysctl -w {ENTRIES}={sizes.entries}\n"
-        f"{set_per_queue('DEVICE', sizes.per_queue)}\n"
+        f"{set_on_each('DEVICE', 'rps_flow_cnt', sizes.per_queue)}\n"
     )
     return 0

@@ -1,0 +1,110 @@
+"""Which CPUs of a host serve whom, by what is in effect: the node of an adapter, CPUs that the
+scheduler leaves alone, those of polling threads, and those that guests have for themselves.
+
+Sources: Documentation/admin-guide/kernel-parameters.txt of Linux (``isolcpus=[flags,]list``,
+``nohz_full``); ovs-vswitchd.conf.db(5) (``pmd-cpu-mask``); configuration of Nova
+(``[compute] cpu_dedicated_set``). A device whose ``numa_node`` is -1 has no node
+(Documentation/ABI/testing/sysfs-bus-pci): every CPU is as near.
+"""
+
+from __future__ import annotations
+
+from vnicaudit.knowledge.cpu_lists import from_list, from_mask
+from vnicaudit.model.host_facts import Cpus, HostFacts, HostLink, Interrupt
+
+CpuSet = frozenset[int]
+NO_CPUS: CpuSet = frozenset()
+
+_FLAGS = ("domain", "managed_irq", "nohz")
+"""Flags of ``isolcpus=``, before its list."""
+_PROFILE = "performance-profile"
+
+
+def online(facts: HostFacts) -> CpuSet | None:
+    """CPUs that are online; None: unknown."""
+    return None if facts.cpus.online is None else frozenset(facts.cpus.online)
+
+
+def near(facts: HostFacts, link: HostLink) -> CpuSet | None:
+    """CPUs of the node that a link's device is on: all of them where the host has one node, or the
+    device none; None: unknown."""
+    here = online(facts)
+    nodes = facts.cpus.nodes
+    if here is None or link.node == -1 or (nodes is not None and len(nodes) == 1):
+        return here
+    if nodes is None or link.node not in nodes:
+        return None
+    return frozenset(nodes[link.node]) & here
+
+
+def isolated(facts: HostFacts) -> CpuSet:
+    """CPUs that the kernel was told to keep free, whether of the scheduler's balancing, of managed
+    interrupts or of ticks; empty where nothing tells of any."""
+    cpus, line = facts.cpus, facts.cpus.command_line or {}
+    words = [word for word in line.get("isolcpus", "").split(",") if word not in _FLAGS]
+    return frozenset((
+        *(cpus.isolated or ()),
+        *(cpus.nohz_full or ()),
+        *(from_list(",".join(words)) or ()),
+    ))  # fmt: skip
+
+
+def polled(facts: HostFacts) -> CpuSet:
+    """CPUs of Open vSwitch's polling threads (PMD): those that run, else those that its mask
+    names."""
+    ovs = facts.ovs
+    if ovs is None:
+        return NO_CPUS
+    if ovs.pmds is not None:
+        return frozenset(pmd.core for pmd in ovs.pmds)
+    mask = (ovs.other_config or {}).get("pmd-cpu-mask", "") if ovs.dpdk else ""
+    return frozenset(from_mask(mask) or ())
+
+
+def pinned(facts: HostFacts) -> CpuSet:
+    """CPUs that a vCPU is pinned to: it may run there and nowhere else. A vCPU that may run on
+    several is confined, not pinned."""
+    return frozenset(
+        thread.cpus[0]
+        for process in facts.processes or ()
+        for thread in process.threads
+        if thread.role == "vcpu" and thread.cpus is not None and len(thread.cpus) == 1
+    )
+
+
+def dedicated(facts: HostFacts) -> CpuSet:
+    """CPUs kept for pinned vCPUs: by Nova's configuration, or because one is pinned there."""
+    return pinned(facts) | frozenset(facts.cpus.nova_dedicated or ())
+
+
+def housekeeping(facts: HostFacts) -> CpuSet | None:
+    """CPUs that are left for the host's own work, such as interrupts; None: unknown."""
+    here = online(facts)
+    return None if here is None else here - isolated(facts) - polled(facts) - dedicated(facts)
+
+
+def is_profiles_mask(facts: HostFacts, cpus: Cpus) -> bool:
+    """True for a mask of RPS that the host's profile sets: the kernel's default for new devices
+    (``rps_default_mask``), or the reserved CPUs of an OpenShift PerformanceProfile, which sets them
+    on adapters as well (node-tuning-operator, 99-netdev-physical-rps.rules)."""
+    masks = [(facts.sysctls or {}).get("net.core.rps_default_mask", "")]
+    if any(owner.name == _PROFILE for owner in facts.owners):
+        masks.append((facts.cpus.command_line or {}).get("tuned.non_isolcpus", ""))
+    here = online(facts)
+    wanted = frozenset(cpus)
+    for mask in masks:
+        found = frozenset(from_mask(mask) or ())
+        if found and wanted == (found if here is None else found & here):
+            return True
+    return False
+
+
+def interrupts_of(facts: HostFacts, link: HostLink) -> tuple[Interrupt, ...]:
+    """The interrupts of a link's device."""
+    return tuple(each for each in facts.cpus.interrupts or () if each.link == link.name)
+
+
+def serves_on(interrupt: Interrupt) -> CpuSet:
+    """CPUs on which an interrupt is served: the effective one, else those that it is allowed;
+    empty: unknown."""
+    return frozenset(interrupt.effective or interrupt.allowed or ())

@@ -1,0 +1,127 @@
+"""Packets are steered onto CPUs that are isolated, polling, dedicated to guests, or offline.
+
+## What is wrong
+
+A receive queue's mask (RPS) or a transmit queue's (XPS) names CPUs that are kept for something
+else: isolated ones, those of Open vSwitch's polling threads (PMD), CPUs of pinned vCPUs, or CPUs
+that are offline.
+
+## Why it matters
+
+RPS puts protocol processing on the CPUs of its mask (Documentation/networking/scaling.rst of
+Linux): there it interrupts the work that was to be left alone. A CPU that is offline is left out of
+the spreading.
+
+## Bad
+
+```console
+$ cat /sys/devices/system/cpu/isolated
+2-3
+$ cat /sys/class/net/eth0/queues/rx-0/rps_cpus
+f
+```
+
+## Good
+
+```console
+$ cat /sys/class/net/eth0/queues/rx-0/rps_cpus
+3
+```
+
+## Fix
+
+Leave those CPUs out of the mask; `vnicaudit host mask` converts lists.
+
+## Fix safety
+
+It takes effect at once, and can be set again.
+
+## When it does not fire
+
+* When the mask is the host's default (`net.core.rps_default_mask`) or that of an OpenShift
+  PerformanceProfile.
+* When the transmit masks of a device name all CPUs together, as drivers preset them. Reported as
+  *low* for XPS: it chooses the queue by the sending CPU, and moves no work itself.
+* Skipped where queues were not read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from vnicaudit.knowledge import host_needs
+from vnicaudit.knowledge.cpu_lists import as_list, as_mask
+from vnicaudit.knowledge.flow_steering import steered_queues
+from vnicaudit.knowledge.host_cpus import CpuSet, dedicated, isolated, online, polled
+from vnicaudit.knowledge.host_settings import HostSetting, command_for
+from vnicaudit.model.host_facts import HostFacts, HostLink, Queue
+from vnicaudit.model.rule import Judge, LinkSubject, Problem, Rule
+
+
+def applies(subject: LinkSubject) -> bool:
+    """A link with queues; where they were not read, one that matters: an adapter, or one that
+    carries guests."""
+    link = subject.link
+    return bool(link.queues) or (
+        link.queues is None and (link.physical is True or bool(subject.carries))
+    )
+
+
+def check(subject: LinkSubject) -> Iterator[Problem]:
+    """One problem for each queue whose mask has CPUs that are kept for something else."""
+    link, facts = subject.link, subject.facts
+    queues = (*steered_queues(facts, link), *_set_transmit_queues(facts, link))
+    kept = _kept(facts) if queues else {}
+    for queue in queues:
+        cpus = frozenset(queue.cpus or ())
+        wrong = {why: found for why, others in kept.items() if (found := cpus & others)}
+        if offline := cpus - (online(facts) or cpus):
+            wrong["offline"] = offline
+        if wrong:
+            yield _problem(link, queue, wrong)
+
+
+def _problem(link: HostLink, queue: Queue, wrong: dict[str, CpuSet]) -> Problem:
+    cpus, receives = frozenset(queue.cpus or ()), queue.name.startswith("rx-")
+    right = as_mask(cpus.difference(*wrong.values()))
+    named = "; ".join(f"{why}: {as_list(found)}" for why, found in wrong.items())
+    setting = HostSetting("rps" if receives else "xps", link.name, queue.name)
+    return Problem(
+        f"{'RPS' if receives else 'XPS'} of {queue.name} on {link.name} names CPUs "
+        f"{as_list(cpus)}, of which some are kept for something else ({named})",
+        field=queue.name,
+        severity=None if receives else "low",
+        fix=f"Leave them out: {command_for(setting, right)}",
+    )
+
+
+def _kept(facts: HostFacts) -> dict[str, CpuSet]:
+    """CPUs on which no packets of the host are to be handled, by the reason."""
+    return {
+        "isolated": isolated(facts),
+        "polling threads": polled(facts),
+        "pinned vCPUs": dedicated(facts),
+    }
+
+
+def _set_transmit_queues(facts: HostFacts, link: HostLink) -> list[Queue]:
+    """Transmit queues with a mask that somebody set: drivers preset masks that name every CPU
+    together."""
+    queues = [queue for queue in link.queues or () if queue.name.startswith("tx-") and queue.cpus]
+    named = frozenset(cpu for queue in queues for cpu in queue.cpus or ())
+    return queues if (online(facts) or frozenset()) - named else []
+
+
+RULE = Rule(
+    name="steering-onto-wrong-cpus",
+    severity="medium",
+    groups=("host", "steering"),
+    judges=(
+        Judge(
+            "link",
+            needs=(host_needs.LINK_MASKS, host_needs.ONLINE),
+            applies=applies,
+            check=check,
+        ),
+    ),
+)
