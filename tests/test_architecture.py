@@ -22,7 +22,7 @@ LANGUAGE = ("__future__", "collections.abc", "typing")
 KNOWLEDGE = (
     *LANGUAGE, "functools.cache", "functools.lru_cache", "re", "msgspec",
     "vnicaudit.base.opening.read_beside", "vnicaudit.base.wording", "vnicaudit.errors",
-    "shlex.quote",
+    "shlex.quote", "ipaddress",
     "vnicaudit.knowledge", "vnicaudit.model", "vnicaudit.text.edits", "vnicaudit.text.targets",
     "vnicaudit.text.beginning",
 )  # fmt: skip

@@ -9,8 +9,10 @@ bridges (ovs-vswitchd.conf.db(5), *peer*).
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
+from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 
-from vnicaudit.model.host_facts import HostFacts, HostGuest, HostLink
+from vnicaudit.model.host_facts import HostFacts, HostGuest, HostLink, HostRoute
 
 GUEST_KINDS = frozenset({"tun", "macvtap", "ipvtap"})
 """Kinds of links that a QEMU opens itself."""
@@ -25,6 +27,22 @@ def is_tap(link: HostLink) -> bool:
 def leads_out(link: HostLink) -> bool:
     """True for a link that leaves the host: an adapter, a bond of them, or a VLAN."""
     return link.physical is True or link.kind in ("bond", "team", "vlan")
+
+
+def route_to(routes: Iterable[HostRoute], address: str) -> HostRoute | None:
+    """The most specific route to an address; None if there is none, or it is no address."""
+    try:
+        wanted = ip_address(address)
+    except ValueError:
+        return None
+    networks = ((_network(route.network), route) for route in routes)
+    found = [(network.prefixlen, route) for network, route in networks if wanted in network]
+    return max(found, key=lambda each: each[0])[1] if found else None
+
+
+@lru_cache(maxsize=1024)
+def _network(text: str) -> IPv4Network | IPv6Network:
+    return ip_network(text, strict=False)
 
 
 def carried_by(facts: HostFacts, guests: Iterable[HostGuest]) -> dict[str, tuple[str, ...]]:

@@ -56,9 +56,19 @@ class Queue(_Record, frozen=True):
     """``rps_flow_cnt`` of a receive queue."""
 
 
+class HostRoute(_Record, frozen=True):
+    """A route of the main table: packets to that ``network`` leave by ``device``, with an ``mtu``
+    of its own if it has one."""
+
+    network: str
+    """With its length: ``10.0.0.0/24``."""
+    device: str
+    mtu: int | None = None
+
+
 class Tunnel(_Record, frozen=True):
-    """A VXLAN, Geneve or GRE link. ``remote``: address of the other end; empty: none is set.
-    ``device``: the link by which the remote is reached, with its ``mtu``."""
+    """A VXLAN, Geneve or GRE link. ``remote``: address of the other end, or the group; empty: none
+    is set. ``device``: the link by which it is sent, with the ``mtu`` of that way."""
 
     remote: str = ""
     device: str | None = None
@@ -121,6 +131,7 @@ class HostLink(_Record, frozen=True):
     vfs: int | None = None
     """Number of SR-IOV functions."""
     rx_queues: int | None = None
+    """In use; None also where only the number that could be used is known."""
     tx_queues: int | None = None
     features: dict[str, Feature] | None = None
     """By the names of ``ethtool -k``: ``tcp-segmentation-offload``."""
@@ -386,6 +397,7 @@ class HostFacts(_Record, frozen=True):
     hypervisor: bool | None = None
     """It runs, or is set up to run, guests."""
     links: tuple[HostLink, ...] | None = None
+    routes: tuple[HostRoute, ...] | None = None
     cpus: CpuFacts = CpuFacts()
     processes: tuple[QemuProcess, ...] | None = None
     ovs: Ovs | None = None

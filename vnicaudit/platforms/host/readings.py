@@ -81,6 +81,8 @@ class HostFact(NamedTuple):
     script: str = ""
     """Lines of shell of its own, for what has no command: they print sections with ``part`` and
     ``fact`` (:mod:`vnicaudit.reaching.sections`)."""
+    counter_script: str = ""
+    """The same for counters: it is run a second time after the window."""
     of_cpus: bool = False
     """The fields are those of ``HostFacts.cpus``."""
 
@@ -102,6 +104,7 @@ def script_for(facts: Iterable[HostFact]) -> str:
     present = _unique(pattern for fact in facts for pattern in fact.present)
     excerpts = _unique(excerpt for fact in facts for excerpt in fact.excerpts)
     commands = _unique(command for fact in facts for command in fact.commands if command.is_run)
+    scripts = [fact.counter_script for fact in facts if fact.counter_script]
     again = [command for command in commands if command.is_counter]
     return "\n".join([
         "window=$1",
@@ -118,11 +121,13 @@ def script_for(facts: Iterable[HostFact]) -> str:
         ),
         *(_line(command) for command in commands),
         *(fact.script for fact in facts if fact.script),
+        *scripts,
         'if [ "$window" != 0 ]; then',
         'sleep "$window"',
         f"part {LATER}",
         f"fact {_FILES} contents {' '.join(counters)}",
         *(_line(command) for command in again),
+        *scripts,
         "fi",
     ])  # fmt: skip
 
@@ -138,9 +143,12 @@ def _unique(items: Iterable[_T]) -> list[_T]:
 class NamedText(Protocol):
     """A section of an answer: its name, its text, and how its command ended."""
 
-    name: str
-    text: str
-    code: int | None
+    @property
+    def name(self) -> str: ...
+    @property
+    def text(self) -> str: ...
+    @property
+    def code(self) -> int | None: ...
 
 
 class SectionReadings:

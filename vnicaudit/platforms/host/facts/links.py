@@ -1,0 +1,203 @@
+"""The links of a host, with everything that is known of each: ``ip``, sysfs, ethtool, qeth.
+
+Sources: ip-link(8), ip-route(8); Documentation/ABI/testing/sysfs-class-net and
+sysfs-class-net-queues of Linux. A tunnel's packets leave by the device it names, else by the most
+specific route of the main table to its remote.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from ipaddress import ip_network
+from itertools import pairwise
+
+import msgspec
+
+from vnicaudit.knowledge.cpu_lists import from_mask
+from vnicaudit.knowledge.host_links import route_to
+from vnicaudit.model.host_facts import Amount, Counters, HostLink, HostRoute, Queue, Tunnel
+from vnicaudit.platforms.host.facts import ethtool
+from vnicaudit.platforms.host.facts.ip_link import links_in
+from vnicaudit.platforms.host.facts.qeth import FILES as QETH_FILES
+from vnicaudit.platforms.host.facts.qeth import qeth_in
+from vnicaudit.platforms.host.readings import HostCommand, HostFact, HostReadings
+
+_LINKS = HostCommand(
+    "ip -j -d -s -s link", ("sos_commands/networking/ip_-s_-d_link",), is_counter=True
+)
+_ROUTES = HostCommand(
+    "ip route show table all", ("sos_commands/networking/ip_route_show_table_all",)
+)
+_SYS = "/sys/class/net/*"
+_NODE, _FUNCTIONS, _SPEED = (
+    f"{_SYS}/device/numa_node",
+    f"{_SYS}/device/sriov_numvfs",
+    f"{_SYS}/speed",
+)
+_RPS, _FLOWS, _XPS = (
+    f"{_SYS}/queues/{name}" for name in ("*/rps_cpus", "*/rps_flow_cnt", "*/xps_cpus")
+)
+_ROUTE = re.compile(r"(default|[0-9a-f][0-9a-f.:]*(?:/\d+)?) (.*)", re.ASCII)
+_MOST_ROUTES = 1024
+
+
+def read(readings: HostReadings) -> dict[str, object]:
+    """The links and routes; nothing where ``ip`` did not answer."""
+    links = links_in(readings.output(_LINKS.name) or "")
+    if links is None:
+        return {}
+    routes = routes_in(readings.output(_ROUTES.name))
+    answers, qeth, queues = ethtool.answers_in(readings), qeth_in(readings), _queues(readings)
+    nodes, functions, speeds = (_numbers(readings, each) for each in (_NODE, _FUNCTIONS, _SPEED))
+    grown = growth(readings)
+    names = {link.name for link in links}
+    first = ethtool.no_buffers(readings)
+    found: list[HostLink] = []
+    for link in links:
+        name, own, channels = link.name, queues.get(link.name), answers.channels.get(link.name)
+        speed = speeds.get(name, answers.speeds.get(name))
+        physical = link.physical if answers.adapters is None else name in answers.adapters
+        counters = link.counters
+        if counters is not None and name in first:
+            counters = {**counters, "rx_no_buffer": first[name]}
+        found.append(
+            msgspec.structs.replace(
+                link,
+                driver=answers.drivers.get(name),
+                physical=physical,
+                lower=link.lower if link.lower in names else None,
+                speed=speed if speed is not None and speed > 0 else None,
+                node=nodes.get(name),
+                vfs=functions.get(name),
+                rx_queues=_count("rx", own, channels) or link.rx_queues,
+                tx_queues=_count("tx", own, channels) or link.tx_queues,
+                features=answers.features.get(name) or None,
+                private_flags=answers.flags.get(name),
+                rings=answers.rings.get(name),
+                channels=channels,
+                coalescing=answers.coalescing.get(name),
+                queues=own,
+                counters=counters,
+                growth=grown.get(name),
+                tunnel=link.tunnel and _way(link.tunnel, routes, links),
+                qeth=qeth.get(name),
+            )
+        )
+    return {"links": tuple(found), "routes": routes}
+
+
+FACT = HostFact(
+    "links",
+    read,
+    files=(_NODE, _FUNCTIONS, _SPEED, _RPS, _FLOWS, _XPS, *QETH_FILES),
+    commands=(_LINKS, _ROUTES, *ethtool.COMMANDS),
+    script=ethtool.SCRIPT,
+    counter_script=ethtool.COUNTER_SCRIPT,
+)
+
+
+def growth(readings: HostReadings) -> dict[str, Counters]:
+    """Link -> what its counters grew by within the window; without those that were reset."""
+    if readings.window is None:
+        return {}
+    before, after = _counters(readings), _counters(readings.later())
+    return {
+        name: {
+            key: value - before[name][key]
+            for key, value in counters.items()
+            if value >= before[name].get(key, value + 1)
+        }
+        for name, counters in after.items()
+        if name in before
+    }
+
+
+def _counters(readings: HostReadings) -> dict[str, Counters]:
+    links = links_in(readings.output(_LINKS.name) or "") or ()
+    dropped = ethtool.no_buffers(readings)
+    return {
+        link.name: {
+            **link.counters,
+            **({"rx_no_buffer": dropped[link.name]} if link.name in dropped else {}),
+        }
+        for link in links
+        if link.counters is not None
+    }
+
+
+def routes_in(text: str | None) -> tuple[HostRoute, ...] | None:
+    """The routes of the main table in what ``ip route show table all`` printed."""
+    if text is None:
+        return None
+    found: list[HostRoute] = []
+    for line in text.splitlines():
+        match = _ROUTE.fullmatch(line.strip())
+        if match is None or len(found) == _MOST_ROUTES:
+            continue
+        words = match[2].split()
+        options = dict(pairwise(words))
+        if "table" in options or "dev" not in options:
+            continue
+        network = match[1]
+        if network == "default":
+            network = "::/0" if ":" in options.get("via", "") else "0.0.0.0/0"
+        try:
+            ip_network(network, strict=False)
+        except ValueError:
+            continue
+        mtu = options.get("mtu", "")
+        number = int(mtu) if mtu.isascii() and mtu.isdigit() and len(mtu) < 10 else None
+        found.append(HostRoute(network=network, device=options["dev"], mtu=number))
+    return tuple(found)
+
+
+def _way(
+    tunnel: Tunnel, routes: tuple[HostRoute, ...] | None, links: tuple[HostLink, ...]
+) -> Tunnel:  # fmt: skip
+    """The tunnel with the device by which its packets leave, and the MTU of that way."""
+    route = route_to(routes or (), tunnel.remote)
+    device = tunnel.device or (route and route.device)
+    mtu = next((link.mtu for link in links if link.name == device), None)
+    if route is not None and route.device == device and route.mtu is not None:
+        mtu = route.mtu
+    return msgspec.structs.replace(tunnel, device=device, mtu=mtu)
+
+
+def _numbers(readings: HostReadings, pattern: str) -> dict[str, int]:
+    """Link -> the number in a file of it."""
+    return {
+        path.split("/")[4]: int(text)
+        for path, text in readings.texts(pattern).items()
+        if re.fullmatch(r"-?\d{1,9}", text.strip(), re.ASCII)
+    }
+
+
+def _queues(readings: HostReadings) -> Mapping[str, tuple[Queue, ...]]:
+    """Link -> its queues, in order."""
+    flows = readings.texts(_FLOWS)
+    found: dict[str, list[Queue]] = {}
+    for pattern in (_RPS, _XPS):
+        for path, text in readings.texts(pattern).items():
+            device, name = path.split("/")[4:7:2]
+            count = flows.get(f"{path.rpartition('/')[0]}/rps_flow_cnt", "").strip()
+            number = int(count) if re.fullmatch(r"\d{1,9}", count, re.ASCII) else None
+            found.setdefault(device, []).append(
+                Queue(name=name, cpus=from_mask(text), flows=number)
+            )
+    return {name: tuple(sorted(queues, key=_order)) for name, queues in found.items()}
+
+
+def _order(queue: Queue) -> tuple[str, int, str]:
+    kind, _dash, number = queue.name.partition("-")
+    return kind, int(number) if number.isascii() and number.isdigit() else 0, queue.name
+
+
+def _count(
+    kind: str, queues: tuple[Queue, ...] | None, channels: Mapping[str, Amount] | None
+) -> int | None:
+    """Queues of that kind (``rx``, ``tx``) in use: those in sysfs, else by ethtool's channels."""
+    listed = sum(queue.name.startswith(f"{kind}-") for queue in queues or ())
+    if listed or channels is None:
+        return listed or None
+    return sum(amount.now for name, amount in channels.items() if name in (kind, "combined"))

@@ -1,0 +1,65 @@
+"""Devices of IBM Z's qeth driver: OSA adapters and HiperSockets.
+
+Source: attributes as in zdev/src/qeth.c of s390-tools (c6649588, 2026-06-25) and
+drivers/s390/net/qeth_core_sys.c of Linux: ``layer2`` is -1 until it is decided, ``bridge_role`` and
+``vnicc/*`` are ``n/a (...)`` where the other is used, ``inbuf_size`` is ``64k``. No recording of a
+real one was available: the trees of the tests are made by hand from these tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from vnicaudit.model.host_facts import Qeth
+from vnicaudit.platforms.host.readings import HostReadings
+
+_FOLDER = "/sys/bus/ccwgroup/drivers/qeth/*"
+_NAMES = (
+    "card_type", "layer2", "online", "buffer_count", "inbuf_size", "bridge_role", "bridge_state",
+    "isolation", "if_name",
+)  # fmt: skip
+FILES = (*(f"{_FOLDER}/{name}" for name in _NAMES), f"{_FOLDER}/vnicc/*")
+
+
+def qeth_in(readings: HostReadings) -> dict[str, Qeth]:
+    """Link -> its device. One that is offline has no link."""
+    devices: dict[str, dict[str, str]] = {}
+    for pattern in FILES:
+        for path, text in readings.texts(pattern).items():
+            rest = path.partition("/qeth/")[2]
+            device, _slash, name = rest.partition("/")
+            devices.setdefault(device, {})[name] = text.strip()
+    return {
+        said["if_name"]: _qeth(device, said)
+        for device, said in devices.items()
+        if said.get("if_name")
+    }
+
+
+def _qeth(device: str, said: Mapping[str, str]) -> Qeth:
+    return Qeth(
+        device=device,
+        card_type=said.get("card_type") or None,
+        layer2={"0": False, "1": True}.get(said.get("layer2", "")),
+        online={"0": False, "1": True}.get(said.get("online", "")),
+        buffers=_number(said.get("buffer_count", "")),
+        buffer_bytes=_bytes(said.get("inbuf_size", "")),
+        bridge_role=said.get("bridge_role"),
+        bridge_state=said.get("bridge_state"),
+        vnicc={
+            name.removeprefix("vnicc/"): value
+            for name, value in said.items()
+            if name.startswith("vnicc/")
+        },
+        isolation=said.get("isolation"),
+    )
+
+
+def _number(text: str) -> int | None:
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None
+
+
+def _bytes(text: str) -> int | None:
+    """``64k``, as the driver prints it."""
+    number = _number(text.removesuffix("k"))
+    return None if number is None else number * (1024 if text.endswith("k") else 1)
