@@ -14,6 +14,14 @@ from vnicaudit.errors import UsageError
 
 PROMPT = r"(?:\[[^\]\n]{0,80}\]|[\w.@:~/+-]{0,80})[$#%>][ \t]+"
 """The prompt of a shell, as copied from a terminal: a pattern."""
+FENCES = ("```", "~~~")
+"""What begins and ends code in Markdown."""
+FENCE = "(?:```|~~~)"
+"""The same as a pattern."""
+_QUOTES = re.compile(f"^{FENCE}".encode(), re.MULTILINE)
+NO_BREAK_SPACE = "\u00a0"
+TYPOGRAPHIC_QUOTES = ("\u2018", "\u2019", "\u201c", "\u201d")
+"""What chats and word processors write in the place of blanks and quotes."""
 _HCL = re.compile(
     rb"(?:\xef\xbb\xbf)?(?:\s|#[^\n]*\n|//[^\n]*\n|/\*(?:[^*]|\*(?!/))*\*/)*"
     rb"[A-Za-z_]\w*(?:[ \t]+\"?[\w.-]+\"?){0,2}[ \t]*\{"
@@ -78,7 +86,7 @@ def is_own_report(data: bytes) -> bool:
 
 def quotes_others(head: bytes) -> bool:
     """Markdown with fenced code."""
-    return b"\n```" in head or head.startswith(b"```")
+    return (b"```" in head or b"~~~" in head) and _QUOTES.search(head) is not None
 
 
 def is_script(head: bytes) -> bool:

@@ -8,12 +8,11 @@ import re
 from collections.abc import Iterator
 from itertools import islice
 
-from vnicaudit.text.beginning import is_script
+from vnicaudit.text.beginning import is_script, quotes_others
 
 _LONGEST = 256 * 1024
 _MOST = 50
 """Maximum size of a text, and number of its excerpts; one with more is not split."""
-_FENCE = re.compile(rb"^(?:```|~~~)", re.MULTILINE)
 _FENCES = re.compile(rb"^[ \t>]{0,12}(`{3,}|~{3,})([^`\n]*)$", re.MULTILINE)
 _ESCAPED = re.compile(rb"&lt;(?:domain|interface)[ \t\r\n]")
 _QUOTE = re.compile(rb"&(?:#x27|#39|#34|quot);")
@@ -54,7 +53,7 @@ def excerpts(data: bytes) -> list[bytes]:
         return []
     if _is_escaped(data):
         return [html.unescape(data.decode("utf-8", "surrogateescape")).encode("utf-8", "replace")]
-    fenced = _FENCE.search(data) is not None
+    fenced = quotes_others(data)
     if not (fenced or any(word in data for word in _WORDS)) or is_script(data):
         return []
     parts = (part for piece in _fenced(data, fenced=fenced) for part in _outputs(piece))

@@ -134,10 +134,11 @@ def readings(kinds: Iterable[FileKind], first: FileKind, content: Content) -> Re
 def excerpt_parts(kinds: FileKinds, content: Content) -> list[Part]:
     """The parts that a pasted text quotes (code in Markdown, output behind prompts), with their
     kinds; empty if it quotes nothing that is recognised. Definitions are read in the whole text."""
-    if not excerpts(content.data):
+    pieces = excerpts(content.data)
+    if not pieces:
         return []
     found, rest = _documents(tuple(kinds), None, content)
-    for piece in excerpts(rest.data):
+    for piece in pieces if rest is content else excerpts(rest.data):
         kind = reader_of(kinds, piece, path="", named=True)
         if kind is not None and not (found and kind is found[0][0] and kind.documents is not None):
             found.append((kind, replace(rest, data=piece)))

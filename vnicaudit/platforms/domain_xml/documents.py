@@ -26,7 +26,12 @@ from vnicaudit.platforms.domain_xml.recognise import (
     spans,
 )
 from vnicaudit.platforms.domain_xml.source import is_crowded
-from vnicaudit.text.beginning import blanked, placeholder_text
+from vnicaudit.text.beginning import (
+    NO_BREAK_SPACE,
+    TYPOGRAPHIC_QUOTES,
+    blanked,
+    placeholder_text,
+)
 from vnicaudit.text.secrets import STARS
 from vnicaudit.text.template_walk import CLOSE, tags
 
@@ -121,8 +126,8 @@ _SAVE_HEADER = 16 + 5 * 4 + 14 * 4
 """struct _virQEMUSaveHeader, libvirt 11.3 src/qemu/qemu_saveimage.h."""
 
 _TYPED = (
-    (tuple(one.encode() for one in "\u2018\u2019\u201c\u201d"), "typographic quotes"),
-    (("\u00a0".encode(),), "no-break spaces"),
+    (tuple(one.encode() for one in TYPOGRAPHIC_QUOTES), "typographic quotes"),
+    ((NO_BREAK_SPACE.encode(),), "no-break spaces"),
 )
 
 _PARSER = etree.XMLParser(

@@ -9,7 +9,7 @@ from functools import cache
 from typing import NamedTuple
 
 from vnicaudit.errors import TargetError
-from vnicaudit.text.beginning import PROMPT, blanked
+from vnicaudit.text.beginning import FENCE, PROMPT, blanked
 
 ROOTS = ("domain", "domstatus", "domainsnapshot", "domainbackup", "domaincheckpoint")
 """Roots that contain a domain definition."""
@@ -44,7 +44,6 @@ _LOGGED = (
 )
 """A definition in the log of nova-compute (``_get_guest_xml``, virt/libvirt/driver.py) or libvirtd
 (``virDomainDefineXML``)."""
-_FENCE = rb"(?m)^[ \t]*(?:```|~~~)"
 
 _HEAD = rb"<([A-Za-z_][\w.-]*)(?=[\s>/])"
 
@@ -68,7 +67,7 @@ def looks_like_xml(head: bytes) -> bool:
         return True
     if before.count(b"\n") >= _LOG_LINES and not _IN_YAML.search(text[: found.start()][-_LAST:]):
         return False
-    return re.search(_FENCE, before) is None
+    return re.search(rf"(?m)^[ \t]*{FENCE}".encode(), before) is None
 
 
 def is_logged(text: bytes) -> bool:

@@ -80,7 +80,7 @@ def _is_heat(head: bytes) -> bool:
 def _is_shell(head: bytes) -> bool:
     """True for a shell script, by its first line or first command, that creates or changes images
     or flavors."""
-    return b"\0" not in head and _has_commands(head) and is_script(head)
+    return b"\0" not in head and is_script(head) and _has_commands(head)
 
 
 def _has_commands(head: bytes) -> bool:
@@ -93,10 +93,10 @@ def _has_commands(head: bytes) -> bool:
 
 def _is_ansible(head: bytes) -> bool:
     """True for YAML with a task that creates an image or a flavor."""
-    said = _MODULE.search(head) is not None
-    if not said:
-        said = _has_commands(head.replace(b",", b" ")) and _TASK.search(head) is not None
-    return said and like_yaml(head)
+    if not like_yaml(head):
+        return False
+    commands = _has_commands(head.replace(b",", b" ")) and _TASK.search(head) is not None
+    return commands or _MODULE.search(head) is not None
 
 
 def _is_client_json(head: bytes) -> bool:

@@ -85,19 +85,20 @@ def _first(head: bytes) -> bytes:
 
 def _is_local_conf(head: bytes) -> bool:
     """True for a local.conf with a block for nova.conf."""
-    return _BLOCK.search(head) is not None and _first(head).startswith(b"[[")
+    return _first(head).startswith(b"[[") and _BLOCK.search(head) is not None
 
 
 def _has_commands(head: bytes) -> bool:
     """True for a script, a Dockerfile or YAML with a command that sets an option of Nova."""
-    if _SETS.search(head) is None or b"nova" not in head.lower() or quotes_others(head):
+    if not (is_script(head) or _COMMAND.match(_first(head)) or like_yaml(head)):
         return False
-    return is_script(head) or _COMMAND.match(_first(head)) is not None or like_yaml(head)
+    found = b"nova" in head.lower() and _SETS.search(head) is not None
+    return found and not quotes_others(head)
 
 
 def _is_manifest(head: bytes) -> bool:
     """True for a manifest of Puppet that may set an option of Nova."""
-    return _RESOURCE.search(head) is not None and _STATEMENT.match(_first(head)) is not None
+    return _STATEMENT.match(_first(head)) is not None and _RESOURCE.search(head) is not None
 
 
 _FORMS: dict[str, Callable[[bytes], bool]] = {

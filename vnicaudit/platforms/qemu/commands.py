@@ -23,6 +23,7 @@ from vnicaudit.platforms.qemu.arguments import (
 from vnicaudit.platforms.qemu.nics import silent
 from vnicaudit.platforms.qemu.pasted import changed_character, is_run, restored
 from vnicaudit.platforms.qemu.words import MAX_COMMAND, pasted_prefix_of, prefix_of, shell_words
+from vnicaudit.text.beginning import FENCE
 
 _PROGRAM = re.compile(
     r"(?:(?<![^\s;|&(`])|(?<=ExecStart=)|(?<=ExecStart=[-@:+!])|(?<=[\w~\]\\][#$>%])|(?<=\d:))"
@@ -49,7 +50,7 @@ ends there."""
 _UNIT = re.compile(r"^[ \t]*ExecStart[ \t]*=", re.MULTILINE)
 _TIME = re.compile(r"(?:\d{1,4}-)?\d{1,5}:\d\d(?::\d\d)?(?:\.\d+)?")
 _HEADER = re.compile(r"^[ \t]*(?:[A-Z%+][A-Z%+-]*[ \t]+)*(?:COMMAND|CMD|ARGS)[ \t]*$", re.MULTILINE)
-_LISTING_END = re.compile(r"\n[ \t]*(?:\n|```)")
+_LISTING_END = re.compile(rf"\n[ \t]*(?:\n|{FENCE})")
 _QUOTE = re.compile(r"['\"]")
 _EXPANDS = re.compile(r"\$[@*{(\w]|%\w+%|`|<|\.\.\.|…")
 _LIST = re.compile(r"\$[@*]|\$\{[@*]|\$\{\w{1,80}\[[@*]")
@@ -127,9 +128,9 @@ class _PsListing(NamedTuple):
 
 def commands(text: str) -> Iterator[Command]:
     """Every QEMU command line in ``text``, in order; threads listed by ``ps -L`` count once."""
-    if _UNIT.search(text) is not None:
-        text = _REMARK.sub(lambda remark: f"{remark[1]}{' ' * len(remark[2])}\\", text)
-    text = LOGGED.sub(_message, text)
+    if not any(name in text.lower() for name in ("qemu", "kvm")):
+        return
+    text = LOGGED.sub(_message, _without_remarks(text))
     program = is_run(text)
     script = program and (text.startswith("#!") or _UNIT.search(text) is not None)
     rejoined = False
@@ -165,6 +166,12 @@ def commands(text: str) -> Iterator[Command]:
             if command.pid is not None:
                 seen.add((command.pid, command.arguments))
             yield command
+
+
+def _without_remarks(text: str) -> str:
+    if _UNIT.search(text) is None:
+        return text
+    return _REMARK.sub(lambda remark: f"{remark[1]}{' ' * len(remark[2])}\\", text)
 
 
 def _message(line: re.Match[str]) -> str:

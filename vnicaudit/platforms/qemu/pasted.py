@@ -17,7 +17,7 @@ from typing import NamedTuple
 from vnicaudit.platforms.qemu.arguments import EVIDENCE, FLAGS, VALUED, parse_unquoted
 from vnicaudit.platforms.qemu.faults import cut_off
 from vnicaudit.platforms.qemu.words import WRAPPERS
-from vnicaudit.text.beginning import PROMPT, is_program
+from vnicaudit.text.beginning import FENCES, NO_BREAK_SPACE, PROMPT, is_program
 
 _NAME = r"(?:qemu-system-[a-z0-9_]{1,40}|qemu-kvm|kvm)"
 _PROGRAM = rf"(?:[^\s'\"`=,;|&<>(){{}}$%\0]{{0,200}}/)?{_NAME}"
@@ -113,7 +113,7 @@ def _blanked(match: re.Match[str]) -> str:
 
 
 def _unescaped(match: re.Match[str]) -> str:
-    return html.unescape(match.group()).replace("\u00a0", " ")
+    return html.unescape(match.group()).replace(NO_BREAK_SPACE, " ")
 
 
 def _from_nuls(match: re.Match[str]) -> str:
@@ -183,7 +183,7 @@ def _arguments(text: str, position: int, *, in_yaml: bool) -> tuple[list[str], i
         item = _YAML_ITEM.match(line) if in_yaml else None
         word = (item[1] if item else "" if in_yaml else line).strip()
         is_option = word.startswith("-") and len(word) > 1
-        if not (is_option or value_follows or item) or not word or word[:3] in ("```", "~~~"):
+        if not (is_option or value_follows or item) or not word or word.startswith(FENCES):
             break
         if in_yaml and word[0] in "|>{[&*!":
             words.append(_MORE.strip())
@@ -227,7 +227,7 @@ def _unwrapped(text: str) -> str:
 def _unbroken(lines: list[str], width: int) -> str | None:
     """The command in these lines, if the last one goes on with its arguments."""
     *full, last = (line.rstrip("\r") for line in lines)
-    if any(line[-1] in "\\^" for line in full) or last.lstrip().startswith(("```", "~~~")):
+    if any(line[-1] in "\\^" for line in full) or last.lstrip().startswith(FENCES):
         return None
     begins = _BEGINS.match(last)
     whole = "".join(full) + (" " if begins and _is_known(begins) else "") + last
@@ -256,16 +256,18 @@ def _is_known(option: re.Match[str]) -> bool:
 # Characters that word processors, chats and browsers put in the place of what was typed.
 
 
-_TYPED = str.maketrans({
-    **dict.fromkeys("\u00a0\u2007\u200b\u202f\u3000\ufeff", " "),
-    **dict.fromkeys("\u201c\u201d\u201e\u201f\u00ab\u00bb", '"'),
-    **dict.fromkeys("\u2018\u2019\u201a\u201b", "'"),
-    **dict.fromkeys("\u2010\u2011\u2013\u2014\u2212", "-"),
-})  # fmt: skip
+_BLANKS = f"{NO_BREAK_SPACE}\u2007\u200b\u202f\u3000\ufeff"
+_DOUBLE, _SINGLE = "\u201c\u201d\u201e\u201f\u00ab\u00bb", "\u2018\u2019\u201a\u201b"
+_DASHES = "\u2010\u2011\u2013\u2014\u2212"
+_TYPED = str.maketrans(
+    dict.fromkeys(_BLANKS, " ")
+    | dict.fromkeys(_DOUBLE, '"')
+    | dict.fromkeys(_SINGLE, "'")
+    | dict.fromkeys(_DASHES, "-")
+)
 _CHANGED = re.compile(
-    "(?P<blank>[\u00a0\u2007\u200b\u202f\u3000\ufeff])"
-    "|(?<!\\w)(?P<quote>[\u201c\u201d\u201e\u201f\u00ab\u00bb\u2018\u2019\u201a\u201b])"
-    r"|(?<!\S)(?P<dash>[\u2010\u2011\u2013\u2014\u2212])[\u2010-\u2014\u2212-]?(?P<option>\w[\w-]*)"
+    rf"(?P<blank>[{_BLANKS}])|(?<!\w)(?P<quote>[{_DOUBLE}{_SINGLE}])"
+    rf"|(?<!\S)(?P<dash>[{_DASHES}])[{_DASHES}\u2012-]?(?P<option>\w[\w-]*)"
 )
 """Within a word, a quote or a dash may belong to a name."""
 
