@@ -2,12 +2,32 @@
 
 from __future__ import annotations
 
-from vnicaudit.platforms.host.facts import containers, cpus, links
+from vnicaudit.platforms.host.facts import (
+    containers,
+    cpus,
+    interrupts,
+    kernel,
+    kernel_log,
+    links,
+    owners,
+    partitions,
+    processes,
+    uses,
+    z,
+)
 from vnicaudit.platforms.host.readings import HostFact
 
 EVERY_FACT: tuple[HostFact, ...] = (
     containers.FACT,
+    kernel.FACT,
+    z.FACT,
     cpus.FACT,
+    processes.FACT,
+    partitions.FACT,
+    interrupts.FACT,
     links.FACT,
+    uses.FACT,
+    owners.FACT,
+    kernel_log.FACT,
 )
 """All of them, in the order in which they are read."""

@@ -46,8 +46,8 @@ def _read(readings: HostReadings) -> dict[str, object]:
     cores = _siblings(readings)
     found = {
         "online": _online(readings),
-        "isolated": _cpus(readings.text(_ISOLATED)) or isolated_by(line),
-        "nohz_full": _cpus(readings.text(_NOHZ)) or _listed(line, "nohz_full"),
+        "isolated": isolated_of(readings),
+        "nohz_full": nohz_full_of(readings),
         "cores": tuple(sorted(set(cores.values()))) or None,
         "nodes": _nodes(readings),
         "command_line": line,
@@ -115,15 +115,23 @@ def _parameters(text: str | None) -> dict[str, str] | None:
     return {name: value.strip('"') for name, _is, value in words if name in _PARAMETERS}
 
 
-def _listed(line: dict[str, str] | None, name: str) -> Cpus | None:
-    return None if line is None else from_list(line.get(name, ""))
+def isolated_of(readings: HostReadings) -> Cpus | None:
+    """CPUs out of the scheduler's domains; where sysfs does not tell, those of ``isolcpus``."""
+    line = _parameters(readings.text(_COMMAND_LINE))
+    told = _cpus(readings.text(_ISOLATED))
+    return told or (told if line is None else _isolated_by(line))
 
 
-def isolated_by(line: dict[str, str] | None) -> Cpus | None:
+def nohz_full_of(readings: HostReadings) -> Cpus | None:
+    """CPUs whose tick stops while they run one task."""
+    line = _parameters(readings.text(_COMMAND_LINE))
+    told = _cpus(readings.text(_NOHZ))
+    return told or (told if line is None else from_list(line.get("nohz_full", "")))
+
+
+def _isolated_by(line: dict[str, str]) -> Cpus | None:
     """CPUs that ``isolcpus`` takes out of the scheduler's domains, which it does by itself, but not
     if its flags name only other things (``managed_irq``)."""
-    if line is None:
-        return None
     words = line.get("isolcpus", "").split(",")
     flags = [word for word in words if word in _ISOLCPUS_FLAGS]
     if flags and "domain" not in flags:

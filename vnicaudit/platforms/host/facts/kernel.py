@@ -1,0 +1,105 @@
+"""The kernel: its version, settings, cost of migration and huge pages, and the distribution.
+
+Sources in Linux' Documentation: admin-guide/sysctl/net.rst, networking/scaling.rst,
+admin-guide/mm/hugetlbpage.rst. sched_migration_cost_ns left /proc/sys for debugfs with 5.13
+(kernel/sched/debug.c). In a network namespace the settings of net.core that are the whole host's do
+not exist: what is missing stays unknown. os-release(5).
+"""
+
+from __future__ import annotations
+
+import re
+
+from vnicaudit.model.host_facts import HugePages
+from vnicaudit.platforms.host.facts.z import SYSINFO
+from vnicaudit.platforms.host.readings import Excerpt, HostCommand, HostFact, HostReadings
+
+_UNAME = HostCommand("uname -a", ("sos_commands/kernel/uname_-a", "uname"))
+_SYSCTL = HostCommand("sysctl -a", ("sos_commands/kernel/sysctl_-a",), is_run=False)
+_RELEASE = "/etc/os-release"
+_COST = "kernel.sched_migration_cost_ns"
+_DEBUG_COST = "/sys/kernel/debug/sched/migration_cost_ns"
+_PAGES = "/sys/devices/system/node/node*/hugepages/hugepages-*kB/{}"
+_TOTAL, _FREE = _PAGES.format("nr_hugepages"), _PAGES.format("free_hugepages")
+_PAGE_FILE = re.compile(r".*/node(\d{1,5})/hugepages/hugepages-(\d{1,10})kB/(\w+)")
+_KEYS = (
+    "net.core.rps_sock_flow_entries",
+    "net.core.rps_default_mask",
+    "net.core.netdev_budget",
+    "net.core.netdev_budget_usecs",
+    "net.core.netdev_max_backlog",
+    "net.bridge.bridge-nf-call-iptables",
+    "net.bridge.bridge-nf-call-ip6tables",
+    "net.bridge.bridge-nf-call-arptables",
+    "net.ipv4.ip_forward",
+    "net.ipv6.conf.all.forwarding",
+    _COST,
+)
+
+
+def _path(key: str) -> str:
+    return "/proc/sys/" + key.replace(".", "/")
+
+
+def _read(readings: HostReadings) -> dict[str, object]:
+    kernel, arch = _version(readings)
+    sysctls = _sysctls(readings)
+    cost = (sysctls or {}).pop(_COST, readings.text(_DEBUG_COST) or "").strip()
+    found = {
+        "kernel": kernel,
+        "arch": arch or ("s390x" if readings.text(SYSINFO) else None),
+        "distribution": _distribution(readings.text(_RELEASE)),
+        "sysctls": sysctls,
+        "migration_cost": int(cost) if re.fullmatch(r"[0-9]{1,15}", cost) else None,
+        "huge_pages": _huge_pages(readings),
+    }
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def _version(readings: HostReadings) -> tuple[str | None, str | None]:
+    """Release and architecture, of `uname -a`: the architecture is the last word before the
+    name of the operating system."""
+    words = (readings.output(_UNAME.name) or "").split()
+    if len(words) < 5 or words[0] != "Linux":
+        return None, None
+    return words[2], words[-2]
+
+
+def _distribution(text: str | None) -> str | None:
+    pairs = [line.partition("=") for line in (text or "").split("\n")]
+    values = {name: value.strip().strip("\"'") for name, _is, value in pairs}
+    return " ".join(filter(None, (values.get("ID"), values.get("VERSION_ID")))) or None
+
+
+def _sysctls(readings: HostReadings) -> dict[str, str] | None:
+    listed = readings.output(_SYSCTL.name)
+    pairs = [line.partition("=") for line in (listed or "").split("\n")]
+    found = {name.strip(): value.strip() for name, _is, value in pairs if name.strip() in _KEYS}
+    found |= {key: text.strip() for key in _KEYS if (text := readings.text(_path(key))) is not None}
+    return found if found or listed is not None else None
+
+
+def _huge_pages(readings: HostReadings) -> tuple[HugePages, ...] | None:
+    counts: dict[tuple[int, int], dict[str, int]] = {}
+    for pattern in (_TOTAL, _FREE):
+        for path, text in readings.texts(pattern).items():
+            match = _PAGE_FILE.fullmatch(path)
+            if match and re.fullmatch(r"[0-9]{1,15}", text.strip()):
+                counts.setdefault((int(match[1]), int(match[2])), {})[match[3]] = int(text)
+    return (
+        tuple(
+            HugePages(node=node, size=size, total=each["nr_hugepages"], free=each["free_hugepages"])
+            for (node, size), each in sorted(counts.items())
+            if len(each) == 2
+        )
+        or None
+    )
+
+
+FACT = HostFact(
+    "kernel",
+    _read,
+    files=(*map(_path, _KEYS), _DEBUG_COST, _TOTAL, _FREE, SYSINFO),
+    commands=(_UNAME, _SYSCTL),
+    excerpts=(Excerpt("^(ID|VERSION_ID)=.*", (_RELEASE,)),),
+)

@@ -1,0 +1,189 @@
+"""QEMU processes and their threads, and which other programs run.
+
+Names of threads: QEMU's ``CPU 0/KVM`` (accel/kvm/kvm-accel-ops.c) and ``IO NAME`` (iothread.c), if
+it was started with debug-threads=on, as libvirt does; without it a vCPU cannot be told. A worker of
+vhost is called ``vhost-PID`` (drivers/vhost/vhost.c of Linux) with the PID of the task that opened
+the device. Until 6.3, and where a later kernel has fork_from_owner_default and it is off, it is a
+thread of the kernel; else it is one of QEMU's own (vhost_task_create of 6.4).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Literal
+
+from vnicaudit.knowledge.cpu_lists import from_list
+from vnicaudit.model.host_facts import Cpus, QemuProcess, Thread
+from vnicaudit.platforms.host.readings import HostCommand, HostFact, HostReadings
+
+_ARGUMENTS, _THREADS, _PROGRAMS = "qemu-arguments", "qemu-threads", "programs"
+_PS = HostCommand("ps auxwwwm", ("sos_commands/process/ps_auxwwwm",), is_run=False)
+_ASKED = ("irqbalance", "dockerd", "kube-proxy", "kubelet", "nova-compute", "virt-handler", "tuned")
+"""Programs that a live host is asked for, beside QEMU."""
+_SCRIPT = rf"""
+qemus() {{ grep -lsE '^(qemu-system.*|qemu-kvm|kvm|vhost-[0-9]+)$' /proc/[0-9]*/comm |
+    sed 's/comm$//'; }}
+arguments() {{ qemus | sed 's/$/cmdline/' | xargs grep -aszHA1 -xE -e '-(name|uuid)' /dev/null |
+    tr '\0' '\n'; }}
+threads() {{
+    set --
+    for each in $(qemus); do set -- "$@" "$each"task/*/status; done
+    grep -sHE '^(Name|Cpus_allowed_list):' "$@" /dev/null
+    true
+}}
+programs() {{ grep -hsxE '{"|".join(_ASKED)}' /proc/[0-9]*/comm; true; }}
+fact {_ARGUMENTS} arguments
+fact {_THREADS} threads
+fact {_PROGRAMS} programs
+"""
+_ARGUMENT = re.compile(r"/proc/(\d{1,10})/cmdline[-:](.*)")
+_STATUS = re.compile(r"/proc/(\d{1,10})/task/(\d{1,10})/status:(Name|Cpus_allowed_list):[ \t]*(.*)")
+_ROW = re.compile(r"\S+ +(\d{1,10}) +(?:\S+ +){8}(\S.*)")
+_VHOST = re.compile(r"vhost-(\d{1,10})")
+_IS_QEMU = re.compile(r"qemu-system-\S+|qemu-kvm|kvm")
+
+
+class _QemuTask:
+    """One thread: the process it is of, its name, and where it may run."""
+
+    def __init__(self) -> None:
+        self.name = ""
+        self.cpus: Cpus | None = None
+
+
+_Role = Literal["vcpu", "emulator", "iothread", "vhost"]
+_Tasks = dict[tuple[int, int], _QemuTask]
+"""Process, thread."""
+
+
+def programs_of(readings: HostReadings) -> frozenset[str] | None:
+    """Names of programs that run, among those that are asked for; None: unknown."""
+    listed = readings.output(_PROGRAMS)
+    if listed is not None:
+        return frozenset(listed.split("\n"))
+    rows = readings.output(_PS.name)
+    if rows is None:
+        return None
+    return frozenset(name for _pid, row in _rows(rows) for name in _programs(row))
+
+
+def qemus_in(readings: HostReadings) -> tuple[QemuProcess, ...] | None:
+    """Running QEMU processes; None: unknown."""
+    arguments, threads = readings.output(_ARGUMENTS), readings.output(_THREADS)
+    if arguments is not None and threads is not None:
+        tasks = _tasks(threads)
+        return _processes(_options(arguments, tasks), tasks)
+    rows = readings.output(_PS.name)
+    if rows is None:
+        return None
+    return _processes(*_from_rows(rows))
+
+
+def _processes(options: dict[int, dict[str, str]], tasks: _Tasks) -> tuple[QemuProcess, ...]:
+    own: dict[int, list[Thread]] = {pid: [] for pid in options}
+    openers = {tid: pid for pid, tid in tasks if pid in options} | {pid: pid for pid in options}
+    for (pid, tid), task in sorted(tasks.items(), key=lambda item: item[0]):
+        role = _role(task.name, pid == tid)
+        pid = pid if pid in options else openers.get(_opener(task.name), -1)
+        if role is not None and pid in own:
+            own[pid].append(Thread(role=role, cpus=task.cpus, name=task.name))
+    return tuple(
+        QemuProcess(
+            pid=pid,
+            guest=_guest(named.get("-name")),
+            uuid=named.get("-uuid"),
+            threads=tuple(own[pid]),
+        )
+        for pid, named in sorted(options.items())
+    )
+
+
+def _role(name: str, is_main: bool) -> _Role | None:
+    if re.match(r"CPU \d+/", name):
+        return "vcpu"
+    if _VHOST.fullmatch(name):
+        return "vhost"
+    if name.startswith("IO ") and name != "IO mon_iothread":
+        return "iothread"
+    return "emulator" if is_main else None
+
+
+def _opener(name: str) -> int:
+    match = _VHOST.fullmatch(name)
+    return int(match[1]) if match else -1
+
+
+def _guest(value: str | None) -> str | None:
+    """The name in ``-name``: ``guest=NAME,…`` or ``NAME,…``; a comma in it is written twice."""
+    for part in re.split(r"(?<!,),(?!,)", value or ""):
+        key, equals, rest = part.partition("=")
+        if not equals or key == "guest":
+            return (rest if equals else part).replace(",,", ",") or None
+    return None
+
+
+def _tasks(text: str) -> _Tasks:
+    found: _Tasks = {}
+    for line in text.split("\n"):
+        match = _STATUS.match(line)
+        if match:
+            task = found.setdefault((int(match[1]), int(match[2])), _QemuTask())
+            if match[3] == "Name":
+                task.name = match[4].strip()
+            else:
+                task.cpus = from_list(match[4])
+    return found
+
+
+def _options(text: str, tasks: _Tasks) -> dict[int, dict[str, str]]:
+    """QEMU's PID -> the options that were asked for. One without any has only threads."""
+    found: dict[int, dict[str, str]] = {
+        pid: {} for pid, tid in tasks if pid == tid and not _VHOST.fullmatch(tasks[pid, tid].name)
+    }
+    before: tuple[int, str] | None = None
+    for line in text.split("\n"):
+        match = _ARGUMENT.fullmatch(line)
+        pid, word = (int(match[1]), match[2]) if match else (0, "")
+        if before is not None and before[0] == pid and pid in found:
+            found[pid][before[1]] = word
+            before = None
+        else:
+            before = (pid, word) if word in {"-name", "-uuid"} else None
+    return found
+
+
+def _rows(text: str) -> Iterator[tuple[int, str]]:
+    """PID and command of each process that ps lists; its threads follow it with a dash."""
+    for line in text.split("\n"):
+        match = _ROW.match(line)
+        if match:
+            yield int(match[1]), match[2]
+
+
+def _programs(row: str) -> list[str]:
+    """The program of a command line, and what may be the script that it runs."""
+    return [word.rpartition("/")[2] for word in row.split(" ", 2)[:2]]
+
+
+def _from_rows(text: str) -> tuple[dict[int, dict[str, str]], _Tasks]:
+    options: dict[int, dict[str, str]] = {}
+    tasks: _Tasks = {}
+    for pid, row in _rows(text):
+        words = row.split(" ")
+        if _IS_QEMU.fullmatch(_programs(row)[0]):
+            pairs = pairwise(words)
+            options[pid] = {name: value for name, value in pairs if name in {"-name", "-uuid"}}
+        elif _VHOST.fullmatch(row.strip("[]")):
+            tasks[pid, pid] = task = _QemuTask()
+            task.name = row.strip("[]")
+    return options, tasks
+
+
+def _read(readings: HostReadings) -> dict[str, object]:
+    found = qemus_in(readings)
+    return {} if found is None else {"processes": found}
+
+
+FACT = HostFact("processes", _read, commands=(_PS,), script=_SCRIPT)
