@@ -98,7 +98,7 @@ def test_two_calls_have_two_separators() -> None:
 @pytest.mark.parametrize(
     ("code", "stderr", "why"),
     [
-        (127, "sh: not found\n", "sh ended with exit code 127: sh: not found"),
+        (127, "sh: not found\n", "ssh failed: sh: not found"),
         (1, "", "sh ended with exit code 1"),
         (None, "", "sh did not end in time"),
     ],

@@ -63,7 +63,7 @@ class Extra(NamedTuple):
 EXTRAS = {
     "libvirt": Extra(("libvirt",), "live hypervisors (qemu:///system)"),
     "openstack": Extra(("openstack",), "clouds (openstack:CLOUD)"),
-    "hosts": Extra(("testinfra",), "ssh:// and other endpoints of bench"),
+    "hosts": Extra(("testinfra",), "ssh://, containers and pods: hosts, ends of bench"),
     "generator": Extra(("ziglang",), "requests between ends of any architecture, for bench"),
     "history": Extra(("sqlalchemy",), "the history of a fleet, and fleet serve --metrics"),
     "postgresql": Extra(("sqlalchemy", "psycopg"), "a history in PostgreSQL"),

@@ -165,6 +165,7 @@ PlatformName = NewType("PlatformName", str)
 """Name of a platform, as registered, and as used by a domain or a unit of a plan."""
 
 DOMAIN_XML = PlatformName("domain_xml")
+HOST = PlatformName("host")
 INFRA_CODE = PlatformName("infra_code")
 KUBEVIRT = PlatformName("kubevirt")
 LIBVIRT = PlatformName("libvirt")

@@ -78,6 +78,10 @@ CLOUD_SECONDS = 3600.0
 """Default time for reading a whole cloud."""
 
 
+WINDOW = 2.0
+"""Default of the seconds between two readings of a host's counters."""
+
+
 class LiveOptions(msgspec.Struct, frozen=True):
     """How to read live hosts. ``deadline``: seconds per call; ``agent``: whether to query guest
     agents; ``root``, ``proc`` and ``logs``: paths of this host's devices, processes and QEMU logs;
@@ -93,6 +97,8 @@ class LiveOptions(msgspec.Struct, frozen=True):
     calls: int | None = None
     traffic: float | None = None
     """Seconds between two readings of the NICs' counters; None: counters are not read."""
+    window: float = WINDOW
+    """Seconds between two readings of a host's counters; 0: they are read once."""
 
 
 CloudRecord = Server | Image | Flavor

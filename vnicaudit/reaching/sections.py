@@ -108,4 +108,7 @@ def _failure_reason(ran: Ran) -> str:
     if ran.code is None:
         return "sh did not end in time"
     said = " ".join(ran.stderr.split())[:200]
+    scheme, sign, _name = ran.endpoint.partition("://")
+    if said and sign and not ran.stdout:  # the script begins by printing: it was not started
+        return f"{scheme} failed: {said}"
     return f"sh ended with exit code {ran.code}" + (f": {said}" if said else "")

@@ -1,4 +1,4 @@
-"""Targets in text: libvirt URIs and clouds; and commands of this program, shown for copying."""
+"""Targets in text: libvirt URIs, hosts and clouds; and commands of this program, for copying."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ _PASSWORD = re.compile(r"^([^/]*://[^:/?#@]*?)(?::|%3a)[^?#]*@", re.I)
 _TRANSPORTS = (None, "unix", "ssh", "libssh", "libssh2", "tls", "tcp")
 _PLAIN = ("no_tty", "mode")
 """Parameters that start, read and switch off nothing."""
-_STARTERS = ("command=", "netcat=")
-"""Parameters that name a program, here or at the other end."""
+_STARTERS = ("command=", "netcat=", "ssh_config=", "kubeconfig=")
+"""Parameters that name a program, here or at the other end, or a file that may name one."""
 
 
 class Uri(msgspec.Struct, frozen=True):
@@ -142,6 +142,18 @@ def starting_parts(uri: str) -> tuple[str, ...]:
     return tuple(
         part for part in unsafe_parts(uri) if part in _STARTERS or part.startswith(("+", "its "))
     )
+
+
+# URLs of hosts, containers and network namespaces (:mod:`vnicaudit.reaching`).
+
+
+_PLACE = re.compile(r"(?:ssh|docker|podman|kubectl|netns|local)://|local(?:\Z|\?)")
+
+
+def is_place(text: str) -> bool:
+    """True if a target is the URL of a host, unless a file is called that: ``local://`` is this
+    machine, whatever files there are."""
+    return _PLACE.match(text) is not None and not os.path.exists(text)
 
 
 # Names by which a user calls a cloud (``CLOUD``, or ``CLOUD/REGION`` for one region of it), and

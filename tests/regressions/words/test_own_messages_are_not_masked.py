@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from tests.test_names import trees
 from vnicaudit.platforms.libvirt.connection import _ADVICE
+from vnicaudit.reaching.failures import ADVICE
 from vnicaudit.text.secrets import masked_message
 
 
@@ -32,5 +33,5 @@ def test_no_error_of_ours_is_taken_for_a_secret() -> None:
 
 
 def test_no_advice_on_a_connection_is_taken_for_a_secret() -> None:
-    advice = [text for _sign, text in _ADVICE]
+    advice = [text for _sign, text in (*ADVICE, *_ADVICE)]
     assert [masked_message(text) for text in advice] == advice

@@ -123,6 +123,7 @@ Examples:
   vnicaudit audit qemu:///system
   vnicaudit audit qemu+ssh://root@kvm1/system qemu+ssh://root@kvm2/system
   vnicaudit audit /etc/libvirt/qemu --select VNIC00 --level high
+  vnicaudit audit ssh://root@kvm1                        the host itself, and its guests
   vnicaudit audit openstack:prod                         servers, images and flavors
   vnicaudit audit openstack:prod --project web --project mail --zone az1
   vnicaudit audit openstack:prod qemu+ssh://cmp1/system nodes/cmp1/nova.conf
@@ -159,8 +160,10 @@ def command(options: AuditOptions, wiring: Wiring) -> int:
 
     A TARGET is a file or folder (libvirt domain XML, QEMU command lines and logs, ps output,
     nova.conf, KubeVirt manifests, image and flavor definitions; recognised by content), - for
-    standard input, /proc for the QEMU processes on this host, a libvirt URI, or openstack:CLOUD
-    with a name from clouds.yaml (openstack:envvars for the OS_* variables). If the hosts of a cloud
+    standard input, /proc for the QEMU processes on this host, a libvirt URI, a host itself with its
+    links, CPUs and QEMU processes (ssh://HOST, docker://CONTAINER, podman://CONTAINER,
+    kubectl://POD, netns://NAME, local), or openstack:CLOUD with a name from clouds.yaml
+    (openstack:envvars for the OS_* variables). If the hosts of a cloud
     are targets as well, its servers are matched with their domains and nova.conf. Connections are
     read-only, and only --fix changes files.
 

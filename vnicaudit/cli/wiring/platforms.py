@@ -19,13 +19,16 @@ from vnicaudit.platforms.kubevirt import MANIFEST
 from vnicaudit.platforms.nova_conf import NOVA_CONF
 from vnicaudit.platforms.nova_homes import NOVA_HOMES
 from vnicaudit.platforms.qemu import COMMANDS, NOT_PLANNED, QEMU_LOG, proc_of, read_processes
+from vnicaudit.text.targets import is_place
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
+    from vnicaudit.audit.reading.targets import HostItem
     from vnicaudit.model.domain import DomainConfig
     from vnicaudit.model.file_kind import Item
     from vnicaudit.model.finding import Description
+    from vnicaudit.model.fleet import LiveOptions
     from vnicaudit.model.host import HostConfig
     from vnicaudit.model.nic import Effective, NicConfig, RunningNic
     from vnicaudit.remedy.applying.driver import Driver, KindTable
@@ -197,6 +200,31 @@ def _manifest_descriptions() -> tuple[type[Description], ...]:
     return (Preference,)
 
 
+def _place_of(name: str) -> str | None:
+    if not is_place(name):
+        return None
+    from vnicaudit.platforms.host.visiting.visit import place_of
+
+    return place_of(name)
+
+
+def _read_place(url: str, options: LiveOptions) -> Iterator[HostItem]:
+    from vnicaudit.platforms.host.visiting.visit import read_visit
+
+    return read_visit(url, options)
+
+
+def _probe_place(url: str, options: LiveOptions) -> str:
+    from vnicaudit.platforms.host.visiting.visit import probe
+
+    return probe(url, options)
+
+
+_HOST_NOT_PLANNED = (
+    "changes of a host's settings are not planned; to plan those of its guests' NICs, name its "
+    "libvirt, for example qemu+ssh://HOST/system"
+)
+
 PLATFORMS = (
     RegisteredPlatform(
         names.DOMAIN_XML,
@@ -251,6 +279,19 @@ PLATFORMS = (
         ),
         planner=_cloud_planner,
         drivers=_cloud_drivers,
+    ),
+    RegisteredPlatform(
+        names.HOST,
+        targets=(
+            TargetKind(
+                "host",
+                _place_of,
+                read=_read_place,
+                waits=is_place,
+                not_planned=_HOST_NOT_PLANNED,
+                probe=_probe_place,
+            ),
+        ),
     ),
     RegisteredPlatform(
         names.LIBVIRT,

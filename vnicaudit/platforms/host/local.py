@@ -62,10 +62,20 @@ class Tree:
 
     def link_name(self, name: str) -> str | None:
         """The last part of a symbolic link's target; None if it is not a link."""
+        target = self.link(name)
+        return None if target is None else Path(target).name
+
+    def link(self, name: str) -> str | None:
+        """A symbolic link's target; None if it is not a link."""
         try:
-            return self.path(name).readlink().name
+            return str(self.path(name).readlink())
         except OSError:
             return None
+
+    def opens(self, name: str) -> bool | None:
+        """True if a character device opens for reading and writing; None if permission is
+        denied."""
+        return can_open(self.path(name))
 
 
 # Network interfaces of a host, as far as they limit the size of a guest's frames.
@@ -162,9 +172,8 @@ def needs_shared_memory(parent: str | None, bus: str | None, simulator: str | No
 
 def _parent(tree: Tree, folder: str) -> str | None:
     """The parent device; ``""`` if there is none, None if that is unknown."""
-    try:
-        target = tree.path(folder).readlink()
-    except OSError:
+    target = tree.link(folder)
+    if target is None:
         return None
     parent = Path(target).parent.name
     return "" if parent == "devices" else parent
@@ -183,7 +192,11 @@ def read_host(root: str = "/", paths: Iterable[str] = ()) -> HostConfig:
     """The facts of the host this runs on. ``root`` is the path of its root directory (another one
     in a container); ``paths`` are device files that its domains name, in ``<backend vhost=>`` and
     in ``<source dev=>`` of vDPA NICs. Versions of libvirt and QEMU are left None."""
-    tree = Tree(root)
+    return read_tree(Tree(root), paths)
+
+
+def read_tree(tree: Tree, paths: Iterable[str] = ()) -> HostConfig:
+    """The facts of the host with this file system; see :func:`read_host`."""
     release = read_release(tree)
     arch = read_arch(tree)
     return HostConfig(
@@ -235,7 +248,7 @@ def read_kvm(tree: Tree, arch: str) -> bool | None:
     device = tree.exists("/dev/kvm")
     if device is False:
         return False
-    opened = can_open(tree.path("/dev/kvm")) if device and tree.exists("/sys/module/kvm") else None
+    opened = tree.opens("/dev/kvm") if device and tree.exists("/sys/module/kvm") else None
     if opened and not hardware(tree.text("/proc/cpuinfo"), arch):
         return None
     return opened

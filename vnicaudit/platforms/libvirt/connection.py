@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import socket
 import threading
 from concurrent.futures import TimeoutError
@@ -20,6 +19,7 @@ from vnicaudit.model.domain import DomainState
 from vnicaudit.model.host import Host, HostConfig, MachineState, Network, PowerPhase, Version
 from vnicaudit.model.report import FailureKind, ReadError
 from vnicaudit.platforms.libvirt.workers import network_of
+from vnicaudit.reaching.failures import advised, failure_in, reason_in
 from vnicaudit.text.secrets import masked_message
 from vnicaudit.text.targets import Uri, parse
 
@@ -49,27 +49,12 @@ __all__ = ["libvirt"]
 # The kind of failure behind a libvirt error, which decides whether a retry is worthwhile.
 #
 # libvirt's codes tell little (one code for all errors of its transport, whatever ssh or GnuTLS
-# reported), so the message decides in these cases. Messages: libvirt 9.0's ``rpc/virnetsocket.c``,
-# ``virnetclient.c`` and ``virkeepalive.c``, and OpenSSH's, which libvirt passes on.
+# reported), so the message decides in these cases.
 
 
 _AUTHENTICATION = frozenset({
     libvirt.VIR_ERR_AUTH_FAILED, libvirt.VIR_ERR_AUTH_CANCELLED, libvirt.VIR_ERR_AUTH_UNAVAILABLE,
 })  # fmt: skip
-_BY_MESSAGE: tuple[tuple[FailureKind, tuple[str, ...]], ...] = (
-    ("deadline", ("keepalive timeout", "Timed out during operation")),
-    ("authentication", ("Host key verification failed", "Permission denied (", "certificate",
-                        "Permission denied, please try", "authentication", "Too many auth")),
-    ("refused", ("Permission denied", "command not found", "onnection driver", "access denied",
-                 "read only access prevents")),
-    ("unreachable", ("Could not resolve", "Name or service not known", "Temporary failure in name",
-                     "No route to host", "Network is unreachable", "Connection refused",
-                     "timed out", "No such file or directory", "Host is down",
-                     "nable to resolve", "nable to connect")),
-    ("broken", ("socket is closed", "Connection reset", "End of file", "Broken pipe",
-                "annot recv data", "annot write data", "Connection closed", "kex_exchange")),
-)  # fmt: skip
-"""Parts of messages, by kind; the first kind with a match is used."""
 _OF_TRANSPORT: frozenset[FailureKind] = frozenset({"deadline", "broken"})
 
 
@@ -78,11 +63,7 @@ def failure_of(error: libvirt.libvirtError) -> FailureKind:
     to be temporary."""
     if error.get_error_code() in _AUTHENTICATION:
         return "authentication"
-    text = error.get_error_message() or str(error)
-    for kind, parts in _BY_MESSAGE:
-        if any(part in text for part in parts):
-            return kind
-    return "refused"
+    return failure_in(error.get_error_message() or str(error))
 
 
 def lost_connection(error: libvirt.libvirtError) -> FailureKind | None:
@@ -99,30 +80,18 @@ _KEEPALIVE = (5, 3)
 _starting = threading.Lock()
 
 _ADVICE = (
-    ("Host key verification failed", "connect once by hand (ssh HOST) and check the key"),
-    ("Permission denied (", "ssh must log in without a password; use a key (keyfile= or an agent)"),
-    ("Permission denied, please try", "ssh must log in without a password; use a key"),
     ("command not found", "libvirt's client tools or a netcat are missing on that host"),
     ("Permission denied", "run as root or as a member of the group libvirt"),
     ("No such file or directory", "is libvirt's daemon running there? (systemctl start libvirtd "
      "or virtqemud)"),
-    ("Connection refused", "nothing is listening there: is the daemon running, is the port right?"),
-    ("resolve", "check the host name"),
-    ("Name or service not known", "check the host name"),
     ("authentication", (
         "the daemon requires authentication; this program never asks for a password"
     )),
     ("No connection driver", "this libvirt was built without that driver"),
     ("no connection driver", "this libvirt was built without that driver"),
 )  # fmt: skip
-"""Part of libvirt's message -> advice to the user. The first match is used."""
+"""Part of libvirt's message -> advice to the user, after that of ssh. The first match is used."""
 _TLS = ("certificate", "qemu+tls needs certificates on both sides (libvirt.org/kbase/tlscerts)")
-
-
-_NEW_HOST_KEY = re.compile(
-    r"Warning: Permanently added [^\n]{0,300}? to the list of known hosts\.\s*"
-)
-"""Said by ssh at the first connection, before the reason why it failed."""
 
 
 def open_read_only(uri: Uri) -> libvirt.virConnect:
@@ -150,11 +119,9 @@ def explain(error: libvirt.libvirtError) -> str:
     said = error.get_error_message() or str(error)
     if error.get_error_code() == libvirt.VIR_ERR_XML_DETAIL:
         said = said.partition("\n")[0]  # the next line quotes the file: test:///etc/shadow
-    text = masked_message(plain(_NEW_HOST_KEY.sub("", said)))
-    for needle, advice in (_TLS, *_ADVICE):
-        if needle in text:
-            return f"{text} ({advice})"
-    return text
+    text = masked_message(plain(reason_in(said)))
+    needle, advice = _TLS
+    return f"{text} ({advice})" if needle in text else advised(text, _ADVICE)
 
 
 @cache

@@ -193,18 +193,35 @@ def read_proc(
 def _process(root: str, pid: int, target: str) -> RunningQemu | ReadError | None:
     folder = f"{root}/{pid}"
     data = _file_beginning(f"{folder}/cmdline", MAX_CMDLINE)
-    words = [word.decode("utf-8", "replace") for word in data.split(b"\0")]
+    words = data.decode("utf-8", "replace").split("\0")
     program = _program(folder, words[0])
     if program is None:
         return None
-    arguments = parse(words[1:-1] if words[-1] == "" else words[1:])
     place = Location(target, f"{folder}/cmdline")
+    return running_in(words, program, place, pid, vhost_descriptors(f"{folder}/fd"))
+
+
+def running_in(
+    words: list[str], program: str, place: Location, pid: int, descriptors: int | None
+) -> RunningQemu | ReadError:
+    """The QEMU of a process with that command line. ``descriptors``: how many of vhost-net it has
+    open; None: unknown."""
+    arguments = arguments_in(words)
     whole = not arguments.has("readconfig")
     qemu, problem = build(program, arguments, place, pid=pid, whole=whole, runs=True)
     if problem is not None:
         return ReadError(f"QEMU command line not understood: {problem}", place.file)
-    proven = _proven(qemu.nics, arguments, vhost_descriptors(f"{folder}/fd"))
-    return msgspec.structs.replace(qemu, nics=proven)
+    return msgspec.structs.replace(qemu, nics=_proven(qemu.nics, arguments, descriptors))
+
+
+def arguments_in(words: list[str]) -> Arguments:
+    """The arguments of a command line that was split at its NULs."""
+    return parse(words[1:-1] if words[-1] == "" else words[1:])
+
+
+def is_qemu(word: str) -> bool:
+    """True if the first word of a command line is the name or path of QEMU."""
+    return _PROGRAM.fullmatch(word.rpartition("/")[2]) is not None
 
 
 def _proven(
@@ -231,7 +248,7 @@ def _decided(nic: RunningNic, *, on: bool) -> RunningNic:
 def _program(folder: str, first: str) -> str | None:
     """The program's file name; by ``exe`` if that may be read, because ``kvm`` is a link or a
     script in some distributions; None if it is not QEMU's system emulator."""
-    if not _PROGRAM.fullmatch(first.rpartition("/")[2]):
+    if not is_qemu(first):
         return None
     try:
         real = Path(folder, "exe").readlink().name.removesuffix(" (deleted)")
@@ -267,6 +284,11 @@ def _is_vhost_net(link: str) -> bool:
         path = str(Path(link).readlink())
     except FileNotFoundError:
         return False
+    return is_vhost_net(path)
+
+
+def is_vhost_net(path: str) -> bool:
+    """True for the device of vhost-net, by any name that libvirt may open it by."""
     return path.startswith("/dev/vhost-") and not path.startswith(_OTHER_VHOST)
 
 

@@ -1,0 +1,72 @@
+"""The devices of a host, from its answer."""
+
+from vnicaudit.model.host import Host
+from vnicaudit.platforms.host.readings import SectionReadings
+from vnicaudit.platforms.host.visiting.answered import host_in
+from vnicaudit.reaching.sections import Section
+
+NAMES = (
+    "/proc/sys/kernel/hostname\0kvm1\n/proc/sys/kernel/osrelease\x006.1.0-9-amd64\n"
+    "/proc/sys/kernel/arch\0x86_64\n"
+)
+MODULES = (
+    "/lib/modules/6.1.0-9-amd64/modules.dep\0{}\n/lib/modules/6.1.0-9-amd64/modules.builtin\0\n"
+)
+LOADABLE = "kernel/drivers/vhost/vhost_net.ko: kernel/drivers/vhost/vhost.ko"
+KVM = "/proc/cpuinfo\0flags\t\t: fpu vmx\n/dev/kvm\0{}\n"
+
+
+def _host(texts: str, paths: str = "", *, whole: bool = True) -> Host:
+    sections = [Section("device texts", NAMES + texts, 0), Section("device paths", paths, 0)]
+    found = host_in(SectionReadings(sections), whole=whole)
+    assert found is not None
+    return found
+
+
+def test_kvm_and_vhost_net_are_there() -> None:
+    paths = "/dev/kvm\0\n/sys/module/kvm\0\n/dev/vhost-net\0\n"
+    host = _host(KVM.format("opens") + MODULES.format(LOADABLE), paths)
+    facts = host.declared
+    assert (host.name, facts.arch, facts.kernel) == ("kvm1", "x86_64", "6.1.0-9-amd64")
+    assert (facts.kvm, facts.vhost_net) == (True, True)
+
+
+def test_what_may_not_be_opened_is_unknown() -> None:
+    paths = "/dev/kvm\0\n/sys/module/kvm\0\n"
+    for why in ("sh: 1: cannot create /dev/kvm: Permission denied", "Operation not permitted"):
+        assert _host(KVM.format(why), paths).declared.kvm is None
+    assert _host(KVM.format("cannot open /dev/kvm: No such device"), paths).declared.kvm is False
+
+
+def test_a_host_has_neither() -> None:
+    facts = _host(MODULES.format("")).declared
+    assert (facts.kvm, facts.vhost_net) == (False, False)
+
+
+def test_a_container_may_lack_devices_that_its_host_has() -> None:
+    facts = _host(MODULES.format(""), whole=False).declared
+    assert (facts.kvm, facts.vhost_net) == (None, None)
+
+
+def test_without_lists_of_modules_vhost_net_is_unknown() -> None:
+    assert _host("").declared.vhost_net is None
+    facts = _host("/proc/config.gz\0# CONFIG_VHOST_NET is not set\n").declared
+    assert facts.vhost_net is False
+
+
+def test_vdpa_devices_and_their_drivers() -> None:
+    paths = (
+        "/dev/vhost-vdpa-0\0\n"
+        "/sys/bus/vdpa/devices/vdpa0\0../../../devices/pci0000:00/0000:00:01.0/vdpa0\n"
+        "/sys/bus/vdpa/devices/vdpa0/driver\0../../bus/vdpa/drivers/vhost_vdpa\n"
+        "/sys/bus/vdpa/devices/vdpa0/../subsystem\0../../../bus/pci\n"
+        "/sys/bus/vdpa/devices/vdpa0/vhost-vdpa-0\0\n"
+        "/sys/bus/vdpa/devices/vdpa1\0../../../devices/vdpa1\n"
+    )
+    facts = _host("", paths).declared
+    assert facts.vdpa_drivers == (("vdpa0", "vhost_vdpa"), ("vdpa1", ""))
+    assert facts.vhost_paths == (("/dev/vhost-vdpa-0", True),)
+
+
+def test_an_answer_without_a_name_is_of_no_host() -> None:
+    assert host_in(SectionReadings([]), whole=True) is None

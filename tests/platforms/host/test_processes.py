@@ -1,0 +1,85 @@
+"""Guests of a host by the command lines and descriptors of its QEMU processes."""
+
+import pytest
+
+from vnicaudit.model.domain import Domain
+from vnicaudit.model.report import ReadError
+from vnicaudit.platforms.host.readings import SectionReadings
+from vnicaudit.platforms.host.visiting.processes import guests_in
+from vnicaudit.reaching.sections import Section
+
+HOST = "ssh://kvm1"
+WORDS = (
+    "/usr/bin/qemu-system-x86_64", "-machine", "q35,accel=kvm", "-nodefaults",
+    "-name", "guest=web", "-netdev", '{"type":"tap","fds":"31:33","vhostfds":"32:34","id":"n0"}',
+    "-device", "virtio-net-pci,mq=on,netdev=n0,id=net0,mac=52:54:00:00:00:01", "",
+)  # fmt: skip
+LINE = "\0".join(("/proc/7/cmdline", *WORDS))
+OPEN = """/proc/7/fd:
+lrwx------ 1 0 0 64 Nov 29 23:00 0 -> /dev/null
+lrwx------ 1 0 0 64 Nov 29 23:00 32 -> /dev/vhost-net
+lrwx------ 1 0 0 64 Nov 29 23:00 34 -> /dev/vhost-net
+lrwx------ 1 0 0 64 Nov 29 23:00 35 -> /dev/vhost-vsock
+"""
+TAPS = "/proc/7/fdinfo/31\0iff:\tvnet4\n/proc/7/fdinfo/33\0iff:\tvnet4\n"
+
+
+def _read(*sections: Section, elsewhere: bool = True) -> list[Domain | ReadError]:
+    return list(guests_in(SectionReadings(sections), HOST, elsewhere=elsewhere))
+
+
+def _domain(*sections: Section) -> Domain:
+    (domain,) = _read(*sections)
+    assert isinstance(domain, Domain)
+    return domain
+
+
+def test_a_process_is_a_running_guest_whose_nic_has_its_tap() -> None:
+    domain = _domain(
+        Section("qemu", LINE, 0), Section("qemu descriptors", OPEN), Section("qemu taps", TAPS)
+    )
+    (nic,) = domain.nics
+    assert (domain.name, domain.location.target) == ("web", HOST)
+    assert domain.state is not None
+    assert domain.state.active is True
+    assert nic.target_dev == "vnet4"
+    assert nic.running is not None
+    assert (nic.running.vhost, nic.running.evidence) == (True, "open descriptors")
+    assert nic.running.queues == 2
+
+
+@pytest.mark.parametrize("listed", ["", "/proc/7/fd:\n"])
+def test_descriptors_that_cannot_be_read_prove_nothing(listed: str) -> None:
+    (nic,) = _domain(Section("qemu", LINE, 0), Section("qemu descriptors", listed)).nics
+    assert nic.running is not None
+    assert (nic.running.vhost, nic.running.evidence) == (True, "command line")
+
+
+def test_no_vhost_is_open() -> None:
+    listed = "/proc/7/fd:\nlrwx------ 1 0 0 64 Nov 29 23:00 0 -> /dev/null\n"
+    line = LINE.replace(',"vhostfds":"32:34"', ',"vhost":true')
+    (nic,) = _domain(Section("qemu", line, 0), Section("qemu descriptors", listed)).nics
+    assert nic.running is not None
+    assert (nic.running.vhost, nic.running.evidence) == (False, "open descriptors")
+
+
+def test_guests_of_other_network_namespaces_are_left_out_of_a_namespace() -> None:
+    sections = (Section("qemu", LINE, 0), Section("qemu elsewhere", "/proc/7/cmdline\n"))
+    assert len(_read(*sections)) == 1
+    assert _read(*sections, elsewhere=False) == []
+
+
+def test_a_line_that_is_no_qemu_is_nothing() -> None:
+    assert _read(Section("qemu", "/proc/8/cmdline\0sudo\0qemu-kvm\0-nodefaults\0", 0)) == []
+
+
+def test_what_cannot_be_listed_or_understood_is_told() -> None:
+    (unlisted,) = _read(Section("qemu", "grep: unrecognized option", 3))
+    assert isinstance(unlisted, ReadError)
+    assert "could not be listed" in unlisted.message
+    hidden, _guest = _read(Section("qemu", LINE, 0), Section("qemu hidden", ""))
+    assert isinstance(hidden, ReadError)
+    assert "hidepid" in hidden.message
+    (broken,) = _read(Section("qemu", LINE.replace("netdev=n0", "netdev=n9"), 0))
+    assert isinstance(broken, ReadError)
+    assert (broken.file, broken.message[-18:]) == (HOST, " (/proc/7/cmdline)")
