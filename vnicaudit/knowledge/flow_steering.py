@@ -19,6 +19,8 @@ ENTRIES = "net.core.rps_sock_flow_entries"
 MODERATE = 32768
 """Entries of the host's table that the kernel's documentation names."""
 MOST_ENTRIES = 1 << 29
+_NEARLY = 0.9
+"""Share of a link's speed at which it counts as streaming at line rate: a threshold of our own."""
 
 
 class RfsSizes(NamedTuple):
@@ -53,3 +55,23 @@ def steered_queues(facts: HostFacts, link: HostLink) -> list[Queue]:
         for queue in link.rps_queues() or ()
         if queue.cpus and not is_profiles_mask(facts, queue.cpus)
     ]
+
+
+def rfs_is_on(facts: HostFacts) -> bool | None:
+    """True if both tables of RFS have entries; None: unknown."""
+    entries = facts.sysctl(ENTRIES)
+    if not entries:
+        return None if entries is None else False
+    queues = [queue for link in facts.links or () for queue in link.rps_queues() or ()]
+    if any(queue.flows for queue in queues):
+        return True
+    read = all(link.queues is not None for link in facts.links or () if link.physical)
+    return False if read and facts.links is not None else None
+
+
+def streams(facts: HostFacts, link: HostLink) -> bool:
+    """True if a link received at nearly its speed during the window."""
+    received, window = (link.growth or {}).get("rx_bytes"), facts.window
+    if received is None or not window or not link.speed or link.speed < 0:
+        return False
+    return received * 8 / window >= _NEARLY * link.speed * 1e6

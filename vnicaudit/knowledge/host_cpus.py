@@ -9,8 +9,10 @@ Sources: Documentation/admin-guide/kernel-parameters.txt of Linux (``isolcpus=[f
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from vnicaudit.knowledge.cpu_lists import from_list, from_mask
-from vnicaudit.model.host_facts import Cpus, HostFacts, HostLink, Interrupt
+from vnicaudit.model.host_facts import Cpus, CpuShare, HostFacts, HostLink, Interrupt
 
 CpuSet = frozenset[int]
 NO_CPUS: CpuSet = frozenset()
@@ -108,3 +110,16 @@ def serves_on(interrupt: Interrupt) -> CpuSet:
     """CPUs on which an interrupt is served: the effective one, else those that it is allowed;
     empty: unknown."""
     return frozenset(interrupt.effective or interrupt.allowed or ())
+
+
+def median(numbers: Sequence[float]) -> float:
+    """The one in the middle; of two, their mean."""
+    ordered = sorted(numbers)
+    middle = len(ordered) // 2
+    return (ordered[middle] + ordered[-middle - 1]) / 2
+
+
+def loads(facts: HostFacts) -> dict[int, CpuShare]:
+    """How each CPU spent the window, without those of polling threads, which are never idle."""
+    left_out = polled(facts)
+    return {cpu: share for cpu, share in (facts.cpus.share or {}).items() if cpu not in left_out}

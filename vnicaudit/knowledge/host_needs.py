@@ -23,6 +23,11 @@ def guests_named(names: Sequence[str]) -> str:
     return shown if more <= 0 else f"{shown} and {more} more"
 
 
+def counted(number: int, word: str) -> str:
+    """``1 CPU``, ``3 CPUs``."""
+    return f"{number} {word}{'' if number == 1 else 's'}"
+
+
 LINK_FEATURES: Fact[LinkSubject] = Fact(
     lambda subject: subject.link.features is not None,
     "the link's offloads (ethtool -k on the host, with ethtool installed)",

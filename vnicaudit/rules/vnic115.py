@@ -71,7 +71,7 @@ def check(subject: LinkSubject) -> Iterator[Problem]:
     """One problem for each queue whose mask has CPUs that are kept for something else."""
     link, facts = subject.link, subject.facts
     queues = (*steered_queues(facts, link), *_set_transmit_queues(facts, link))
-    kept = _kept(facts) if queues else {}
+    kept = _reserved_cpus(facts) if queues else {}
     for queue in queues:
         cpus = frozenset(queue.cpus or ())
         wrong = {why: found for why, others in kept.items() if (found := cpus & others)}
@@ -95,7 +95,7 @@ def _problem(link: HostLink, queue: Queue, wrong: dict[str, CpuSet]) -> Problem:
     )
 
 
-def _kept(facts: HostFacts) -> dict[str, CpuSet]:
+def _reserved_cpus(facts: HostFacts) -> dict[str, CpuSet]:
     """CPUs on which no packets of the host are to be handled, by the reason."""
     return {
         "isolated": isolated(facts),

@@ -1,0 +1,136 @@
+"""The host drops packets before its network stack sees them, or does not get through with them.
+
+## What is wrong
+
+Within the window, packets were dropped because a CPU's backlog was full, or a CPU had to stop
+receiving with packets left (*time squeeze*) once a second or more often.
+
+## Why it matters
+
+Packets of veth pairs, and those that RPS steers, wait in a backlog of
+`net.core.netdev_max_backlog` packets for each CPU; what does not fit is lost. A squeeze means that
+`netdev_budget` packets or `netdev_budget_usecs` were used up
+(Documentation/admin-guide/sysctl/net.rst of Linux): it delays packets, and precedes drops.
+
+## Bad
+
+```console
+$ awk '{print $2, $3}' /proc/net/softnet_stat     # dropped, squeezed; twice, two seconds apart
+0000a3f1 00000c40
+0000b012 00000c9d
+```
+
+## Good
+
+```console
+$ awk '{print $2, $3}' /proc/net/softnet_stat
+00000000 00000003
+00000000 00000003
+```
+
+## Fix
+
+Raise the backlog, or the budget. If one CPU does all the work (VNIC111), spread it first.
+
+## Fix safety
+
+It takes effect at once, and can be set back. A long backlog delays packets.
+
+## When it does not fire
+
+* For totals since boot: skipped without a window of two readings.
+* One squeeze per second as the limit is our own: see the settings. Squeezes are *low*.
+* Skipped in containers: they have softnet_stat of the whole host.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated
+
+from vnicaudit.knowledge import host_needs
+from vnicaudit.knowledge.host_settings import HostSetting, command_for
+from vnicaudit.model.host_facts import HostFacts
+from vnicaudit.model.rule import (
+    HostSubject,
+    Judge,
+    Judges,
+    Problem,
+    Rule,
+    RuleSettings,
+    adjustable,
+    setting,
+)
+
+_BACKLOG, _BUDGET, _TIME = (
+    f"net.core.{name}" for name in ("netdev_max_backlog", "netdev_budget", "netdev_budget_usecs")
+)
+
+
+class SoftnetLimits(RuleSettings, frozen=True):
+    """When a host does not get through with its packets."""
+
+    squeezes: Annotated[
+        int, setting("Time squeezes per second, of all CPUs, to report.", at_least=1)
+    ] = 1
+
+
+def applies(subject: HostSubject) -> bool:
+    """A visited host."""
+    return subject.facts is not None
+
+
+def check(subject: HostSubject, limits: SoftnetLimits) -> Iterator[Problem]:
+    """One problem for drops, one for squeezes."""
+    facts = subject.facts
+    growth = None if facts is None else facts.cpus.softnet_growth
+    if facts is None or growth is None or not facts.window:
+        return
+    dropped, squeezed = sum(growth.dropped.values()), sum(growth.squeezed.values())
+    if dropped:
+        yield Problem(
+            f"{host_needs.counted(dropped, 'packet')} dropped in {facts.window:.0f} s because the "
+            "backlog of a CPU was full",
+            field="backlog",
+            fix=f"Let more packets wait: {_doubled(facts, _BACKLOG)}",
+        )
+    if squeezed >= limits.squeezes * facts.window:
+        yield Problem(
+            f"CPUs stopped receiving {squeezed / facts.window:.0f} times a second with packets left"
+            " (time squeeze)",
+            field="budget",
+            severity="low",
+            fix=f"Raise the budget: {_doubled(facts, _BUDGET)}; {_doubled(facts, _TIME)}",
+        )
+
+
+def _doubled(facts: HostFacts, name: str) -> str:
+    """The command that doubles a setting. Its default is no help: it depends on how the kernel was
+    built (net/core/hotdata.c)."""
+    value = facts.sysctl(name)
+    return (
+        f"double {name}"
+        if not value
+        else command_for(HostSetting("sysctl", name=name), str(2 * value))
+    )
+
+
+def judges(limits: SoftnetLimits) -> Judges:
+    """The judges with these limits."""
+    return (
+        Judge(
+            "host",
+            needs=(host_needs.NOT_A_CONTAINER, host_needs.SOFTNET_WINDOW),
+            applies=applies,
+            check=lambda subject: check(subject, limits),
+        ),
+    )
+
+
+RULE = Rule(
+    name="softnet-drops",
+    severity="medium",
+    groups=("host", "cpus"),
+    judges=judges(SoftnetLimits()),
+    settings=adjustable(SoftnetLimits, judges),
+)
