@@ -29,6 +29,34 @@ def leads_out(link: HostLink) -> bool:
     return link.physical is True or link.kind in ("bond", "team", "vlan")
 
 
+def is_host_port(facts: HostFacts, device: str) -> bool:
+    """True for a port by which the host itself uses a bridge: no guest is behind it."""
+    link = facts.link(device)
+    if link is not None and link.kind in ("bridge", "openvswitch"):
+        return True
+    ports = (facts.ovs and facts.ovs.ports) or ()
+    return any(port.name == device and port.type == "internal" for port in ports)
+
+
+def switch_of(facts: HostFacts, link: HostLink) -> str | None:
+    """The bridge that a link, or the bond it is part of, is a port of; None: none."""
+    seen: set[str] = set()
+    now: HostLink | None = link
+    while now is not None and now.name not in seen:
+        seen.add(now.name)
+        ports = (facts.ovs and facts.ovs.ports) or ()
+        bridge = next((port.bridge for port in ports if port.name == now.name), None)
+        master = facts.link(now.master)
+        if bridge is not None:
+            return bridge
+        if now.master == "ovs-system" or (master is not None and master.kind == "openvswitch"):
+            return "Open vSwitch"
+        if master is not None and master.kind == "bridge":
+            return master.name
+        now = master if master is not None and master.kind in ("bond", "team") else None
+    return None
+
+
 def route_to(routes: Iterable[HostRoute], address: str) -> HostRoute | None:
     """The most specific route to an address; None if there is none, or it is no address."""
     try:

@@ -38,6 +38,35 @@ LINK_WINDOW: Fact[LinkSubject] = Fact(
     "a window: two readings of the host's counters (--window 2)",
     live=True,
 )
+LINK_COUNTERS: Fact[LinkSubject] = Fact(
+    lambda subject: subject.link.counters is not None,
+    "the link's counters (ip -s link)",
+    live=True,
+)
+LINK_RING: Fact[LinkSubject] = Fact(
+    lambda subject: "rx" in (subject.link.rings or {}),
+    "the size of its receive ring (ethtool -g on the host, with ethtool installed)",
+    live=True,
+)
+LINK_QUEUES: Fact[LinkSubject] = Fact(
+    lambda subject: subject.link.rx_queues is not None,
+    "the number of its receive queues (/sys/class/net/*/queues, ethtool -l)",
+    live=True,
+)
+LINK_SPEED: Fact[LinkSubject] = Fact(
+    lambda subject: subject.link.speed is not None or subject.link.driver == "virtio_net",
+    "the speed of the link, which must be up (ethtool)",
+    live=True,
+)
+
+
+def is_tap_of_running_guest(subject: LinkSubject) -> bool:
+    """True for a tap that is up and open, and has a running guest."""
+    link = subject.link
+    if link.kind != "tun" or not link.up or link.carrier is False:
+        return False
+    guests = [guest for guest in subject.host.guests if guest.running]
+    return any(nic.device == link.name for guest in guests for nic in guest.nics)
 
 
 def _window(subject: HostSubject) -> bool:
@@ -56,6 +85,10 @@ def _fact(known: Callable[[HostFacts], bool], tell: str) -> Fact[HostSubject | L
     return Fact(lambda subject: subject.facts is not None and known(subject.facts), tell, live=True)
 
 
+LOG = _fact(
+    lambda facts: facts.log is not None,
+    "the kernel's log (journalctl -k, or /var/log/kern.log; as root)",
+)
 SHARES = _fact(
     lambda facts: bool(facts.cpus.share),
     "how each CPU spent a window: two readings of /proc/stat (--window 2)",

@@ -1,0 +1,116 @@
+"""The kernel's log tells of frames dropped because they were larger than a tap's MTU.
+
+## What is wrong
+
+Open vSwitch dropped frames towards a guest: they were larger than the MTU of its tap. The kernel
+logs it as `dropped over-mtu packet`.
+
+## Why it matters
+
+The frames are gone, and no ICMP message tells the sender. Short packets pass, so ping and logins
+work while large transfers hang. Something sends with a larger MTU than the guest's: another guest,
+a router, or a network of which only a part has jumbo frames.
+
+## Bad
+
+```console
+$ journalctl -k | grep -c 'tap0: dropped over-mtu packet'
+214
+```
+
+## Good
+
+```console
+$ journalctl -k | grep -c 'tap0: dropped over-mtu packet'
+0
+```
+
+## Fix
+
+Give all of that network one MTU: raise the tap's and its guest's, or lower the sender's. The log
+has the size of each dropped frame.
+
+## Fix safety
+
+No change is proposed: which of the two MTUs is meant is not known here.
+
+## When it does not fire
+
+* Below 10 messages on one device, within at most 7 days of log (our own threshold, a setting of
+  this rule).
+* On bridges and internal ports of Open vSwitch, which are the host's own and no guest's.
+* Skipped where the kernel's log was not read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated
+
+from vnicaudit.knowledge import host_needs
+from vnicaudit.knowledge.host_links import is_host_port
+from vnicaudit.model.rule import (
+    HostSubject,
+    Judge,
+    Judges,
+    Problem,
+    Rule,
+    RuleSettings,
+    adjustable,
+    setting,
+)
+
+
+class LogLimits(RuleSettings, frozen=True):
+    """How many messages count."""
+
+    min_messages: Annotated[
+        int, setting("Report devices with at least this many messages.", at_least=1)
+    ] = 10
+
+
+def applies(subject: HostSubject) -> bool:
+    """A visited host."""
+    return subject.facts is not None
+
+
+def check(subject: HostSubject, limits: LogLimits) -> Iterator[Problem]:
+    """One problem for each device."""
+    facts = subject.facts
+    if facts is None or facts.log is None:
+        return
+    for device, count in sorted(facts.log.over_mtu.items()):
+        if count < limits.min_messages or is_host_port(facts, device):
+            continue
+        guest = next(
+            (each.name for each in subject.guests if device in [nic.device for nic in each.nics]),
+            None,
+        )
+        of = "" if guest is None else f" of {guest}"
+        yield Problem(
+            f"{count} frames{of} were dropped at {device} because they exceed its MTU",
+            field=device,
+            fix="Give its network one MTU: raise that of the tap and its guest, or lower the "
+            f"sender's. Sizes: journalctl -k | grep '{device}: dropped over-mtu packet'",
+        )
+
+
+def judges(limits: LogLimits) -> Judges:
+    """The judge with these limits."""
+    return (
+        Judge(
+            "host",
+            needs=(host_needs.LOG,),
+            applies=applies,
+            check=lambda subject: check(subject, limits),
+        ),
+    )
+
+
+RULE = Rule(
+    name="mtu-drops-seen",
+    severity="high",
+    groups=("host", "mtu"),
+    judges=judges(LogLimits()),
+    settings=adjustable(LogLimits, judges),
+)
