@@ -188,7 +188,7 @@ class SameGuests:
     def _judged_again(
         self, audited: Audited, reading: Reading, pending: Mapping[str, tuple[str, str]]
     ) -> Audited:
-        """What runs, judged with the changes of the model that its definition has already."""
+        """The judgement of a running guest with the models that its definition has already."""
         domain = msgpack_decoder(Domain).decode(reading.running)
         staged = []
         for nic in domain.nics:
