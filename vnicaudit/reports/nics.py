@@ -32,6 +32,7 @@ _MEANINGS: dict[Verdict, str] = {
     "slow": "x slow (emulated, or without vhost), or does not start",
     "less": "! less than declared (declared→in effect)",
 }
+_ASKED_FOR = "yes→unknown: asked for, in use unknown"
 
 
 def verdict_of(nic: NicRow) -> Verdict:
@@ -64,7 +65,7 @@ class NicCounts:
     and of what these say of a NIC the worst."""
 
     def __init__(self) -> None:
-        self.domains = self.again = 0
+        self.domains = self.again = self._unproven = 0
         self.kinds: Counter[str] = Counter()
         self.verdicts: Counter[Verdict] = Counter()
         self._known: dict[tuple[str, str], tuple[str, Verdict]] = {}
@@ -77,6 +78,7 @@ class NicCounts:
             now = kind_of(nic), verdict_of(nic)
             self.verdicts[now[1]] += 1
             self.kinds[now[0]] += 1
+            self._unproven += nic.vhost.declared is True and nic.vhost.state == UNKNOWN
             if domain.uuid and nic.mac and nic.location.file and macs.count(nic.mac) == 1:
                 known = self._known.get((domain.uuid, nic.mac))
                 both = [now] if known is None else [known, now]
@@ -90,8 +92,9 @@ class NicCounts:
         self.domains += not (again or domain.declared.is_lone_nic)
 
     def legend(self) -> str:
-        """The meanings of the marks in use."""
-        return "; ".join(text for mark, text in _MEANINGS.items() if self.verdicts[mark])
+        """The meanings of the marks and words in use."""
+        used = [text for mark, text in _MEANINGS.items() if self.verdicts[mark]]
+        return "; ".join([*used, _ASKED_FOR] if self._unproven else used)
 
     def sentence(self) -> str:
         """``17 NICs in 14 domains: 10 virtio, 6 emulated, 1 passed through``."""

@@ -41,6 +41,8 @@ def change_title(one: RankedChange) -> str:
 
 def new_value(field: str, value: str | None) -> str:
     """``model → virtio``."""
+    if (field, value) == ("driver_name", None):
+        return "remove <driver name='qemu'>: vhost on"
     return f"remove {field}" if value is None else f"{field} {ARROW} {value}"
 
 

@@ -56,8 +56,7 @@ bring the old NIC back (VNIC080).
 ## When it does not fire
 
 * When there is only one definition: an offline file, a domain that is shut off, a transient domain.
-  Of files in one run, a definition is compared with the guest's log, process or live dump by the
-  model alone.
+  Files about one guest are compared by the model alone.
 * When NICs cannot be matched: a MAC that occurs twice in a definition, an assigned device in
   `<hostdev>` (which has no MAC), or a definition in which an interface has no MAC.
 * On whole NICs of Nova, KubeVirt or oVirt guests: these owners rewrite the definition at each

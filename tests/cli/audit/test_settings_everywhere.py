@@ -51,5 +51,5 @@ def test_a_nic_that_is_not_there_is_said_so(folder: Path) -> None:
     result = vnicaudit("explain", "a.xml", "--nic", "7", cwd=folder)
     assert result.returncode == 4
     assert result.stderr == (
-        "Error: there is no NIC '7' in these targets; `vnicaudit nics` lists all NICs\n"
+        "Error: there is no NIC '7' in these targets; they have 52:54:00:00:00:01\n"
     )

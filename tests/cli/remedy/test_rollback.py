@@ -228,6 +228,6 @@ def test_without_a_run_the_last_one_is_named(here: Path, capsys: Capture) -> Non
     capsys.readouterr()
     assert run(["rollback", "--state", "state"]) == 2
     assert capsys.readouterr().err == (
-        f"Error: which RUN? the last is {run_id}; `vnicaudit runs` lists them\n"
+        f"Error: which RUN? the last is {run_id}; `vnicaudit runs --state state` lists them\n"
     )
     assert here

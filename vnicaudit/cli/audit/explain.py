@@ -139,7 +139,7 @@ def _not_found(work: ExplainWork, nic: str | None, domain: str | None) -> int:
     if nic is None:
         raise TargetError(f"there is no NIC{where} in these targets")
     hint = mac_hint(nic, work.macs)
-    if not hint and domain and 0 < len(work.macs) <= _FEW:
-        hint = f"; it has {', '.join(sorted(work.macs))}"
+    if not hint and 0 < len(work.macs) <= _FEW:
+        hint = f"; {'it has' if domain else 'they have'} {', '.join(sorted(work.macs))}"
     hint = hint or "; `vnicaudit nics` lists all NICs"
     raise TargetError(f"there is no NIC {nic!r}{where} in these targets{hint}")

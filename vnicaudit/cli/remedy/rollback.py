@@ -32,7 +32,7 @@ from vnicaudit.cli.remedy.run_output import (
     tell_damage,
     tell_unchanged,
 )
-from vnicaudit.cli.remedy.runs import run_ids
+from vnicaudit.cli.remedy.runs import last_run, run_ids
 from vnicaudit.cli.wiring import Wiring, pass_wiring
 from vnicaudit.errors import RefusedError, UsageError
 from vnicaudit.model.plan import Mode
@@ -98,10 +98,7 @@ def command(options: RollbackOptions, wiring: Wiring) -> int:
     """
     run, restore = options.run, options.restore
     if run is None:
-        last = next(iter(sorted(StateFolder(options.folder).ids(), reverse=True)), "")
-        raise UsageError(
-            f"which RUN? {f'the last is {last}; ' if last else ''}`vnicaudit runs` lists them"
-        )
+        raise UsageError(f"which RUN? {last_run(options.folder)}")
     found = read_run(StateFolder(options.folder).run(run))
     mode = options.mode or (found.request.mode if found and not restore else "next-boot")
     selection = RollbackSelection(options.domains, options.over_edits, restore)

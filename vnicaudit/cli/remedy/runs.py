@@ -170,9 +170,14 @@ def _check_or_recover(options: RunsOptions, wiring: Wiring) -> int:
             raise UsageError("--recover covers all runs: use it without RUN and --verify")
         return _recover(options, wiring)
     if options.run is None:
-        listing = own_command("runs", options.folder)
-        raise UsageError(f"--verify needs a RUN; `{listing}` lists them")
+        raise UsageError(f"--verify needs a RUN: {last_run(options.folder)}")
     return _verify(options.run, options, wiring)
+
+
+def last_run(folder: str) -> str:
+    """Which run may be meant, where none was named."""
+    last = max(StateFolder(folder).ids(), default="")
+    return f"{f'the last is {last}; ' if last else ''}`{own_command('runs', folder)}` lists them"
 
 
 def _run_called(found: list[RunRecord], name: str, folder: str) -> RunRecord:
