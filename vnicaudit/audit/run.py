@@ -67,6 +67,14 @@ def _with_file_apart(product: Product) -> tuple[Product, ...]:
     return replace(product, findings=own), judged
 
 
+def _of_copy(product: Product) -> Product:
+    """A judgement of a copy of a host's files: as it is, but nothing in it is to be changed."""
+    if not isinstance(product, Audited) or not product.findings:
+        return product
+    found = (replace(finding, change=None, fixes=()) for finding in product.findings)
+    return replace(product, findings=tuple(found))
+
+
 def _is_of_file(finding: Finding) -> bool:
     return finding.owner == SETTINGS and finding.about.kind == "config"
 
@@ -198,8 +206,9 @@ class AuditRun:
             read = Machines(hosts, self._work.platforms, self._options.live).items
         for target in hosts:
             self._note_waiting(target, waited)
+            kind = self._work.platforms.kind_of(target)
             for product in self._live(read(target), target.name):
-                yield product
+                yield _of_copy(product) if kind is not None and kind.is_copy else product
                 self._show_progress(target)
 
     def _show_progress(self, target: Target) -> None:

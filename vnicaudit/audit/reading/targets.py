@@ -94,6 +94,8 @@ class TargetKind(msgspec.Struct, frozen=True):
     None: it has none."""
     not_planned: str = "changes cannot be planned for this kind of target"
     """Why such a target cannot be planned, and what to name instead."""
+    is_copy: bool = False
+    """It is the copy of a host's files, in which nothing is to be changed."""
     cloud: Callable[[str, LiveOptions], CloudReading] | None = None
     """Reads everything in a cloud, whose servers are joined with running domains; None: it is not a
     cloud."""
@@ -103,7 +105,8 @@ class TargetKind(msgspec.Struct, frozen=True):
     compute_nodes: Callable[[str, LiveOptions], list[ComputeNode]] | None = None
     """The hosts of a cloud that run its servers. Raises TargetError if they are unknown."""
     expanded: Callable[[str, LiveOptions], list[str]] = _itself
-    """The targets that one target stands for. Raises UsageError if its configuration is wrong."""
+    """The targets that one target stands for; itself among several: what they leave of its files.
+    Raises UsageError if its configuration is wrong."""
 
 
 def target_of(name: str, kinds: Iterable[TargetKind]) -> Target:
@@ -150,7 +153,9 @@ def expanded_targets(
     for target in targets:
         kind = by_kind.get(target.kind)
         names = [target.name] if kind is None else kind.expanded(target.name, live)
-        found.update((Target(name, target.kind), None) for name in names)
+        for name in names:
+            rest = name == target.name and len(names) > 1
+            found[Target(name, "path" if rest else target.kind)] = None
     return list(found)
 
 
@@ -237,10 +242,13 @@ class SeenFiles:
     named one. A single target is read as it is walked."""
 
     def __init__(self, targets: Iterable[Target]) -> None:
+        targets = tuple(targets)
         paths = [target.name for target in targets if target.kind == "path"]
         self.several = len(paths) > 1
         named = [path for path in paths if not os.path.isdir(path)] if self.several else []
         self._named = frozenset(map(os.path.realpath, named))
+        others = (each.name for each in targets if each.kind not in ("path", "stdin", "together"))
+        self._others = frozenset(name for name in others if os.path.exists(name))
         self._seen: set[str] = set()
         self.passed = 0
         """Number of files that were not read again so far."""
@@ -249,7 +257,7 @@ class SeenFiles:
         """The files of the target ``top`` to be read that were not read before, and errors for
         folders that cannot be listed, if they matter."""
         named = not os.path.isdir(top)
-        for path in walk(top, selection.leaves_out):
+        for path in walk(top, self._leaves_out(selection)):
             if isinstance(path, ReadError):
                 if selection.minds(path.file or top):
                     yield path
@@ -259,11 +267,19 @@ class SeenFiles:
     def number_unread(self, top: str, selection: Selection) -> int:
         """The number of files of the target ``top`` to be read that were not read before."""
         named = not os.path.isdir(top)
-        files = (path for path in walk(top, selection.leaves_out) if isinstance(path, str))
+        walked = walk(top, self._leaves_out(selection))
+        files = (path for path in walked if isinstance(path, str))
         wanted = (path for path in files if selection.wants(path, named=named))
         if not self.several:
             return sum(1 for _path in wanted)
         return len({place for path in wanted if (place := self._new_place(path, named=named))})
+
+    def _leaves_out(self, selection: Selection) -> Callable[[str], bool]:
+        """Tells what is left out of a folder: also what is a target of another kind."""
+        others = self._others
+        if not others:
+            return selection.leaves_out
+        return lambda path: path in others or selection.leaves_out(path)
 
     def _takes(self, path: str, *, named: bool) -> bool:
         """True if a file is to be read here: new, and not left for a target that names it."""

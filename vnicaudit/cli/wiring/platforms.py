@@ -12,7 +12,7 @@ from vnicaudit.model import finding as names
 from vnicaudit.model.file_kind import is_domain
 from vnicaudit.model.kubevirt import Preference
 from vnicaudit.model.nova import NovaConfig
-from vnicaudit.platforms import libvirt, openstack, unjudged
+from vnicaudit.platforms import libvirt, openstack, sosreport, unjudged
 from vnicaudit.platforms.domain_xml import DOMAIN_XML, INTERFACES, xpath_of
 from vnicaudit.platforms.infra_code import INFRA_CODE
 from vnicaudit.platforms.kubevirt import MANIFEST
@@ -305,6 +305,14 @@ PLATFORMS = (
                 libvirt.waits,
                 libvirt.read_definitions,
                 probe=libvirt.probe_host,
+            ),
+            TargetKind(
+                "sosreport",
+                sosreport.report_of,
+                read=sosreport.read_report,
+                not_planned=sosreport.NOT_PLANNED,
+                is_copy=True,
+                expanded=sosreport.reports_of,
             ),
         ),
         drivers=_domain_drivers,

@@ -11,7 +11,7 @@ Kolla Ansible merges overrides from a folder into the nova.conf of nova-compute:
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 
 import msgspec
@@ -67,9 +67,20 @@ def read_with_siblings(
     return _config_together(together, target, file), None
 
 
-def read_together(paths: tuple[str, ...], target: str) -> Iterator[NovaConfig | ReadError]:
+def _file_content(path: str) -> bytes:
+    """A whole regular file. Raises OSError, also if it is not regular or too large."""
+    data = read_regular(path, MAX_BYTES + 1)
+    if len(data) > MAX_BYTES:
+        raise OSError(f"larger than {MAX_BYTES} bytes")
+    return data
+
+
+def read_together(
+    paths: tuple[str, ...], target: str, content: Callable[[str], bytes] = _file_content
+) -> Iterator[NovaConfig | ReadError]:
     """The files and folders that nova-compute is given as ``--config-file`` and ``--config-dir``,
-    as one configuration: each file once, in the order in which it counts.
+    as one configuration: each file once, in the order in which it counts. ``content``: reads a
+    file, where they are in a copy of a host.
 
     A file that cannot be read is a ReadError, and makes the options of all others uncertain.
     """
@@ -79,7 +90,7 @@ def read_together(paths: tuple[str, ...], target: str) -> Iterator[NovaConfig | 
         try:
             for file in _loaded(path) if os.path.isdir(path) else (path,):
                 found.pop(file, None)  # read twice: its last position counts
-                found[file] = _parsed(_file_content(file), file)
+                found[file] = _parsed(content(file), file)
         except (OSError, TargetError) as error:
             broken = True
             yield _error(error, path)
@@ -212,11 +223,3 @@ def _error(error: OSError | TargetError, path: str) -> ReadError:
     if isinstance(error, TargetError):
         return ReadError(error.message, error.file or path, error.line)
     return ReadError(error.strerror or str(error), path)
-
-
-def _file_content(path: str) -> bytes:
-    """A whole regular file. Raises OSError, also if it is not regular or too large."""
-    data = read_regular(path, MAX_BYTES + 1)
-    if len(data) > MAX_BYTES:
-        raise OSError(f"larger than {MAX_BYTES} bytes")
-    return data
