@@ -110,10 +110,6 @@ IRQBALANCE = _fact(
     "whether irqbalance runs (the list of processes)",
 )
 ONLINE = _fact(lambda facts: facts.cpus.online is not None, "which CPUs are online (lscpu)")
-PROCESSES = _fact(
-    lambda facts: facts.processes is not None,
-    "the CPUs of QEMU's threads (/proc/PID/task/*/status, as root)",
-)
 
 
 def _has_masks(subject: LinkSubject) -> bool:

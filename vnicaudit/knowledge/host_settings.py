@@ -55,6 +55,12 @@ _COMMANDS: dict[SettingKind, str] = {
 }
 
 
+def pin_emulator(guest: str, cpus: str) -> str:
+    """The command that moves a guest's emulator threads, and with them its vhost workers
+    (virsh(1), *emulatorpin*)."""
+    return f"virsh emulatorpin {quote(guest)} {cpus}"
+
+
 def command_for(setting: HostSetting, value: str) -> str:
     """The command that sets it, as root, until the next boot (in Open vSwitch: for good)."""
     name = SHORT.get(setting.name, setting.name) if setting.kind == "feature" else setting.name
