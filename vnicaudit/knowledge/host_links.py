@@ -38,6 +38,13 @@ def is_host_port(facts: HostFacts, device: str) -> bool:
     return any(port.name == device and port.type == "internal" for port in ports)
 
 
+def is_on_ovs(facts: HostFacts, link: HostLink) -> bool:
+    """True for a port of Open vSwitch."""
+    master = facts.link(link.master)
+    of_kernel = master is not None and master.kind == "openvswitch"
+    return link.master == "ovs-system" or of_kernel or link.name in _ovs_names(facts)
+
+
 def switch_of(facts: HostFacts, link: HostLink) -> str | None:
     """The bridge that a link, or the bond it is part of, is a port of; None: none."""
     seen: set[str] = set()
@@ -49,7 +56,7 @@ def switch_of(facts: HostFacts, link: HostLink) -> str | None:
         master = facts.link(now.master)
         if bridge is not None:
             return bridge
-        if now.master == "ovs-system" or (master is not None and master.kind == "openvswitch"):
+        if is_on_ovs(facts, now):
             return "Open vSwitch"
         if master is not None and master.kind == "bridge":
             return master.name

@@ -99,6 +99,12 @@ class Qeth(_Record, frozen=True):
         """True for HiperSockets, False for an OSA card."""
         return None if self.card_type is None else "hiper" in self.card_type.lower()
 
+    @property
+    def is_osa(self) -> bool:
+        """True for an OSA card, which has ``OSD_10GIG`` and the like as its type; a network of z/VM
+        has ``Virt.NIC QDIO``."""
+        return self.card_type is not None and self.card_type.startswith("OSD_")
+
 
 class HostLink(_Record, frozen=True):
     """One network interface of the host."""
@@ -149,6 +155,9 @@ class HostLink(_Record, frozen=True):
     are its tap's ``tx_``."""
     growth: Counters | None = None
     tunnel: Tunnel | None = None
+    static_macs: int | None = None
+    """Number of unicast addresses that it takes besides its own (``bridge fdb add … self``); asked
+    for on IBM Z only."""
     qeth: Qeth | None = None
 
     def feature(self, name: str) -> Feature | None:
@@ -411,6 +420,8 @@ class HostFacts(_Record, frozen=True):
     does not have is missing: unknown, never 0."""
     migration_cost: int | None = None
     """``sched_migration_cost_ns``, from /proc/sys or debugfs."""
+    memory_available: int | None = None
+    """KiB, as the kernel estimates it (``MemAvailable``)."""
     huge_pages: tuple[HugePages, ...] | None = None
     bridge_rules: bool | None = None
     """Something on this host (Docker, kube-proxy, hybrid plugging, a rule) needs

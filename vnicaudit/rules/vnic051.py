@@ -41,7 +41,7 @@ It takes effect at once, and can be switched off again. Some adapters reset thei
 
 * When the driver does not have the offload, or does not let it be changed (`[fixed]`), or has it
   on as soon as another one is (`[requested on]`).
-* On links that carry no guest, and for LRO (see VNIC102).
+* On links that carry no guest, on OSA adapters and HiperSockets (VNIC104), and for LRO (VNIC102).
 * Skipped where the host itself is not visited.
 """
 
@@ -63,8 +63,8 @@ _OFFLOADS = (
 
 
 def applies(subject: LinkSubject) -> bool:
-    """A link by which guests' frames leave the host."""
-    return bool(subject.carries) and leads_out(subject.link)
+    """A link by which guests' frames leave the host; OSA adapters have settings of their own."""
+    return bool(subject.carries) and leads_out(subject.link) and subject.link.qeth is None
 
 
 def check(subject: LinkSubject) -> Iterator[Problem]:

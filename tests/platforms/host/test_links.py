@@ -13,7 +13,7 @@ import pytest
 
 from tests.rows import rows
 from vnicaudit.model.host_facts import HostLink
-from vnicaudit.platforms.host.facts import EVERY_FACT, links
+from vnicaudit.platforms.host.facts import EVERY_FACT, links, memory
 from vnicaudit.platforms.host.facts.ip_link import links_in
 from vnicaudit.platforms.host.readings import SectionReadings, facts_from
 from vnicaudit.reaching.sections import Section
@@ -85,6 +85,12 @@ def test_counters_grow_within_the_window() -> None:
     assert link.counters == {"rx_missed": 3, "rx_dropped": 9, "rx_no_buffer": 40}
     assert link.growth == {"rx_missed": 5, "rx_no_buffer": 5}, "rx_dropped was reset"
     assert _links(given(first))["eth0"].growth is None
+
+
+def test_available_memory() -> None:
+    told = given({}, {"/proc/meminfo": "MemTotal:  8000000 kB\nMemAvailable:    4000000 kB"})
+    assert facts_from(told, [memory.FACT]).memory_available == 4_000_000
+    assert facts_from(given({}), [memory.FACT]).memory_available is None
 
 
 def test_a_tunnel_leaves_by_the_most_specific_route() -> None:

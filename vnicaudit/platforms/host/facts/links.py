@@ -17,10 +17,8 @@ import msgspec
 from vnicaudit.knowledge.cpu_lists import from_mask
 from vnicaudit.knowledge.host_links import route_to
 from vnicaudit.model.host_facts import Amount, Counters, HostLink, HostRoute, Queue, Tunnel
-from vnicaudit.platforms.host.facts import ethtool
+from vnicaudit.platforms.host.facts import ethtool, qeth
 from vnicaudit.platforms.host.facts.ip_link import links_in
-from vnicaudit.platforms.host.facts.qeth import FILES as QETH_FILES
-from vnicaudit.platforms.host.facts.qeth import qeth_in
 from vnicaudit.platforms.host.readings import HostCommand, HostFact, HostReadings
 
 _LINKS = HostCommand(
@@ -48,7 +46,8 @@ def read(readings: HostReadings) -> dict[str, object]:
     if links is None:
         return {}
     routes = routes_in(readings.output(_ROUTES.name))
-    answers, qeth, queues = ethtool.answers_in(readings), qeth_in(readings), _queues(readings)
+    answers, queues = ethtool.answers_in(readings), _queues(readings)
+    devices, addresses = qeth.qeth_in(readings), qeth.static_macs(readings)
     nodes, functions, speeds = (_numbers(readings, each) for each in (_NODE, _FUNCTIONS, _SPEED))
     grown = growth(readings)
     names = {link.name for link in links}
@@ -81,7 +80,8 @@ def read(readings: HostReadings) -> dict[str, object]:
                 counters=counters,
                 growth=grown.get(name),
                 tunnel=link.tunnel and _way(link.tunnel, routes, links),
-                qeth=qeth.get(name),
+                static_macs=None if addresses is None else addresses.get(name, 0),
+                qeth=devices.get(name),
             )
         )
     return {"links": tuple(found), "routes": routes}
@@ -90,9 +90,9 @@ def read(readings: HostReadings) -> dict[str, object]:
 FACT = HostFact(
     "links",
     read,
-    files=(_NODE, _FUNCTIONS, _SPEED, _RPS, _FLOWS, _XPS, *QETH_FILES),
-    commands=(_LINKS, _ROUTES, *ethtool.COMMANDS),
-    script=ethtool.SCRIPT,
+    files=(_NODE, _FUNCTIONS, _SPEED, _RPS, _FLOWS, _XPS, *qeth.FILES),
+    commands=(_LINKS, _ROUTES, *ethtool.COMMANDS, qeth.ADDRESSES),
+    script=ethtool.SCRIPT + qeth.SCRIPT,
     counter_script=ethtool.COUNTER_SCRIPT,
 )
 

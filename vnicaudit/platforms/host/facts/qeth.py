@@ -8,16 +8,26 @@ real one was available: the trees of the tests are made by hand from these table
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from vnicaudit.model.host_facts import Qeth
-from vnicaudit.platforms.host.readings import HostReadings
+from vnicaudit.platforms.host.readings import HostCommand, HostReadings
 
 _FOLDER = "/sys/bus/ccwgroup/drivers/qeth/*"
 _NAMES = (
     "card_type", "layer2", "online", "buffer_count", "inbuf_size", "bridge_role", "bridge_state",
     "isolation", "if_name",
 )  # fmt: skip
+_SELF = re.compile(r"([0-9a-f]{2}):\S{14} dev (\S{1,32}) ")
+"""Address and device of an entry of ``bridge fdb show``."""
+ADDRESSES = HostCommand(
+    "bridge fdb show", ("sos_commands/networking/bridge_-s_-s_-d_-t_fdb_show",), is_run=False
+)
+SCRIPT = """
+[ ! -d /sys/bus/ccwgroup/drivers/qeth ] || fact 'bridge fdb show' limited bridge fdb show
+"""
+"""Elsewhere nobody needs it, and it is long."""
 FILES = (*(f"{_FOLDER}/{name}" for name in _NAMES), f"{_FOLDER}/vnicc/*")
 
 
@@ -34,6 +44,19 @@ def qeth_in(readings: HostReadings) -> dict[str, Qeth]:
         for device, said in devices.items()
         if said.get("if_name")
     }
+
+
+def static_macs(readings: HostReadings) -> dict[str, int] | None:
+    """Link -> number of unicast addresses that were set for it; None: unknown."""
+    text = readings.output(ADDRESSES.name)
+    if text is None:
+        return None
+    found: dict[str, int] = {}
+    for line in text.splitlines():
+        match = _SELF.match(line)
+        if match is not None and "self" in line.split() and not int(match[1], 16) & 1:
+            found[match[2]] = found.get(match[2], 0) + 1
+    return found
 
 
 def _qeth(device: str, said: Mapping[str, str]) -> Qeth:
