@@ -127,3 +127,32 @@ LINK_NODE: Fact[LinkSubject] = Fact(
     "the CPUs of the link's NUMA node (device/numa_node, lscpu)",
     live=True,
 )
+
+
+# Open vSwitch.
+
+
+def has_ovs(subject: HostSubject) -> bool:
+    """True for a visited host on which Open vSwitch is, also if it did not answer."""
+    facts = subject.facts
+    return facts is not None and (facts.ovs is not None or facts.has_ovs is True)
+
+
+def has_dpdk(subject: HostSubject) -> bool:
+    """True for one whose Open vSwitch uses DPDK, or may."""
+    ovs = subject.ovs
+    return has_ovs(subject) and (ovs is None or ovs.dpdk is not False or bool(ovs.pmds))
+
+
+OVS_CONFIG = _fact(
+    lambda facts: facts.ovs is not None and facts.ovs.other_config is not None,
+    "Open vSwitch's configuration (ovs-vsctl list Open_vSwitch, as root)",
+)
+OVS_PORTS = _fact(
+    lambda facts: facts.ovs is not None and facts.ovs.ports is not None,
+    "Open vSwitch's ports (ovs-vsctl list Interface, as root)",
+)
+OVS_PMDS = _fact(
+    lambda facts: facts.ovs is not None and facts.ovs.pmds is not None,
+    "the PMDs of Open vSwitch (ovs-appctl dpif-netdev/pmd-rxq-show, as root)",
+)

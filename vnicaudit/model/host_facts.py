@@ -15,7 +15,7 @@ from typing import Literal
 
 import msgspec
 
-from vnicaudit.model.host import Version
+from vnicaudit.model.host import VdpaDevice, Version
 
 Cpus = tuple[int, ...]
 """Numbers of CPUs, in ascending order."""
@@ -412,6 +412,7 @@ class HostFacts(_Record, frozen=True):
     ovs: Ovs | None = None
     """None: unknown, or there is no Open vSwitch (``has_ovs`` tells)."""
     has_ovs: bool | None = None
+    vdpa: tuple[VdpaDevice, ...] | None = None
     z: ZFacts | None = None
     """None on other architectures."""
     log: KernelLog | None = None
@@ -443,7 +444,8 @@ class HostFacts(_Record, frozen=True):
 
 
 class NicOnHost(_Record, frozen=True):
-    """A running guest's NIC at its host: the tap (``device``) or the socket that it names."""
+    """A running guest's NIC at its host: the tap (``device``) or the socket (of vDPA: the character
+    device) that it names."""
 
     device: str | None = None
     socket: str | None = None

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     )
     from vnicaudit.model.fix import Fix
     from vnicaudit.model.host import Difference, HostConfig, SiteNode
-    from vnicaudit.model.host_facts import HostFacts, HostGuest, HostLink, Workload
+    from vnicaudit.model.host_facts import HostFacts, HostGuest, HostLink, Ovs, Workload
     from vnicaudit.model.nic import Effective, NicConfig, PathMtu, RunningNic
 
 
@@ -199,6 +199,11 @@ class HostSubject(msgspec.Struct, frozen=True):
     facts: HostFacts | None = None
     guests: tuple[HostGuest, ...] = ()
     workload: Workload | None = None
+
+    @property
+    def ovs(self) -> Ovs | None:
+        """Open vSwitch of the host; None: unknown, or there is none."""
+        return None if self.facts is None else self.facts.ovs
 
 
 class LinkSubject(msgspec.Struct, frozen=True):

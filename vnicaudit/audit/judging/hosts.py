@@ -77,7 +77,7 @@ def guest_of(domain: Domain) -> HostGuest:
         nics=tuple(
             NicOnHost(
                 device=nic.target_dev,
-                socket=nic.source if nic.declared.actual_type == "vhostuser" else None,
+                socket=nic.source if nic.declared.actual_type in ("vhostuser", "vdpa") else None,
                 model=(nic.running and nic.running.model) or nic.declared.model or "",
                 mtu=(nic.running and nic.running.mtu) or nic.declared.mtu,
                 queues=nic.declared.queues,

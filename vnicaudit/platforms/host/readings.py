@@ -79,8 +79,8 @@ class HostFact(NamedTuple):
     present: tuple[str, ...] = ()
     """Patterns of files and folders of which only the names are read; each has an empty text."""
     script: str = ""
-    """Lines of shell of its own, for what has no command: they print sections with ``part`` and
-    ``fact`` (:mod:`vnicaudit.reaching.sections`)."""
+    """Lines of shell of its own, before those of commands, for what has no command: they print
+    sections with ``part`` and ``fact`` (:mod:`vnicaudit.reaching.sections`)."""
     counter_script: str = ""
     """The same for counters: it is run a second time after the window."""
     of_cpus: bool = False
@@ -119,9 +119,9 @@ def script_for(facts: Iterable[HostFact]) -> str:
             f"fact {_FILES} excerpt {shlex.quote(each.expression)} {' '.join(each.files)}"
             for each in excerpts
         ),
-        *(_line(command) for command in commands),
         *(fact.script for fact in facts if fact.script),
         *scripts,
+        *(_line(command) for command in commands),
         'if [ "$window" != 0 ]; then',
         'sleep "$window"',
         f"part {LATER}",

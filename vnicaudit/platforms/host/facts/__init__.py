@@ -10,6 +10,7 @@ from vnicaudit.platforms.host.facts import (
     kernel_log,
     links,
     memory,
+    ovs,
     owners,
     partitions,
     processes,
@@ -31,5 +32,6 @@ EVERY_FACT: tuple[HostFact, ...] = (
     uses.FACT,
     owners.FACT,
     kernel_log.FACT,
+    ovs.FACT,
 )
 """All of them, in the order in which they are read."""

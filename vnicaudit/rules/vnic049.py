@@ -1,0 +1,78 @@
+"""Open vSwitch with DPDK chooses the CPUs of its PMDs itself.
+
+## What is wrong
+
+DPDK is on (`dpdk-init`), and `pmd-cpu-mask` is not set. Open vSwitch then makes one polling thread
+(PMD) on each NUMA node, on a CPU that it chooses (ovs-vswitchd.conf.db(5)).
+
+## Why it matters
+
+One thread polls all ports of its node, and a port with several queues needs two at least
+(Documentation/topics/dpdk/vhost-user.rst). It uses its CPU whole, and nobody keeps guests, services
+or interrupts away from a CPU that nobody chose.
+
+## Bad
+
+```console
+$ ovs-vsctl get Open_vSwitch . other_config
+{dpdk-init="true", dpdk-lcore-mask="0x1"}
+```
+
+## Good
+
+```console
+$ ovs-vsctl get Open_vSwitch . other_config
+{dpdk-init="true", dpdk-lcore-mask="0x1", pmd-cpu-mask="0x600006"}
+```
+
+## Fix
+
+Choose CPUs on each node that has ports, with their siblings, outside of those of guests and of the
+system, and set the mask.
+
+## Fix safety
+
+Open vSwitch moves its queues to the new threads at once; packets are lost for a moment.
+
+## When it does not fire
+
+* Without DPDK, or when no port is polled by PMDs.
+* Skipped when the configuration could not be read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from vnicaudit.knowledge import host_needs
+from vnicaudit.knowledge.ovs_ports import polled_ports
+from vnicaudit.model.rule import HostSubject, Judge, Problem, Rule
+
+
+def check(subject: HostSubject) -> Iterator[Problem]:
+    """One problem if there is no mask."""
+    ovs = subject.ovs
+    if ovs is None or ovs.other_config is None or not ovs.dpdk:
+        return
+    if ovs.other_config.get("pmd-cpu-mask") or (
+        ovs.ports is not None and not any(polled_ports(ovs))
+    ):
+        return
+    yield Problem(
+        "DPDK is on without a pmd-cpu-mask: Open vSwitch polls with one thread for each NUMA node, "
+        "on a CPU of its own choice",
+        confidence="medium" if ovs.ports is None else "high",
+        fix="Choose CPUs for PMDs on each node with ports: "
+        "ovs-vsctl set Open_vSwitch . other_config:pmd-cpu-mask=MASK "
+        "(vnicaudit host mask CPUS prints the mask)",
+    )
+
+
+RULE = Rule(
+    name="dpdk-without-pmd-mask",
+    severity="medium",
+    groups=("host", "ovs"),
+    judges=(
+        Judge("host", needs=(host_needs.OVS_CONFIG,), applies=host_needs.has_dpdk, check=check),
+    ),
+)

@@ -1,0 +1,106 @@
+"""A VDUSE port has one pair of queues for a guest with several vCPUs.
+
+## What is wrong
+
+A port of Open vSwitch makes a VDUSE device without `vhost-max-queue-pairs`: the device has one pair
+of queues, whatever its guest asks for.
+
+## Why it matters
+
+One vCPU and one PMD do all the work of the NIC. With vhost-user the guest decides; with VDUSE the
+port does (ovs-vswitchd.conf.db(5): default 1, since 3.5).
+
+## Bad
+
+```console
+$ ovs-vsctl get Interface vduse0 options
+{vhost-server-path="/dev/vduse/vduse0"}
+```
+
+## Good
+
+```console
+$ ovs-vsctl get Interface vduse0 options
+{vhost-max-queue-pairs="4", vhost-server-path="/dev/vduse/vduse0"}
+```
+
+## Fix
+
+Set `vhost-max-queue-pairs`, make the vDPA device again, and give the guest's NIC as many queues.
+
+## Fix safety
+
+The guest has to be stopped while the device is made.
+
+## When it does not fire
+
+* Before Open vSwitch 3.5, where it cannot be set.
+* When no running guest with several vCPUs has the device.
+* Skipped when the ports or the version could not be read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from vnicaudit.knowledge import host_needs
+from vnicaudit.knowledge.host_settings import HostSetting, command_for
+from vnicaudit.knowledge.ovs_ports import guests_of, number, vduse_name
+from vnicaudit.model.host import Version
+from vnicaudit.model.rule import Fact, HostSubject, Judge, Problem, Rule
+
+_KEY = "vhost-max-queue-pairs"
+_SINCE = Version(3, 5)
+_MOST = 8
+"""Pairs of queues that a fix asks for at most: a guest that needs more is for its owner to say."""
+
+
+def applies(subject: HostSubject) -> bool:
+    """A host with a VDUSE port, or one whose ports are unknown."""
+    ovs = subject.ovs
+    if ovs is None or ovs.ports is None:
+        return host_needs.has_dpdk(subject)
+    return any(vduse_name(port) for port in ovs.ports)
+
+
+def check(subject: HostSubject) -> Iterator[Problem]:
+    """One problem for each port."""
+    ovs = subject.ovs
+    if ovs is None or ovs.version is None or ovs.version < _SINCE:
+        return
+    for port in ovs.ports or ():
+        if not vduse_name(port) or (number(port.options.get(_KEY)) or 1) > 1:
+            continue
+        setting = HostSetting("ovs-interface", port.name, f"options:{_KEY}")
+        for guest in guests_of(port, subject):
+            if (guest.vcpus or 1) > 1:
+                yield Problem(
+                    f"VDUSE port {port.name} has one pair of queues, and {guest.name} has "
+                    f"{guest.vcpus} vCPUs",
+                    field=port.name,
+                    fix=f"{command_for(setting, str(min(guest.vcpus or 1, _MOST)))}, "
+                    "then make its vDPA device again",
+                )
+
+
+def _version_is_known(subject: HostSubject) -> bool:
+    ovs = subject.ovs
+    return ovs is not None and ovs.version is not None
+
+
+RULE = Rule(
+    name="vduse-one-queue-pair",
+    severity="info",
+    groups=("host", "ovs", "queues"),
+    judges=(
+        Judge(
+            "host",
+            needs=(
+                host_needs.OVS_PORTS,
+                Fact(_version_is_known, "the version of Open vSwitch (ovs-appctl version)", True),
+            ),
+            applies=applies,
+            check=check,
+        ),
+    ),
+)

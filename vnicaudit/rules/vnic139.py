@@ -1,0 +1,135 @@
+"""One PMD is overloaded while another of its node idles.
+
+## What is wrong
+
+A PMD is busy for 95 % of the last minute or more, and another one on its NUMA node, which may take
+its queues, for less than 50 %.
+
+## Why it matters
+
+The busy one drops what it cannot fetch in time. Open vSwitch distributes queues when ports change,
+not when traffic does, unless `pmd-auto-lb` is on; that acts at 95 %
+(Documentation/topics/dpdk/pmd.rst).
+
+## Bad
+
+```console
+$ ovs-appctl dpif-netdev/pmd-rxq-show | grep -e thread -e usage
+pmd thread numa_id 0 core_id 1:
+  port: vhu0              queue-id:  0 (enabled)   pmd usage: 51 %
+  port: vhu1              queue-id:  0 (enabled)   pmd usage: 46 %
+pmd thread numa_id 0 core_id 2:
+  port: vhu2              queue-id:  0 (enabled)   pmd usage:  3 %
+```
+
+## Good
+
+```console
+$ ovs-appctl dpif-netdev/pmd-rxq-show | grep -e thread -e usage
+pmd thread numa_id 0 core_id 1:
+  port: vhu0              queue-id:  0 (enabled)   pmd usage: 51 %
+pmd thread numa_id 0 core_id 2:
+  port: vhu1              queue-id:  0 (enabled)   pmd usage: 46 %
+  port: vhu2              queue-id:  0 (enabled)   pmd usage:  3 %
+```
+
+## Fix
+
+Distribute the queues again, and let Open vSwitch do it (`pmd-auto-lb`). A PMD with one queue needs
+more queues on its port instead.
+
+## Fix safety
+
+Packets are lost for a moment while queues move.
+
+## When it does not fire
+
+* With one PMD on the node, or when the others are isolated.
+* Skipped while Open vSwitch has not measured a minute (`NOT AVAIL`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated
+
+from vnicaudit.knowledge import host_needs
+from vnicaudit.knowledge.ovs_ports import pmds_on
+from vnicaudit.model.rule import (
+    Fact,
+    HostSubject,
+    Judge,
+    Judges,
+    Problem,
+    Rule,
+    RuleSettings,
+    adjustable,
+    setting,
+)
+
+
+class Loads(RuleSettings, frozen=True):
+    """Limits of busy and of idle PMDs."""
+
+    busy: Annotated[
+        int, setting("A PMD is overloaded from this percentage on.", at_least=50, at_most=100)
+    ] = 95
+    idle: Annotated[
+        int, setting("A PMD has room below this percentage.", at_least=1, at_most=90)
+    ] = 50
+
+
+def check(subject: HostSubject, loads: Loads) -> Iterator[Problem]:
+    """One problem for each overloaded PMD."""
+    pmds = (subject.ovs and subject.ovs.pmds) or ()
+    for pmd in pmds:
+        if pmd.busy is None or pmd.busy < loads.busy or pmd.node is None or not pmd.queues:
+            continue
+        idle = [
+            other
+            for other in pmds_on(pmds, pmd.node)
+            if not other.isolated and other.busy is not None and other.busy < loads.idle
+        ]
+        if not idle:
+            continue
+        alone = len(pmd.queues) == 1
+        yield Problem(
+            f"the PMD on CPU {pmd.core} is busy for {pmd.busy:.0f} % of its time, "
+            f"and the one on CPU {idle[0].core} for {idle[0].busy:.0f} %",
+            field=str(pmd.core),
+            fix=f"It polls one queue only: give port {pmd.queues[0].port} more receive queues"
+            if alone
+            else "ovs-appctl dpif-netdev/pmd-rxq-rebalance; to let Open vSwitch do it: "
+            "ovs-vsctl set Open_vSwitch . other_config:pmd-auto-lb=true",
+        )
+
+
+def _is_measured(subject: HostSubject) -> bool:
+    pmds = (subject.ovs and subject.ovs.pmds) or ()
+    return len(pmds) < 2 or any(pmd.busy is not None for pmd in pmds)
+
+
+_MEASURED = Fact(
+    _is_measured, "the load of PMDs, which Open vSwitch measures within a minute", live=True
+)
+
+
+def judges(loads: Loads) -> Judges:
+    """The judges with these limits."""
+    return (
+        Judge(
+            "host",
+            needs=(host_needs.OVS_PMDS, _MEASURED),
+            applies=host_needs.has_dpdk,
+            check=lambda subject: check(subject, loads),
+        ),
+    )
+
+
+RULE = Rule(
+    name="pmd-overloaded",
+    severity="medium",
+    groups=("host", "ovs"),
+    judges=judges(Loads()),
+    settings=adjustable(Loads, judges),
+)
