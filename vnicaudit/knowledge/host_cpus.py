@@ -65,7 +65,9 @@ def polled(facts: HostFacts) -> CpuSet:
 
 def pinned(facts: HostFacts) -> CpuSet:
     """CPUs that a vCPU is pinned to: it may run there and nowhere else. A vCPU that may run on
-    several is confined, not pinned."""
+    several is confined, not pinned, and on a host with one CPU nothing is."""
+    if facts.cpus.online is not None and len(facts.cpus.online) == 1:
+        return NO_CPUS
     return frozenset(
         thread.cpus[0]
         for process in facts.processes or ()

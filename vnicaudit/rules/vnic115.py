@@ -40,8 +40,8 @@ It takes effect at once, and can be set again.
 
 * When the mask is the host's default (`net.core.rps_default_mask`) or that of an OpenShift
   PerformanceProfile.
-* When the transmit masks of a device name all CPUs together, as drivers preset them. Reported as
-  *low* for XPS: it chooses the queue by the sending CPU, and moves no work itself.
+* When the transmit masks of a device name one CPU each, or all CPUs together, as drivers preset
+  them. Reported as *low* for XPS: it chooses the queue by the sending CPU, and moves no work.
 * Skipped where queues were not read.
 """
 
@@ -52,7 +52,7 @@ from collections.abc import Iterator
 from vnicaudit.knowledge import host_needs
 from vnicaudit.knowledge.cpu_lists import as_list, as_mask
 from vnicaudit.knowledge.flow_steering import steered_queues
-from vnicaudit.knowledge.host_cpus import CpuSet, dedicated, isolated, online, polled
+from vnicaudit.knowledge.host_cpus import NO_CPUS, CpuSet, dedicated, isolated, online, polled
 from vnicaudit.knowledge.host_settings import HostSetting, command_for
 from vnicaudit.model.host_facts import HostFacts, HostLink, Queue
 from vnicaudit.model.rule import Judge, LinkSubject, Problem, Rule
@@ -105,11 +105,12 @@ def _reserved_cpus(facts: HostFacts) -> dict[str, CpuSet]:
 
 
 def _set_transmit_queues(facts: HostFacts, link: HostLink) -> list[Queue]:
-    """Transmit queues with a mask that somebody set: drivers preset masks that name every CPU
-    together."""
+    """Transmit queues with a mask that somebody set: drivers preset one CPU for each queue, or
+    masks that name every CPU together."""
     queues = [queue for queue in link.queues or () if queue.name.startswith("tx-") and queue.cpus]
     named = frozenset(cpu for queue in queues for cpu in queue.cpus or ())
-    return queues if (online(facts) or frozenset()) - named else []
+    is_preset = not (online(facts) or NO_CPUS) - named
+    return [] if is_preset or all(len(queue.cpus or ()) == 1 for queue in queues) else queues
 
 
 RULE = Rule(

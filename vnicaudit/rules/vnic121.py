@@ -97,10 +97,8 @@ def _allowed(process: QemuProcess) -> CpuSet:
 def _workers_known(subject: HostSubject) -> bool:
     processes = None if subject.facts is None else subject.facts.processes
     return processes is not None and all(
-        thread.cpus is not None
+        process.threads and all(thread.cpus is not None for thread in process.threads)
         for process in processes
-        for thread in process.threads
-        if thread.role in ("vhost", "vcpu")
     )
 
 
