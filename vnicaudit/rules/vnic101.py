@@ -1,0 +1,151 @@
+"""Guests' packets do not fit into a tunnel's underlay.
+
+## What is wrong
+
+The largest packets of guests, with what the tunnel adds to each (VXLAN and Geneve 50 bytes, OVN 58,
+20 more over IPv6), are larger than the MTU of the link by which the tunnel's packets leave.
+
+## Why it matters
+
+Open vSwitch forbids fragments of its tunnels' packets (`df_default`): large ones are dropped, and
+only some guests hear of it. Linux's own tunnels fragment them, which halves their rate or worse.
+Short packets pass, so ping and logins work.
+
+## Bad
+
+```console
+$ ip -d link show dev vxlan7 | grep -o 'mtu [0-9]*\\|remote [0-9.]*'
+mtu 1500
+remote 192.0.2.7
+$ ip link show dev eth0 | grep -o 'mtu [0-9]*'
+mtu 1500
+```
+
+## Good
+
+```console
+$ ip link show dev eth0 | grep -o 'mtu [0-9]*'
+mtu 1600
+```
+
+## Fix
+
+Raise the MTU of the underlay: its switches first, then the link. Or lower that of the overlay's
+network and guests; Neutron does it by `global_physnet_mtu` and `path_mtu`.
+
+## Fix safety
+
+No change is proposed: it is not known whether the network behind the link carries larger packets.
+
+## When it does not fire
+
+* When guests' MTUs leave room for the tunnel, and on links without guests.
+* On GRE, whose overhead depends on its flags.
+* Skipped when the way to the remote is not known; and for Open vSwitch when guests may also leave
+  it by an adapter: their MTU is then right for that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from vnicaudit.knowledge.host_settings import HostSetting, command_for
+from vnicaudit.knowledge.host_tunnels import (
+    largest_packets,
+    ovs_guests,
+    ovs_tunnels,
+    ovs_uplinks,
+    room,
+)
+from vnicaudit.model.rule import Fact, HostSubject, Judge, LinkSubject, Problem, Rule
+
+_WAY: Fact[LinkSubject] = Fact(
+    lambda subject: subject.link.tunnel is not None and subject.link.tunnel.mtu is not None,
+    "the way to the tunnel's remote (ip route show)",
+    live=True,
+)
+
+
+def _has_way(subject: HostSubject) -> bool:
+    return subject.facts is not None and any(way for _port, way in ovs_tunnels(subject.facts))
+
+
+_OVS_WAY: Fact[HostSubject] = Fact(
+    _has_way, "the way to a remote of Open vSwitch's tunnels (remote_ip, ip route show)", live=True
+)
+_ONLY_WAY: Fact[HostSubject] = Fact(
+    lambda subject: subject.facts is not None and not ovs_uplinks(subject.facts),
+    "the network of each guest, as frames may also leave Open vSwitch by an adapter",
+    live=True,
+)
+
+
+def applies(subject: LinkSubject) -> bool:
+    """A tunnel of Linux with a remote of its own that carries guests."""
+    link = subject.link
+    return bool(subject.carries) and link.tunnel is not None and not link.tunnel.external
+
+
+def check(subject: LinkSubject) -> Iterator[Problem]:
+    """One problem if its packets are too large."""
+    link, tunnel = subject.link, subject.link.tunnel
+    if tunnel is None or tunnel.mtu is None:
+        return
+    guests = tuple(each for each in subject.host.guests if each.name in subject.carries)
+    sizes = [size for size in (largest_packets(subject.facts, guests), link.mtu) if size]
+    more = room(link.kind or "", tunnel.remote)
+    if sizes and more is not None and min(sizes) + more > tunnel.mtu:
+        yield Problem(
+            f"packets of {min(sizes)} bytes need {min(sizes) + more} in the tunnel {link.name}, "
+            f"and {tunnel.device} has an MTU of {tunnel.mtu}",
+            fix=_fix(tunnel.device or "", min(sizes) + more, tunnel.mtu - more),
+        )
+
+
+def applies_ovs(subject: HostSubject) -> bool:
+    """A host with guests and tunnels in Open vSwitch."""
+    facts = subject.facts
+    return (
+        facts is not None
+        and any(True for _each in ovs_tunnels(facts))
+        and bool(ovs_guests(facts, subject.guests))
+    )
+
+
+def check_ovs(subject: HostSubject) -> Iterator[Problem]:
+    """One problem for each link by which tunnels leave that is too narrow."""
+    facts = subject.facts
+    if facts is None:
+        return
+    size = largest_packets(facts, ovs_guests(facts, subject.guests))
+    if size is None:
+        return
+    told: set[str] = set()
+    for port, way in ovs_tunnels(facts):
+        of_ovn = port.name.startswith("ovn-")
+        more = room(port.type, port.options.get("remote_ip", ""), of_ovn=of_ovn)
+        if way is None or more is None or way.device in told or size + more <= way.mtu:
+            continue
+        told.add(way.device)
+        yield Problem(
+            f"packets of {size} bytes need {size + more} in {port.type} tunnels, and {way.device} "
+            f"has an MTU of {way.mtu}",
+            field=way.device,
+            fix=_fix(way.device, size + more, way.mtu - more),
+        )
+
+
+def _fix(device: str, wanted: int, left: int) -> str:
+    command = command_for(HostSetting("mtu", device), str(wanted))
+    return f"Raise the MTU of the underlay ({command}), or lower the overlay's to {left}."
+
+
+RULE = Rule(
+    name="tunnel-over-underlay",
+    severity="medium",
+    groups=("host", "mtu"),
+    judges=(
+        Judge("link", needs=(_WAY,), applies=applies, check=check),
+        Judge("host", needs=(_OVS_WAY, _ONLY_WAY), applies=applies_ovs, check=check_ovs),
+    ),
+)

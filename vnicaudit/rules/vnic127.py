@@ -1,0 +1,98 @@
+"""Frames on Linux bridges pass the host's packet filter, and nothing seems to need it.
+
+## What is wrong
+
+`bridge-nf-call-iptables` is 1 on a host with guests on a Linux bridge, and neither a rule nor a
+program that needs it was found.
+
+## Why it matters
+
+Each frame between guests and the network then passes the rules of iptables and connection tracking
+as if it were routed (Documentation/networking/ip-sysctl.rst and net/bridge/br_netfilter_hooks.c of
+Linux). That costs CPU time for every packet, and a table of connections that is full drops traffic
+of guests (`nf_conntrack: table full`).
+
+## Bad
+
+```console
+$ sysctl net.bridge.bridge-nf-call-iptables
+net.bridge.bridge-nf-call-iptables = 1
+```
+
+## Good
+
+```console
+$ sysctl net.bridge.bridge-nf-call-iptables
+net.bridge.bridge-nf-call-iptables = 0
+```
+
+## Fix
+
+Set it to 0, in `/etc/sysctl.d` for the next boot, and unload `br_netfilter` if nothing else uses
+it.
+
+## Fix safety
+
+It switches a filter off. Look for rules that should see bridged frames before: `iptables -S`,
+`nft list ruleset`, and what writes them.
+
+## When it does not fire
+
+* With Nova's hybrid plug (bridges `qbr…`), Docker, kube-proxy, and rules that match `physdev`.
+* When `br_netfilter` is not loaded, and on hosts whose guests are not on a Linux bridge.
+* It is a question, as rules for forwarded packets may be meant for bridged ones as well.
+* Skipped where rules and programs of the host are not known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from vnicaudit.knowledge import host_needs
+from vnicaudit.knowledge.host_settings import HostSetting, command_for
+from vnicaudit.model.rule import Fact, HostSubject, Judge, Problem, Rule
+
+_NAME = "net.bridge.bridge-nf-call-iptables"
+_RULES: Fact[HostSubject] = Fact(
+    lambda subject: subject.facts is not None and subject.facts.bridge_rules is not None,
+    "rules and programs that filter bridged frames (iptables-save as root, list of processes)",
+    live=True,
+)
+
+
+def applies(subject: HostSubject) -> bool:
+    """A host with guests on a Linux bridge whose frames are filtered."""
+    facts = subject.facts
+    return facts is not None and facts.sysctl(_NAME) == 1 and bool(_bridged(subject))
+
+
+def check(subject: HostSubject) -> Iterator[Problem]:
+    """One problem if nothing needs it."""
+    facts = subject.facts
+    if facts is not None and facts.bridge_rules is False:
+        guests = host_needs.guests_named(_bridged(subject))
+        yield Problem(
+            f"bridged frames of {guests} pass iptables ({_NAME} is 1): does a rule need them?",
+            field=_NAME,
+            fix=f"If none does: {command_for(HostSetting('sysctl', '', _NAME), '0')}",
+        )
+
+
+def _bridged(subject: HostSubject) -> list[str]:
+    """Guests with a tap in a Linux bridge."""
+    facts = subject.facts
+    if facts is None:
+        return []
+    bridges = {link.name for link in facts.links or () if link.kind == "bridge"}
+    taps = {link.name for link in facts.links or () if link.master in bridges}
+    return [
+        guest.name for guest in subject.guests if taps & {nic.device for nic in guest.nics}
+    ]  # fmt: skip
+
+
+RULE = Rule(
+    name="bridge-nf",
+    severity="info",
+    groups=("host",),
+    judges=(Judge("host", needs=(_RULES,), applies=applies, check=check),),
+)
