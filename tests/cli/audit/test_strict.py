@@ -12,7 +12,7 @@ GUEST = """<domain type='kvm'><name>a</name><vcpu>1</vcpu>
 </devices></domain>
 """
 TEMPLATE = "[libvirt]\nvirt_type = {{ kind }}\nuse_virtio_for_bridges = false\n"
-STRING = "cat > /etc/nova/nova.conf <<EOT\n[libvirt]\nvirt_type = kvm\nEOT\n"
+STRING = "cat > /etc/nova/$file <<EOT\n[libvirt]\nvirt_type = kvm\nEOT\n"
 WORDS = "nova {\n  set use_virtio_for_bridges no\n}\n"
 
 
