@@ -58,11 +58,14 @@ def check(subject: HostSubject) -> Iterator[Problem]:
         return
     siblings = {cpu for core in facts.cpus.cores or () if cpus & set(core) for cpu in core} - cpus
     for name, others in _uses(facts):
-        for which, shared in (("", cpus & others), ("sibling of ", siblings & others)):
+        for how, shared in (
+            ("belongs to", cpus & others),
+            ("shares its core with", siblings & others),
+        ):
             if shared:
                 yield Problem(
-                    f"CPU {as_list(shared)}, {which}a PMD's, is also {name}",
-                    field=f"{which.partition(' ')[0]}{'-' if which else ''}{name}",
+                    f"CPU {as_list(shared)} {how} a PMD, and is also {name}",
+                    field=f"{as_list(shared)} {name}",
                     fix="Give PMDs whole cores of their own: take these CPUs out of one of the two",
                 )
 
