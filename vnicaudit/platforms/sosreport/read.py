@@ -60,7 +60,7 @@ def read(target: str) -> Iterator[Found]:
 
 
 def _read(target: str) -> Iterator[Found]:
-    tree = _tree(target)
+    tree = tree_of(target)
     facts = replace(facts_from(TreeReadings(tree, EVERY_FACT), EVERY_FACT), source="sosreport")
     guests = read_guests(tree, target)
     configs = list(_configs(tree, target))
@@ -78,7 +78,8 @@ def _read(target: str) -> Iterator[Found]:
     yield from configs
 
 
-def _tree(target: str) -> CopiedTree:
+def tree_of(target: str) -> CopiedTree:
+    """The files of a report. Raises TargetError."""
     if os.path.isdir(target):
         return CopiedTree(FolderFiles(target), target)
     wanted = [path for fact in EVERY_FACT for path in (*fact.files, *fact.counters, *fact.present)]
