@@ -162,10 +162,11 @@ def command(options: AuditOptions, wiring: Wiring) -> int:
     nova.conf, KubeVirt manifests, image and flavor definitions; recognised by content), - for
     standard input, /proc for the QEMU processes on this host, a libvirt URI, a host itself with its
     links, CPUs and QEMU processes (ssh://HOST, docker://CONTAINER, podman://CONTAINER,
-    kubectl://POD, netns://NAME, local), or openstack:CLOUD with a name from clouds.yaml
-    (openstack:envvars for the OS_* variables). If the hosts of a cloud
-    are targets as well, its servers are matched with their domains and nova.conf. Connections are
-    read-only, and only --fix changes files.
+    kubectl://POD, netns://NAME, local), a copy of a host (a sosreport, or sysinfo.tgz of a
+    must-gather; a folder or an archive), or openstack:CLOUD with a name from clouds.yaml
+    (openstack:envvars for the OS_* variables). If the hosts of a cloud are targets as well, its
+    servers are matched with their domains and nova.conf. Connections are read-only, and only --fix
+    changes files.
 
     With -i, the hosts of an inventory are read in parallel. If one cannot be read or stops
     answering, the others are still reported, and the exit code is 4. Results are saved in the state
