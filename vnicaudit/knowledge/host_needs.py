@@ -60,6 +60,11 @@ LINK_SPEED: Fact[LinkSubject] = Fact(
 )
 
 
+def runs_guests(subject: HostSubject) -> bool:
+    """True for a visited host that runs guests, or is set up to."""
+    return subject.facts is not None and (bool(subject.facts.hypervisor) or bool(subject.guests))
+
+
 def is_tap_of_running_guest(subject: LinkSubject) -> bool:
     """True for a tap that is up and open, and has a running guest."""
     link = subject.link

@@ -242,6 +242,8 @@ class CpuFacts(_Record, frozen=True):
     """The host is itself a guest."""
     nova_dedicated: Cpus | None = None
     nova_shared: Cpus | None = None
+    nova_ratio: float | None = None
+    """``cpu_allocation_ratio``, where it is set."""
     kubelet_reserved: Cpus | None = None
     kubelet_strict: bool | None = None
     """``strict-cpu-reservation``."""

@@ -34,18 +34,18 @@ _KUBELET = (
     "/etc/rancher/*/config.yaml",
 )
 _SET = re.compile(r"[ \t]*(cpu_(?:dedicated|shared)_set)[ \t]*=(.*)")
+_RATIO = re.compile(r"[ \t]*cpu_allocation_ratio[ \t]*=[ \t]*(\d{1,4}(?:\.\d{1,4})?)[ \t]*")
 _RESERVED = re.compile(r"reserved(?:SystemCPUs\"?[ \t]*:|-cpus[=: \t])[ \t]*[\"']?([0-9][0-9,-]*)")
 _STRICT = re.compile(r"strict-cpu-reservation[\"']?[ \t]*[:=][ \t]*[\"']?(true|false)")
 
 
 def _read(readings: HostReadings) -> dict[str, object]:
-    found: dict[str, object] = dict(_nova(readings))
-    found |= _kubelet(readings)
+    found = _nova(readings) | _kubelet(readings)
     return {name: value for name, value in found.items() if value is not None}
 
 
-def _nova(readings: HostReadings) -> dict[str, Cpus | None]:
-    found: dict[str, Cpus | None] = {}
+def _nova(readings: HostReadings) -> dict[str, object]:
+    found: dict[str, object] = {}
     for path in _NOVA:
         section = ""
         for line in (readings.text(path) or "").split("\n"):
@@ -55,6 +55,9 @@ def _nova(readings: HostReadings) -> dict[str, Cpus | None]:
             if match:
                 name = "nova_dedicated" if "dedicated" in match[1] else "nova_shared"
                 found[name] = from_nova(match[2])
+            ratio = _RATIO.fullmatch(line) if section == "[DEFAULT]" else None
+            if ratio:
+                found["nova_ratio"] = float(ratio[1]) or None
     return found
 
 
@@ -85,7 +88,10 @@ FACT = HostFact(
     "partitions",
     _read,
     excerpts=(
-        Excerpt(r"^\[.*|^[[:space:]]*cpu_(dedicated|shared)_set[[:space:]]*=.*", _NOVA),
+        Excerpt(
+            r"^\[.*|^[[:space:]]*cpu_(dedicated_set|shared_set|allocation_ratio)[[:space:]]*=.*",
+            _NOVA,
+        ),
         Excerpt(
             r"(reservedSystemCPUs\"?[[:space:]]*:|reserved-cpus[=:[:space:]])[[:space:]]*[\"']?[0-9,-]+"
             r"|strict-cpu-reservation[\"']?[[:space:]]*[:=][[:space:]]*[\"']?(true|false)",

@@ -1,0 +1,92 @@
+"""CPUs of a host with guests run under a frequency governor other than performance.
+
+## What is wrong
+
+cpufreq lowers the frequency of CPUs that look idle, by a governor such as `powersave`,
+`ondemand` or `schedutil`.
+
+## Why it matters
+
+Packets come in bursts: between them a CPU becomes slow, and the next burst waits until it is fast
+again. The system checks of hotsos ask for `performance` on hypervisors as well
+(system_cpufreq_mode).
+
+## Bad
+
+```console
+$ cat /sys/devices/system/cpu/cpu0/cpufreq/scaling_governor
+ondemand
+```
+
+## Good
+
+```console
+$ cat /sys/devices/system/cpu/cpu0/cpufreq/scaling_governor
+performance
+```
+
+## Fix
+
+Use a profile of tuned that sets it (`virtual-host`, or one derived from it), or
+`cpupower frequency-set`, which lasts until the next boot.
+
+## Fix safety
+
+It takes effect at once, can be set again, and costs energy.
+
+## When it does not fire
+
+* Without cpufreq, as in most virtual machines and on IBM Z.
+* On `powersave` of the drivers intel_pstate and amd-pstate-epp: there it is no fixed low frequency,
+  the CPU itself chooses (admin-guide/pm/intel_pstate.rst and amd-pstate.rst of Linux).
+* On hosts that run no guests.
+* Skipped where /sys/devices/system/cpu was not read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from vnicaudit.knowledge import host_needs
+from vnicaudit.knowledge.cpu_lists import as_list
+from vnicaudit.model.rule import Fact, HostSubject, Judge, Problem, Rule
+
+_CHOOSE_THEMSELVES = frozenset({"intel_pstate", "amd-pstate-epp"})
+
+
+def applies(subject: HostSubject) -> bool:
+    """A visited host with guests, but no IBM Z."""
+    return host_needs.runs_guests(subject) and (subject.facts and subject.facts.arch) != "s390x"
+
+
+def check(subject: HostSubject) -> Iterator[Problem]:
+    """One problem for each such governor."""
+    if subject.facts is None:
+        return
+    cpus = subject.facts.cpus
+    for governor, those in (cpus.governors or {}).items():
+        if governor == "performance":
+            continue
+        if governor == "powersave" and cpus.scaling_driver in _CHOOSE_THEMSELVES:
+            continue
+        yield Problem(
+            f"CPUs {as_list(those)} of this host with guests have the frequency governor "
+            f"{governor}",
+            field=governor,
+            fix="Set performance: tuned-adm profile virtual-host, or until the next boot "
+            "cpupower frequency-set -g performance",
+        )
+
+
+_GOVERNORS: Fact[HostSubject] = Fact(
+    lambda subject: subject.facts is not None and subject.facts.cpus.governors is not None,
+    "the frequency governors of its CPUs (/sys/devices/system/cpu/cpu*/cpufreq)",
+    live=True,
+)
+
+RULE = Rule(
+    name="governor",
+    severity="low",
+    groups=("host", "cpus"),
+    judges=(Judge("host", needs=(_GOVERNORS,), applies=applies, check=check),),
+)

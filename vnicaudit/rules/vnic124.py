@@ -1,0 +1,92 @@
+"""The scheduler of a KVM host on IBM Z has the default cost of migration.
+
+## What is wrong
+
+`sched_migration_cost_ns` is 500000: a task that ran within the last half millisecond counts as warm
+in its CPU's cache, and is not moved to an idle one.
+
+## Why it matters
+
+vCPUs and vhost workers wait although a CPU is idle. Red Hat's host practices for KVM on IBM Z
+recommend 60000 for OpenShift, and warn that it is for experts.
+
+## Bad
+
+```console
+$ cat /sys/kernel/debug/sched/migration_cost_ns
+500000
+```
+
+## Good
+
+```console
+$ cat /sys/kernel/debug/sched/migration_cost_ns
+60000
+```
+
+## Fix
+
+Set it: by sysctl until kernel 5.12, in debugfs since.
+
+## Fix safety
+
+It takes effect at once, for all tasks of the host, and lasts until the next boot. Measure before
+and after.
+
+## When it does not fire
+
+* Other than on IBM Z, and on hosts that run no guests.
+* With a value that somebody chose.
+* Skipped where the value was not read: debugfs needs root.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from vnicaudit.knowledge import host_needs
+from vnicaudit.knowledge.host_settings import HostSetting, command_for
+from vnicaudit.model.host_facts import HostFacts
+from vnicaudit.model.rule import Fact, HostSubject, Judge, Problem, Rule
+
+_DEFAULT, _ADVISED = 500000, 60000
+_IN_DEBUGFS = [5, 13]
+
+
+def applies(subject: HostSubject) -> bool:
+    """A visited host with guests, on IBM Z."""
+    return host_needs.runs_guests(subject) and (subject.facts and subject.facts.arch) == "s390x"
+
+
+def check(subject: HostSubject) -> Iterator[Problem]:
+    """One problem with the default."""
+    facts = subject.facts
+    if facts is not None and facts.migration_cost == _DEFAULT:
+        yield Problem(
+            f"the scheduler's cost of migration is its default ({_DEFAULT} ns) on a KVM host on "
+            "IBM Z: does OpenShift run in its guests?",
+            confidence="medium",
+            fix=f"If so, try {_command(facts)}",
+        )
+
+
+def _command(facts: HostFacts) -> str:
+    version = [int(part) for part in (facts.kernel or "").split(".")[:2] if part.isdecimal()]
+    if len(version) == 2 and version < _IN_DEBUGFS:
+        setting = HostSetting("sysctl", name="kernel.sched_migration_cost_ns")
+        return command_for(setting, str(_ADVISED))
+    return f"echo {_ADVISED} > /sys/kernel/debug/sched/migration_cost_ns"
+
+
+_COST: Fact[HostSubject] = Fact(
+    lambda subject: subject.facts is not None and subject.facts.migration_cost is not None,
+    "the cost of migration (/sys/kernel/debug/sched/migration_cost_ns, as root)",
+    live=True,
+)
+
+RULE = Rule(
+    name="migration-cost",
+    severity="info",
+    groups=("host", "cpus"),
+    judges=(Judge("host", needs=(_COST,), applies=applies, check=check),),
+)
