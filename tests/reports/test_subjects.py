@@ -8,6 +8,7 @@ from vnicaudit.knowledge.fixes.owners import Wordings
 from vnicaudit.model.finding import (
     Location,
     Ref,
+    Skipped,
 )
 from vnicaudit.model.report import Audited
 from vnicaudit.reports.writers import Options, rule_page
@@ -44,3 +45,13 @@ def test_only_rules_of_ours_have_a_page() -> None:
     url = "https://docs.example.org/vnic/"
     assert rule_page(url, finding().rule) == "https://docs.example.org/vnic/rules/VNIC001.html"
     assert rule_page(url, "ACME001") == rule_page(url, "SUPP001") == rule_page("", "VNIC001") == ""
+
+
+def test_a_rule_that_was_skipped_for_links_says_so() -> None:
+    skipped = tuple(
+        Skipped("VNIC107", Ref("link", name), "the masks of its queues")
+        for name in ("eth0", "eth1")
+    )
+    host = Audited("ssh://kvm7", "kvm7", owner="host", scope="host", skipped=skipped)
+    text = written("text", Options(), [host])
+    assert "VNIC107 was not judged for 2 links: needs the masks of its queues" in text

@@ -9,7 +9,7 @@ Sources: Documentation/admin-guide/kernel-parameters.txt of Linux (``isolcpus=[f
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from vnicaudit.knowledge.cpu_lists import from_list, from_mask
 from vnicaudit.model.host_facts import Cpus, CpuShare, HostFacts, HostLink, Interrupt
@@ -85,6 +85,18 @@ def housekeeping(facts: HostFacts) -> CpuSet | None:
     """CPUs that are left for the host's own work, such as interrupts; None: unknown."""
     here = online(facts)
     return None if here is None else here - isolated(facts) - polled(facts) - dedicated(facts)
+
+
+def not_for_packets(facts: HostFacts, cpus: Iterable[int]) -> dict[str, CpuSet]:
+    """Those among some CPUs that are to handle no packets of the host, by the reason."""
+    named = frozenset(cpus)
+    found = {
+        "isolated": named & isolated(facts),
+        "polling threads": named & polled(facts),
+        "pinned vCPUs": named & dedicated(facts),
+        "offline": named - (online(facts) or named),
+    }
+    return {why: those for why, those in found.items() if those}
 
 
 def is_profiles_mask(facts: HostFacts, cpus: Cpus) -> bool:

@@ -114,5 +114,7 @@ class Fixable:
 
 
 def kind_of(ref: Ref, scope: str) -> str:
-    """The word for the kind of subject: NIC, domain, host, file…"""
+    """The word for the kind of subject: NIC, link, domain, host, file…"""
+    if ref.kind == "link":
+        return ref.kind
     return "NIC" if ref.index is not None else SCOPE_WORD[scope]

@@ -52,7 +52,7 @@ from collections.abc import Iterator
 from vnicaudit.knowledge import host_needs
 from vnicaudit.knowledge.cpu_lists import as_list, as_mask
 from vnicaudit.knowledge.flow_steering import steered_queues
-from vnicaudit.knowledge.host_cpus import NO_CPUS, CpuSet, dedicated, isolated, online, polled
+from vnicaudit.knowledge.host_cpus import NO_CPUS, CpuSet, not_for_packets, online
 from vnicaudit.knowledge.host_settings import HostSetting, command_for
 from vnicaudit.model.host_facts import HostFacts, HostLink, Queue
 from vnicaudit.model.rule import Judge, LinkSubject, Problem, Rule
@@ -71,13 +71,8 @@ def check(subject: LinkSubject) -> Iterator[Problem]:
     """One problem for each queue whose mask has CPUs that are kept for something else."""
     link, facts = subject.link, subject.facts
     queues = (*steered_queues(facts, link), *_set_transmit_queues(facts, link))
-    kept = _reserved_cpus(facts) if queues else {}
     for queue in queues:
-        cpus = frozenset(queue.cpus or ())
-        wrong = {why: found for why, others in kept.items() if (found := cpus & others)}
-        if offline := cpus - (online(facts) or cpus):
-            wrong["offline"] = offline
-        if wrong:
+        if wrong := not_for_packets(facts, queue.cpus or ()):
             yield _problem(link, queue, wrong)
 
 
@@ -93,15 +88,6 @@ def _problem(link: HostLink, queue: Queue, wrong: dict[str, CpuSet]) -> Problem:
         severity=None if receives else "low",
         fix=f"Leave them out: {command_for(setting, right)}",
     )
-
-
-def _reserved_cpus(facts: HostFacts) -> dict[str, CpuSet]:
-    """CPUs on which no packets of the host are to be handled, by the reason."""
-    return {
-        "isolated": isolated(facts),
-        "polling threads": polled(facts),
-        "pinned vCPUs": dedicated(facts),
-    }
 
 
 def _set_transmit_queues(facts: HostFacts, link: HostLink) -> list[Queue]:

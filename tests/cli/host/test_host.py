@@ -1,7 +1,15 @@
 """``vnicaudit host``: arithmetic of CPU masks and of the tables of RFS."""
 
+from collections.abc import Iterator
+
 from tests.cli.inside import inside
+from tests.cli.wired import platforms_with
 from tests.rows import rows
+from vnicaudit.cli.wiring import Wiring
+from vnicaudit.model.finding import HOST as HOST_PLATFORM
+from vnicaudit.model.fleet import LiveOptions
+from vnicaudit.model.host_facts import CpuFacts, HostFacts, HostLink, Ovs, Pmd
+from vnicaudit.model.report import ReadError
 
 
 @rows
@@ -41,3 +49,64 @@ def test_rfs_refuses(words: list[str], told: str) -> None:
     done = inside("host", "rfs", *words)
     assert (done.returncode, done.stdout) == (2, "")
     assert told in done.stderr
+
+
+HOST = HostFacts(
+    cpus=CpuFacts(online=(0, 1, 2, 3, 4), isolated=(3,)),
+    ovs=Ovs(pmds=(Pmd(core=4),)),
+    links=(
+        HostLink(name="eth0", physical=True, rx_queues=16),
+        HostLink(name="eth1", physical=True, rx_queues=1),
+        HostLink(name="eth2", physical=True),
+        HostLink(name="eth3", physical=True, up=False, rx_queues=8),
+        HostLink(name="tap0", physical=False, rx_queues=2),
+    ),
+)
+
+
+def wiring(*items: HostFacts | ReadError) -> Wiring:
+    def read(url: str, options: LiveOptions) -> Iterator[HostFacts | ReadError]:
+        assert (url, options.window) == ("local", 0)
+        yield from items
+
+    return Wiring(platforms=lambda: platforms_with({HOST_PLATFORM: {"read": read}}))
+
+
+def test_mask_leaves_out_cpus_that_should_handle_no_packets() -> None:
+    done = inside("host", "mask", "0-5", "local", wiring=wiring(HOST))
+    assert (done.returncode, done.stdout) == (0, "7\n")
+    assert done.stderr == "left out: 3 (isolated); 4 (polling threads); 5 (offline)\n"
+    back = inside("host", "mask", "ff", "local", "-q", wiring=wiring(HOST))
+    assert (back.returncode, back.stdout, back.stderr) == (0, "0-2\n", "")
+
+
+def test_rfs_of_the_adapters_of_a_host() -> None:
+    done = inside("host", "rfs", "local", "--connections", "32768", wiring=wiring(HOST))
+    assert done.returncode == 0
+    assert done.stdout.splitlines() == [
+        "rps_sock_flow_entries  32768",
+        "rps_flow_cnt           2048 per queue of eth0, 16 in all",
+        "rps_flow_cnt           32768 per queue of eth1, 1 in all",
+        "",
+        "sysctl -w net.core.rps_sock_flow_entries=32768",
+        "for queue in /sys/class/net/eth0/queues/rx-*; do echo 2048 > $queue/rps_flow_cnt; done",
+        "for queue in /sys/class/net/eth1/queues/rx-*; do echo 32768 > $queue/rps_flow_cnt; done",
+    ]
+    assert done.stderr == "eth2: the number of its receive queues is unknown\n"
+
+
+def test_a_target_that_is_no_host_or_cannot_be_read() -> None:
+    done = inside("host", "mask", "0", "guest.xml")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "guest.xml: expected a host, such as ssh://root@HOST or local" in done.stderr
+    done = inside("host", "mask", "0", "local", wiring=wiring(ReadError("it went away")))
+    assert (done.returncode, done.stdout, done.stderr) == (4, "", "Error: local: it went away\n")
+    done = inside("host", "rfs", "local", "--connections", "9", wiring=wiring(HostFacts()))
+    assert (done.returncode, done.stdout) == (4, "")
+    assert "no adapter whose receive queues are known" in done.stderr
+
+
+def test_queues_of_a_target_are_its_own() -> None:
+    done = inside("host", "rfs", "local", "--connections", "9", "--queues", "2")
+    assert done.returncode == 2
+    assert "--queues is for an adapter without a TARGET" in done.stderr
