@@ -93,8 +93,11 @@ def carried_by(facts: HostFacts, guests: Iterable[HostGuest]) -> dict[str, tuple
     return {name: tuple(names) for name, names in carried.items()}
 
 
-def way_of(facts: HostFacts, device: str | None) -> tuple[str, ...]:
-    """The links that frames of a tap may take, itself first; empty if there is no such link."""
+def way_of(
+    facts: HostFacts, device: str | None, *, through_tunnels: bool = True
+) -> tuple[str, ...]:
+    """The links that frames of a tap may take, itself first; empty if there is no such link.
+    ``through_tunnels`` False: without those that take a frame as part of a tunnel's packet."""
     by_name = {link.name: link for link in facts.links or ()}
     way: list[str] = []
     pending = [device] if device in by_name else []
@@ -104,6 +107,9 @@ def way_of(facts: HostFacts, device: str | None) -> tuple[str, ...]:
             continue
         way.append(name)
         pending += _next(by_name[name], facts, by_name)
+        tunnel = by_name[name].tunnel
+        if through_tunnels and tunnel is not None and tunnel.device:
+            pending.append(tunnel.device)
     return tuple(way)
 
 
@@ -116,11 +122,14 @@ def _next(link: HostLink, facts: HostFacts, by_name: dict[str, HostLink]) -> lis
         found += [
             port.name
             for port in by_name.values()
-            if port.master == link.name and not is_tap(port) and port.kind not in _INNER
+            if port.master == link.name and not is_tap(port) and not _leads_nowhere(port)
         ]
-    if link.tunnel is not None:
-        found.append(link.tunnel.device or "")
     return [name for name in found if name and name != "ovs-system"]
+
+
+def _leads_nowhere(port: HostLink) -> bool:
+    """True for a port that ends here; of a pair (veth) whose other half is here, frames go on."""
+    return port.kind in _INNER and not (port.kind == "veth" and port.lower)
 
 
 def _ovs_names(facts: HostFacts) -> frozenset[str]:

@@ -454,6 +454,8 @@ class NicOnHost(_Record, frozen=True):
     model: str = ""
     """Effective; empty: unknown."""
     mtu: int | None = None
+    is_path_judged: bool = False
+    """Its tap and the uplinks of its bridge are judged with the NIC itself."""
     queues: int | None = None
 
 

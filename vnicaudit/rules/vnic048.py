@@ -3,8 +3,8 @@
 ## What is wrong
 
 The NIC sets an MTU (`<mtu size=…>` in libvirt, `host_mtu=` on QEMU's command line), and the guest's
-virtio driver uses it for its interface. But its tap, or an uplink of the tap's bridge, has a
-smaller MTU.
+virtio driver uses it for its interface. But its tap, or a link by which its frames leave the host,
+has a smaller MTU.
 
 ## Why it matters
 
@@ -50,18 +50,22 @@ No change is proposed: it is not known whether the network behind the uplink car
 ## When it does not fire
 
 * When no MTU is set for the NIC: the guest's MTU is unknown.
-* When the path's MTU is larger than the guest's, for example to leave room for a tunnel.
-* On bridges without an adapter, bond or VLAN among their ports, except for the tap itself. On Open
-  vSwitch, whose ports are not in a Linux bridge. On macvtap, vhost-user and vDPA.
-* Anywhere except in running guests of this machine (`qemu:///system`): the interfaces of other
-  hosts cannot be seen.
+* When the path's MTU is larger than the guest's, for example to leave room for a tunnel (VNIC101).
+* For a bridge's own MTU, which is that of the host's packets. On vhost-user and vDPA.
+* On Open vSwitch, for an uplink beside a wider one, or beside tunnels: flows choose among them.
+* For guests of this machine (`qemu:///system`) the tap and the uplinks of its Linux bridge are
+  judged. Where the host itself is visited (`ssh://…`, or from a sosreport) every link is, with
+  bonds, VLANs, macvtap and Open vSwitch. Other hosts' interfaces cannot be seen.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vnicaudit.model.rule import Judge, Problem, Rule, Subject
+from vnicaudit.knowledge.host_mtu import too_narrow_for
+from vnicaudit.knowledge.host_needs import guests_named
+from vnicaudit.knowledge.host_settings import HostSetting, command_for
+from vnicaudit.model.rule import Judge, LinkSubject, Problem, Rule, Subject
 
 
 def applies(subject: Subject) -> bool:
@@ -96,9 +100,32 @@ def _guests(subject: Subject) -> int | None:
     return subject.nic.mtu or None
 
 
+def applies_link(subject: LinkSubject) -> bool:
+    """A link of a visited host that carries guests."""
+    return bool(subject.carries)
+
+
+def check_link(subject: LinkSubject) -> Iterator[Problem]:
+    """One problem, naming all guests whose frames are too large for it."""
+    link = subject.link
+    found = too_narrow_for(subject.facts, link, subject.host.guests)
+    if found:
+        wanted = str(max(found.values()))
+        yield Problem(
+            f"{link.name} has an MTU of {link.mtu}, and carries {guests_named(list(found))} with "
+            f"{wanted}: larger frames are dropped",
+            fix=f"Raise it if the network carries such frames "
+            f"({command_for(HostSetting('mtu', link.name), wanted)}), or set the guest's to "
+            f"{link.mtu}.",
+        )
+
+
 RULE = Rule(
     name="mtu-mismatch",
     severity="medium",
     groups=("mtu",),
-    judges=(Judge("nic", applies=applies, check=check),),
+    judges=(
+        Judge("nic", applies=applies, check=check),
+        Judge("link", applies=applies_link, check=check_link),
+    ),
 )

@@ -80,6 +80,7 @@ def guest_of(domain: Domain) -> HostGuest:
                 socket=nic.source if nic.declared.actual_type in ("vhostuser", "vdpa") else None,
                 model=(nic.running and nic.running.model) or nic.declared.model or "",
                 mtu=(nic.running and nic.running.mtu) or nic.declared.mtu,
+                is_path_judged=nic.path is not None,
                 queues=nic.declared.queues,
             )
             for nic in domain.nics
