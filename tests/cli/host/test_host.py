@@ -1,6 +1,7 @@
 """``vnicaudit host``: arithmetic of CPU masks and of the tables of RFS."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 from tests.cli.inside import inside
 from tests.cli.wired import platforms_with
@@ -104,6 +105,22 @@ def test_a_target_that_is_no_host_or_cannot_be_read() -> None:
     done = inside("host", "rfs", "local", "--connections", "9", wiring=wiring(HostFacts()))
     assert (done.returncode, done.stdout) == (4, "")
     assert "no adapter whose receive queues are known" in done.stderr
+
+
+def test_a_folder_with_one_report_is_that_host_and_with_several_none(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        folder = tmp_path / name / f"sosreport-{name}"
+        (folder / "sos_commands/host").mkdir(parents=True)
+        (folder / "sos_commands/host/hostname").write_text(f"{name}\n")
+        online = folder / "sys/devices/system/cpu/online"
+        online.parent.mkdir(parents=True)
+        online.write_text("0-1\n")
+    done = inside("host", "mask", "0-3", tmp_path / "one")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "3\n", "left out: 2-3 (offline)\n")
+    (tmp_path / "two/sosreport-two").rename(tmp_path / "one/sosreport-two")
+    done = inside("host", "mask", "0-3", tmp_path / "one")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "several hosts, such as" in done.stderr
 
 
 def test_queues_of_a_target_are_its_own() -> None:
