@@ -22,6 +22,7 @@ from vnicaudit.cli.diff_compare import ReportDifferences
 from vnicaudit.cli.doctor import DoctorReport
 from vnicaudit.model.finding import SEVERITIES
 from vnicaudit.model.history import AuditDetails, Drift, HistoryStatus, Trend
+from vnicaudit.model.host_recording import HostRecording
 from vnicaudit.model.measurement import BenchResult
 from vnicaudit.model.names import RulesReport
 from vnicaudit.model.plan import Plan
@@ -46,6 +47,7 @@ RECORDS: dict[str, type[msgspec.Struct]] = {
     "vnicaudit.profiles-1.json": ProfilesReport,
     "vnicaudit.line-rate-1.json": LineRate,
     "vnicaudit.inventory-1.json": InventoryReport,
+    "vnicaudit.host-facts-1.json": HostRecording,
     "vnicaudit.history-1.json": HistoryStatus,
     "vnicaudit.history-audit-1.json": AuditDetails,
     "vnicaudit.trend-1.json": Trend,

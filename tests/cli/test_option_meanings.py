@@ -21,6 +21,7 @@ DIFFERENT = {
     "--output": "a report, a plan or a measurement",
     "--sort": "findings, or domains",
     "--trust-uri": "of a plan or run, or of an inventory",
+    "--window": "seconds between two readings, or when a run may act",
     "-y": "runs asks before it removes",
 }
 """Options whose words differ, and why."""

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from vnicaudit.audit.judging.hosts import HostAuditor
     from vnicaudit.audit.judging.site import SiteAuditor
     from vnicaudit.model.finding import Finding
-    from vnicaudit.model.host import Version
+    from vnicaudit.model.host import Version, Workload
     from vnicaudit.model.nova import Release
     from vnicaudit.model.report import Explained
     from vnicaudit.model.rule import HostSubject
@@ -48,6 +48,8 @@ class Assumptions(msgspec.Struct, frozen=True):
     qemu: Version | None = None
     libvirt: Version | None = None
     nova: Release | None = None
+    workload: Workload | None = None
+    """What the hosts' network is used for (``--workload``)."""
 
     def configured(self, config: NovaConfig) -> NovaConfig:
         """A configuration as that release of Nova reads it."""
@@ -205,7 +207,8 @@ class AuditWork(Work):
 
     def host(self, name: str, host: HostSubject, target: str) -> Audited:
         """Findings of one host and its links."""
-        judged = msgspec.structs.replace(host, host=self._assumptions.applied(host.host))
+        assumed, workload = self._assumptions, host.workload or self._assumptions.workload
+        judged = msgspec.structs.replace(host, host=assumed.applied(host.host), workload=workload)
         return self._filtered(self._host_auditor.audit(name, judged, target), None)
 
     @cached_property

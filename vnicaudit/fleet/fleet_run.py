@@ -66,7 +66,7 @@ class ReadingJudge:
 
     def reading(self, read: HostItems[HostItem]) -> HostReading:
         """The reading made from a host's items."""
-        judged = _JudgedHost(self._work, self._sample, read.host.uri)
+        judged = _JudgedHost(self._work, self._sample, read.host)
         audited = tuple(judged.audited(read.items))
         result = judged.tally.result(read.host.uri)
         return HostReading(
@@ -89,12 +89,13 @@ class ReadingJudge:
 class _JudgedHost:
     """One host being judged."""
 
-    def __init__(self, work: AuditWork, sample: AuditSample, target: str) -> None:
+    def __init__(self, work: AuditWork, sample: AuditSample, host: InventoryHost) -> None:
         self.tally = TargetCounts()
         self.nics_seen: list[EncodedNic] = []
         self._work = work
         self._sample = sample
-        self._target = target
+        self._target = host.uri
+        self._workload = host.options.workload
 
     def audited(self, items: Iterable[HostItem]) -> Iterator[Audited]:
         """The results for its domains, in the order read, and for the host itself."""
@@ -111,7 +112,8 @@ class _JudgedHost:
                 seen.runs(item, NO_HOST)
                 yield from self._domain(item, NO_HOST, "")
         if (subject := seen.subject()) is not None:
-            yield self._work.host(seen.name, subject, self._target)
+            told = msgspec.structs.replace(subject, workload=self._workload)
+            yield self._work.host(seen.name, told, self._target)
 
     def _domain(self, domain: Domain, host: HostConfig, machine: str) -> Iterator[Audited]:
         if not self._sample.has_domain(domain):

@@ -64,6 +64,7 @@ def _options_of(host: InventoryHost, plain: LiveOptions) -> LiveOptions:
         plain,
         deadline=plain.deadline if own.deadline is None else own.deadline,
         agent=plain.agent if own.agent is None else own.agent,
+        host_facts=plain.host_facts if own.host_facts is None else own.host_facts,
         calls=plain.calls or CALLS,
     )
 

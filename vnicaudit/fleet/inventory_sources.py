@@ -163,9 +163,12 @@ class _Table:
             f"{host.name} ({host.source}) is already named{also} in {known.source}: read once"
         )
         groups = tuple(dict.fromkeys((*known.groups, *host.groups)))
+        first, later = known.options, host.options
         options = HostOptions(
-            known.options.deadline if known.options.deadline is not None else host.options.deadline,
-            known.options.agent if known.options.agent is not None else host.options.agent,
+            first.deadline if first.deadline is not None else later.deadline,
+            first.agent if first.agent is not None else later.agent,
+            first.host_facts if first.host_facts is not None else later.host_facts,
+            first.workload or later.workload,
         )
         site = known.site or host.site
         self.hosts[known.name] = msgspec.structs.replace(

@@ -1,8 +1,9 @@
 """Inventories in vnicaudit's own format, TOML or YAML.
 
 ``defaults``, ``groups.NAME`` and each entry of ``hosts`` may set ``uri`` (with ``{name}``),
-``site``, ``deadline`` and ``agent``. A host's own setting takes precedence, then that of its last
-group (in the order of the file) that sets it, then the defaults.
+``site``, ``deadline``, ``agent``, ``host-facts`` and ``workload``. A host's own setting takes
+precedence, then that of its last group (in the order of the file) that sets it, then the
+defaults.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from vnicaudit.fleet.inventory_tree import (
     refuse_secrets,
 )
 from vnicaudit.model.fleet import HostOptions, InventoryHost, LiveOptions
+from vnicaudit.model.host import Workload
 from vnicaudit.model.report import FailureKind, failure_kind
 
 # Hosts as listed by one source, and the inventory merged from all sources.
@@ -84,6 +86,8 @@ class _Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     site: str | None = None
     deadline: _Seconds | None = None
     agent: bool | None = None
+    host_facts: bool | None = msgspec.field(default=None, name="host-facts")
+    workload: Workload | None = None
 
 
 class _Group(_Settings, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -220,7 +224,10 @@ class _OwnFile:
                 site=_first(own.site, inherited.site) or "",
                 groups=groups,
                 options=HostOptions(
-                    _first(own.deadline, inherited.deadline), _first(own.agent, inherited.agent)
+                    _first(own.deadline, inherited.deadline),
+                    _first(own.agent, inherited.agent),
+                    _first(own.host_facts, inherited.host_facts),
+                    _first(own.workload, inherited.workload),
                 ),
                 uri_source="" if uri is None else source,
             )
@@ -237,6 +244,8 @@ class _OwnFile:
                 site=_first(*(layer.site for layer in layers)),
                 deadline=_first(*(layer.deadline for layer in layers)),
                 agent=_first(*(layer.agent for layer in layers)),
+                host_facts=_first(*(layer.host_facts for layer in layers)),
+                workload=_first(*(layer.workload for layer in layers)),
             )
         return known
 

@@ -234,22 +234,22 @@ HOST_ARCH: Fact[_OnHost] = Fact(
 )
 HOST_BACKEND_VHOST: Fact[Subject] = Fact(
     lambda subject: subject.nic.backend_vhost in dict(subject.host.vhost_paths),
-    "the hypervisor's /dev (run it on the host itself)",
+    "the hypervisor's /dev (run it on the host itself, or with --host-facts)",
     live=True,
 )
 HOST_KVM: Fact[_OnHost] = Fact(
     lambda subject: subject.host.kvm is not None,
-    "the hypervisor's KVM support (its /dev/kvm and CPU flags)",
+    "the hypervisor's KVM support (its /dev/kvm and CPU flags; of another host, --host-facts)",
     live=True,
 )
 HOST_VHOST_NET: Fact[_OnHost] = Fact(
     lambda subject: subject.host.vhost_net is not None,
-    "the hypervisor's /dev/vhost-net (run it on the host itself)",
+    "the hypervisor's /dev/vhost-net (run it on the host itself, or with --host-facts)",
     live=True,
 )
 HOST_ZEROCOPY_TX: Fact[_OnHost] = Fact(
     lambda subject: subject.host.zerocopy_tx is not None,
-    "the hypervisor's /sys/module/vhost_net (run it on the host itself)",
+    "the hypervisor's /sys/module/vhost_net (run it on the host itself, or with --host-facts)",
     live=True,
 )
 

@@ -9,7 +9,7 @@ import msgspec
 
 from vnicaudit.model.domain import Domain, Server
 from vnicaudit.model.finding import Severity
-from vnicaudit.model.host import NO_HOST, HostConfig
+from vnicaudit.model.host import NO_HOST, HostConfig, Workload
 from vnicaudit.model.openstack import Flavor, Image
 from vnicaudit.model.report import WORTH_A_RETRY as WORTH_A_RETRY
 from vnicaudit.model.report import Audited, ReadError, TargetResult
@@ -78,10 +78,6 @@ CLOUD_SECONDS = 3600.0
 """Default time for reading a whole cloud."""
 
 
-WINDOW = 2.0
-"""Default of the seconds between two readings of a host's counters."""
-
-
 class LiveOptions(msgspec.Struct, frozen=True):
     """How to read live hosts. ``deadline``: seconds per call; ``agent``: whether to query guest
     agents; ``root``, ``proc`` and ``logs``: paths of this host's devices, processes and QEMU logs;
@@ -97,8 +93,12 @@ class LiveOptions(msgspec.Struct, frozen=True):
     calls: int | None = None
     traffic: float | None = None
     """Seconds between two readings of the NICs' counters; None: counters are not read."""
-    window: float = WINDOW
+    window: float = 0.0
     """Seconds between two readings of a host's counters; 0: they are read once."""
+    host_facts: bool = False
+    """A libvirt's host itself is visited as well, for its facts."""
+    record: str = ""
+    """The file that gets the recording of a visit; empty: none."""
 
 
 CloudRecord = Server | Image | Flavor
@@ -140,10 +140,13 @@ could."""
 
 class HostOptions(msgspec.Struct, frozen=True):
     """Options for reading one host that differ from the rest (None: as on the command line).
-    ``deadline``: seconds per call; ``agent``: whether guest agents are queried."""
+    ``deadline``: seconds per call; ``agent``: whether guest agents are queried; ``host_facts``:
+    whether the host itself is visited as well; ``workload``: what its network is used for."""
 
     deadline: float | None = None
     agent: bool | None = None
+    host_facts: bool | None = None
+    workload: Workload | None = None
 
 
 DEFAULT_URI = "qemu+ssh://{host}/system"

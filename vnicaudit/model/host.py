@@ -9,6 +9,10 @@ import msgspec
 
 from vnicaudit.model.finding import Location
 
+Workload = Literal["many-connections", "few-connections", "streaming", "latency"]
+"""What the network of a host is used for, in the operator's words: it decides some questions that
+no fact answers."""
+
 # Versions of libvirt and QEMU, comparable.
 
 

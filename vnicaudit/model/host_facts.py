@@ -471,8 +471,3 @@ class HostGuest(_Record, frozen=True):
     huge_pages: bool | None = None
     """Its memory is of huge pages."""
     nics: tuple[NicOnHost, ...] = ()
-
-
-Workload = Literal["many-connections", "few-connections", "streaming", "latency"]
-"""What the network of a host is used for, in the operator's words: it decides some questions that
-no fact answers."""

@@ -281,7 +281,8 @@ class ReportRequest(msgspec.Struct, frozen=True):
     ``baseline``: the file of known findings. ``exclude``: patterns of files. ``changed_since``:
     only files that differ from a Git revision were read. ``servers``: options that selected servers
     of a cloud (``--project mail``). ``assume_qemu``, ``assume_libvirt`` and ``nova_release``: the
-    versions it was judged for; empty if none was assumed.
+    versions it was judged for; empty if none was assumed. ``workload``: what hosts were said to
+    be used for; ``window``: seconds between two readings of their counters.
     """
 
     rules: tuple[str, ...] = ()
@@ -298,6 +299,8 @@ class ReportRequest(msgspec.Struct, frozen=True):
     assume_libvirt: str = ""
     nova_release: str = ""
     skip_unrecognised: bool = False
+    workload: str = ""
+    window: float = 0.0
 
 
 class RunInfo(msgspec.Struct, frozen=True):

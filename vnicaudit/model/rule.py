@@ -26,8 +26,8 @@ if TYPE_CHECKING:
         Severity,
     )
     from vnicaudit.model.fix import Fix
-    from vnicaudit.model.host import Difference, HostConfig, SiteNode
-    from vnicaudit.model.host_facts import HostFacts, HostGuest, HostLink, Ovs, Workload
+    from vnicaudit.model.host import Difference, HostConfig, SiteNode, Workload
+    from vnicaudit.model.host_facts import HostFacts, HostGuest, HostLink, Ovs
     from vnicaudit.model.nic import Effective, NicConfig, PathMtu, RunningNic
 
 

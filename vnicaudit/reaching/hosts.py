@@ -137,7 +137,9 @@ class SshConnection:
         self._host = host
         self._folder = tempfile.mkdtemp(prefix="vnicaudit-ssh-")
         self._socket = f"{self._folder}/s"
-        host.arguments["ssh_extra_args"] = f"{_ALONE} {self._sharing()}"
+        known = host.arguments.pop("known_hosts", None)
+        keys = "" if known is None else f" -o UserKnownHostsFile={known}"
+        host.arguments["ssh_extra_args"] = f"{_ALONE}{keys} {self._sharing()}"
 
     def run(self, argv: Sequence[str], seconds: float) -> TransportOutput:
         """Run a command to its end."""
@@ -161,5 +163,8 @@ def _connect(where: EndpointUrl) -> Transport:
     return SshConnection(TestinfraHost(where, _FORM, _NAME))
 
 
-SSH = Scheme(UrlForm(_FORM, ("ssh_config", "ssh_identity_file", "sudo", "sudo_user")), _connect)
+SSH = Scheme(
+    UrlForm(_FORM, ("known_hosts", "ssh_config", "ssh_identity_file", "sudo", "sudo_user")),
+    _connect,
+)
 """A host, as a user."""

@@ -86,6 +86,10 @@ def _about(row: InventoryRow) -> Iterator[str]:
         parts.append(f"deadline {row.options.deadline:g} s")
     if row.options.agent is not None:
         parts.append("asks guest agents" if row.options.agent else "asks no guest agents")
+    if row.options.host_facts is not None:
+        parts.append("facts of the host" if row.options.host_facts else "no facts of the host")
+    if row.options.workload is not None:
+        parts.append(f"workload {row.options.workload}")
     if parts:
         yield "; ".join(parts)
     yield f"{row.source}; URI: {row.uri_source}" if row.uri_source else row.source

@@ -10,7 +10,7 @@ from vnicaudit.errors import UsageError
 from vnicaudit.model.decoding import converted
 from vnicaudit.model.domain import DomainConfig, Server
 from vnicaudit.model.finding import OPENSTACK, Location, Readiness
-from vnicaudit.model.host_facts import Workload
+from vnicaudit.model.host import Workload
 from vnicaudit.model.nic import Nic, NicConfig
 from vnicaudit.model.openstack import (
     MULTIQUEUE,

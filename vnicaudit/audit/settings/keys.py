@@ -10,6 +10,7 @@ import msgspec
 
 from vnicaudit.model.finding import Confidence
 from vnicaudit.model.fleet import CLOUD_SECONDS, DEADLINE
+from vnicaudit.model.host import Workload
 
 Level = Literal["info", "low", "medium", "high", "error", "never"]
 
@@ -245,6 +246,10 @@ class Settings(SetOnce, frozen=True, kw_only=True, forbid_unknown_fields=True, r
     nova_release: Annotated[
         str | None,
         _key("Judge nova.conf as this release of Nova reads it.", "Caracal", "29.0", "2024.1"),
+    ] = None
+    workload: Annotated[
+        Workload | None,
+        _key("Use of the network of the visited hosts.", "many-connections"),
     ] = None
     history: Annotated[
         str | None,

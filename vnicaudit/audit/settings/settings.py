@@ -30,7 +30,7 @@ from vnicaudit.base.wording import close_to, operator_words
 from vnicaudit.errors import UsageError
 from vnicaudit.model.decoding import converted
 from vnicaudit.model.finding import SEVERITIES, Confidence, Location, Severity
-from vnicaudit.model.host import Version
+from vnicaudit.model.host import Version, Workload
 
 # Settings of rules in ``vnicaudit.toml``: ``select``, ``ignore`` and ``[rules.ID]``, checked
 # against the rules of the catalogue.
@@ -230,7 +230,9 @@ _FEW = 12
 _NAMES = ("domain", "image", "flavor")
 """Keys of a suppression of which only one may be set: a finding is about one kind of object."""
 
-_CHOICES = {"level": get_args(Level), "confidence": get_args(Confidence)}
+_CHOICES = {
+    "level": get_args(Level), "confidence": get_args(Confidence), "workload": get_args(Workload),
+}  # fmt: skip
 """Words that a key takes."""
 
 _RING = '"keep", 256, 512 or 1024'

@@ -333,6 +333,8 @@ def _recorded(request: AuditRequest) -> ReportRequest:
         assume_libvirt=str(assumed.libvirt or ""),
         nova_release=str(assumed.nova or ""),
         skip_unrecognised=options.selection.skip_unrecognised,
+        workload=assumed.workload or "",
+        window=options.live.window if options.live.host_facts else 0.0,
     )
 
 

@@ -37,11 +37,13 @@ from vnicaudit.cli.options.output import (
 )
 from vnicaudit.cli.options.reading import (
     FileOptions,
+    HostVisitOptions,
     InventoryOptions,
     NovaOptions,
     ReadingOptions,
     ReadingRequest,
     file_options,
+    host_visit_options,
     inventory_options,
     nova_options,
     reading_of,
@@ -168,6 +170,7 @@ class AuditOptions(msgspec.Struct, frozen=True):
     redaction: RedactionOptions
     nova: NovaOptions
     reading: ReadingOptions
+    visits: HostVisitOptions
     output: OutputOptions
 
 
@@ -182,6 +185,7 @@ AUDIT_OPTIONS = (
     redaction_options,
     nova_options,
     reading_options,
+    host_visit_options,
     output_options,
 )
 """The options of ``vnicaudit audit``, in the order of ``--help``."""
@@ -230,6 +234,7 @@ def request_of(
 ) -> AuditRequest:
     """The audit requested by the options. Raises UsageError for conflicting options or invalid
     settings."""
+    _check_record(options, targets, platforms)
     read = reading_of(
         options.reading,
         [target.name for target in targets],
@@ -237,6 +242,7 @@ def request_of(
         nova=options.nova,
         files=options.files,
         servers=wanted_of(options.servers),
+        visits=options.visits,
     )
     reporting = options.reporting
     settings = read.settings.settings
@@ -325,6 +331,27 @@ def _redactor(options: AuditOptions) -> Redactor | None:
                 "--redact cannot be used with --fix or --diff, which show files unredacted"
             )
     return redactor_of(options.redaction)
+
+
+def _check_record(
+    options: AuditOptions, targets: list[Target], platforms: PlatformRegistry
+) -> None:
+    """Raises UsageError if there is not one host that can be recorded, or the recording would not
+    be redacted as the report is."""
+    if not options.visits.record:
+        return
+    kinds = [kind for target in targets if (kind := platforms.kind_of(target)) is not None]
+    visited = [kind for kind in kinds if kind.kind == "host" or options.visits.host_facts]
+    if len(targets) != 1 or not visited:
+        raise UsageError(
+            "--record is for one host: name one TARGET such as ssh://HOST, or one libvirt URI with "
+            "--host-facts"
+        )
+    if options.redaction.redact:
+        raise UsageError(
+            "a recording has names and addresses: record without --redact, then redact the report "
+            "that is made of the recording"
+        )
 
 
 def _loaded_baseline(baseline: str, written: str | None) -> Baseline:

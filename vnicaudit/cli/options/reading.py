@@ -5,6 +5,7 @@ explain and plan cannot interpret the same input differently.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import get_args
 
 import click
 import msgspec
@@ -22,11 +23,11 @@ from vnicaudit.audit.settings.settings import LoadedSettings, load_settings
 from vnicaudit.audit.work import Assumptions
 from vnicaudit.cli.options.candidates import nova_releases
 from vnicaudit.cli.options.environment import Environment, environment
-from vnicaudit.cli.options.records import group, is_on_command_line, trust_uri_option
+from vnicaudit.cli.options.records import Number, group, is_on_command_line, trust_uri_option
 from vnicaudit.cli.output.progress import tell
 from vnicaudit.errors import UsageError
 from vnicaudit.model.fleet import DEFAULT_URI, LiveOptions
-from vnicaudit.model.host import Version
+from vnicaudit.model.host import Version, Workload
 from vnicaudit.model.nova import Release
 from vnicaudit.reports.safe import safe
 
@@ -130,6 +131,57 @@ reading_options = group(
 )
 """Options of every command that reads targets."""
 
+
+class HostVisitOptions(msgspec.Struct, frozen=True):
+    """How hosts themselves are visited: whether a libvirt's host is, the seconds between two
+    readings of counters, what the hosts are used for, and the file for a recording."""
+
+    host_facts: bool = False
+    seconds: float = 0.0
+    workload: Workload | None = None
+    record: str | None = None
+
+
+WINDOW = 2.0
+"""Seconds between two readings of a host's counters, unless told otherwise."""
+
+host_visit_options = group(
+    "visits",
+    HostVisitOptions,
+    click.option(
+        "--host-facts",
+        envvar="VNICAUDIT_HOST_FACTS",
+        is_flag=True,
+        help="Also visit the host of each libvirt URI itself, over ssh or here, for its links, "
+        "CPUs and Open vSwitch.",
+    ),
+    click.option(
+        "--window",
+        "seconds",
+        type=Number(min=0, max=600),
+        default=WINDOW,
+        show_default=True,
+        metavar="SECONDS",
+        help="Seconds between the two readings of a visited host's counters; 0 reads them once, "
+        "and rules that need rates are skipped.",
+    ),
+    click.option(
+        "--workload",
+        envvar="VNICAUDIT_WORKLOAD",
+        type=click.Choice(get_args(Workload)),
+        help="Use of the network of the visited hosts, which decides what facts cannot.",
+    ),
+    click.option(
+        "--record",
+        envvar="VNICAUDIT_RECORD",
+        metavar="FILE",
+        type=click.Path(dir_okay=False),
+        help="Also write everything that the visited host answered to FILE, which is itself a "
+        "TARGET on any machine.",
+    ),
+)
+"""Options for visits to hosts."""
+
 file_options = group(
     "files",
     FileOptions,
@@ -205,10 +257,11 @@ def reading_of(
     nova: NovaOptions | None = None,
     files: FileOptions | None = None,
     servers: ServerFilter | None = None,
+    visits: HostVisitOptions | None = None,
 ) -> ReadingRequest:
     """Merge the options with the settings. ``targets``: places from which no rules are loaded.
     Raises UsageError for an invalid setting or rule."""
-    nova = nova or NovaOptions()
+    nova, visits = nova or NovaOptions(), visits or HostVisitOptions()
     trusted = environment()
     catalogue = _catalogue(trusted.rules_dir, (*targets, *nova.nova_config))
     loaded = load_settings(reading.config, trusted=trusted.trust_settings, catalogue=catalogue)
@@ -219,10 +272,16 @@ def reading_of(
         reading.assume_qemu or _version(settings.assume_qemu),
         reading.assume_libvirt or _version(settings.assume_libvirt),
         nova.nova_release or _release(settings.nova_release),
+        visits.workload or settings.workload,
     )
     variables = environment(settings)
     live = LiveOptions(
-        deadline=variables.deadline, agent=reading.agent, cloud=variables.cloud_deadline
+        deadline=variables.deadline,
+        agent=reading.agent,
+        cloud=variables.cloud_deadline,
+        window=visits.seconds,
+        host_facts=visits.host_facts,
+        record=visits.record or "",
     )
     selection = _selection(reading.excluded, files or FileOptions(), loaded)
     run = RunOptions(variables.jobs, live, servers or ServerFilter(), selection, nova.nova_config)

@@ -222,7 +222,8 @@ SECTIONS: dict[str, tuple[str, ...]] = {
         "--vhostuser-mode", "--vhostuser-socket",
     ),
     "Live hosts": (
-        "--agent", "--trust-uri", "--force-off", "--traffic",
+        "--agent", "--trust-uri", "--force-off", "--traffic", "--host-facts", "--window",
+        "--workload", "--record",
     ),
     "OpenStack": (
         "--project", "--host", "--zone", "--aggregate", "--image",
@@ -235,14 +236,14 @@ SECTIONS: dict[str, tuple[str, ...]] = {
 """Headings in the order of ``--help``, after the command's own options."""
 
 RARE = frozenset((
-    "--accept-loss", "--agent", "--aggregate", "--assume-libvirt", "--backup", "--canary-by",
-    "--changed-since", "--color", "--config", "--exclude",
-    "--force-exclude", "--group-by", "--history", "--host", "--ignore",
+    "--accept-loss", "--agent", "--aggregate", "--assume-libvirt", "--assume-qemu",
+    "--backup", "--canary-by", "--changed-since", "--color", "--config", "--exclude",
+    "--force-exclude", "--group-by", "--history", "--host", "--host-facts", "--ignore",
     "--image", "--max", "--nova-config", "--strict",
-    "--nova-release", "--on-undecided", "--owner", "--redact", "--resume", "--sample",
+    "--nova-release", "--on-undecided", "--owner", "--record", "--redact", "--resume", "--sample",
     "--sample-of", "--sample-seed", "--skip-unrecognised", "--sort", "--state", "--traffic",
     "--trust-uri", "--uri", "--vdpa-device", "--vhostuser-mode", "--vhostuser-socket",
-    "--without-host-lock", "--zone",
+    "--without-host-lock", "--workload", "--zone",
 ))  # fmt: skip
 """Options that ``--help`` leaves to ``--help-all``."""
 

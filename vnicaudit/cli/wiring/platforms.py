@@ -3,16 +3,18 @@ module knows all of them."""
 
 from __future__ import annotations
 
+import os
 from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from vnicaudit.audit.reading.targets import Platform, Platforms, TargetKind, target_of
+from vnicaudit.base.opening import read_regular
 from vnicaudit.errors import UsageError
 from vnicaudit.model import finding as names
 from vnicaudit.model.file_kind import is_domain
 from vnicaudit.model.kubevirt import Preference
 from vnicaudit.model.nova import NovaConfig
-from vnicaudit.platforms import libvirt, openstack, sosreport, unjudged
+from vnicaudit.platforms import libvirt, openstack, unjudged
 from vnicaudit.platforms.domain_xml import DOMAIN_XML, INTERFACES, xpath_of
 from vnicaudit.platforms.infra_code import INFRA_CODE
 from vnicaudit.platforms.kubevirt import MANIFEST
@@ -220,6 +222,57 @@ def _probe_place(url: str, options: LiveOptions) -> str:
     return probe(url, options)
 
 
+_RECORDED = b'"vnicaudit.host-facts/1"'
+"""Among the first bytes of a recording of a host."""
+
+
+def _beginning(name: str) -> bytes:
+    """The first bytes of a file; none of what is no file, or cannot be read (which is told when it
+    is to be read)."""
+    if not os.path.isfile(name):
+        return b""
+    try:
+        return read_regular(name, 512)
+    except OSError:
+        return b""
+
+
+def _report_of(name: str) -> str | None:
+    data = _beginning(name)
+    packed = data.startswith((b"\x1f\x8b", b"\xfd7zXZ")) or data[257:262] == b"ustar"
+    if not packed and not os.path.isdir(name):
+        return None
+    from vnicaudit.platforms.sosreport import report_of
+
+    return report_of(name)
+
+
+def _reports_of(name: str, live: LiveOptions) -> list[str]:
+    from vnicaudit.platforms.sosreport import reports_of
+
+    return reports_of(name, live)
+
+
+def _read_report(name: str, options: LiveOptions) -> Iterator[HostItem]:
+    from vnicaudit.platforms.sosreport import read_report
+
+    return read_report(name, options)
+
+
+def _recording_of(name: str) -> str | None:
+    return name if _RECORDED in _beginning(name) else None
+
+
+def _read_recording(path: str, options: LiveOptions) -> Iterator[HostItem]:
+    from vnicaudit.platforms.host.visiting.visit import read_recorded
+
+    return read_recorded(path, options)
+
+
+_COPY_NOT_PLANNED = (
+    "a copy of a host's files cannot be changed to any effect; name the host's libvirt URI, for "
+    "example qemu+ssh://root@HOST/system"
+)
 _HOST_NOT_PLANNED = (
     "changes of a host's settings are not planned; to plan those of its guests' NICs, name its "
     "libvirt, for example qemu+ssh://HOST/system"
@@ -292,12 +345,18 @@ PLATFORMS = (
                 probe=_probe_place,
             ),
             TargetKind(
+                "recording",
+                _recording_of,
+                read=_read_recording,
+                not_planned=_HOST_NOT_PLANNED,
+            ),
+            TargetKind(
                 "sosreport",
-                sosreport.report_of,
-                read=sosreport.read_report,
-                not_planned=sosreport.NOT_PLANNED,
+                _report_of,
+                read=_read_report,
+                not_planned=_COPY_NOT_PLANNED,
                 is_copy=True,
-                expanded=sosreport.reports_of,
+                expanded=_reports_of,
             ),
         ),
     ),

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from vnicaudit.model.fleet import HostTraffic, LiveDefinition, LiveDomain, LiveOptions
     from vnicaudit.model.host import Host
+    from vnicaudit.model.host_facts import HostFacts
     from vnicaudit.model.report import ReadError
 
 _URI = r"([A-Za-z][A-Za-z0-9]*)(\+[A-Za-z0-9]+)?:///?"
@@ -67,7 +68,7 @@ def probe_host(uri: str, options: LiveOptions) -> str:
 
 def read_host(
     uri: str, options: LiveOptions
-) -> Iterator[Host | LiveDomain | HostTraffic | ReadError]:
+) -> Iterator[Host | HostFacts | LiveDomain | HostTraffic | ReadError]:
     """A host, and its domains as they come; its traffic last, if requested."""
     from vnicaudit.platforms.libvirt.live import read_live
 

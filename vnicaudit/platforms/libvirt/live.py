@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
+from urllib.parse import parse_qsl, quote, urlsplit
 
 import msgspec
 
@@ -31,10 +32,14 @@ from vnicaudit.platforms.qemu.proc import read_proc
 from vnicaudit.platforms.qemu.read import read_tail, read_text
 from vnicaudit.text.targets import parse
 
+if TYPE_CHECKING:
+    from vnicaudit.model.host_facts import HostFacts
+    from vnicaudit.platforms.host.visiting.visit import VisitedHost
+
 
 def read_live(
     uri: str, options: LiveOptions
-) -> Iterator[Host | LiveDomain | HostTraffic | ReadError]:
+) -> Iterator[Host | HostFacts | LiveDomain | HostTraffic | ReadError]:
     """A libvirt host: the Host first, then its domains as they come, and errors; its traffic last,
     if it was requested and is known. Raises TargetError for a host that cannot be read at all.
 
@@ -44,18 +49,85 @@ def read_live(
     live = read(uri, options)
     try:
         here, host = _with_this_machine(live.host, options, local=live.local)
+        visited = None
+        if options.host_facts:
+            try:
+                visited = _visited(uri, options, local=live.local)
+            except TargetError as error:
+                yield ReadError(error.message, uri)
+        if visited is not None and here is None:
+            host = visited.completed(host)
         yield host
+        if visited is not None:
+            yield visited.facts
         for item in live.domains:
             if isinstance(item, ReadError):
                 yield item
             elif here is None:
-                yield LiveDomain(item, host.declared)
+                domain = item if visited is None else visited.joined(item)
+                yield LiveDomain(domain, host.declared)
             else:
                 yield LiveDomain(here.joined(item), here.config(host.declared, item))
         if (traffic := live.visit.take_traffic()) is not None:
             yield traffic
     finally:
         live.visit.pulse.end()
+
+
+class _VisitedHost:
+    """The host of a libvirt that was itself visited."""
+
+    def __init__(self, seen: VisitedHost) -> None:
+        self.facts = seen.facts
+        self._seen = seen
+
+    def completed(self, host: Host) -> Host:
+        """The host with what the visit tells of its devices and kernel; versions, architecture and
+        networks stay libvirt's."""
+        facts, own = self._seen.host.declared, host.declared
+        declared = msgspec.structs.replace(
+            facts,
+            libvirt_version=own.libvirt_version,
+            qemu_version=own.qemu_version,
+            arch=own.arch or facts.arch,
+        )
+        return msgspec.structs.replace(host, declared=declared)
+
+    def joined(self, domain: Domain) -> Domain:
+        """An active domain combined with its QEMU; others unchanged."""
+        if domain.state is None or not domain.state.active:
+            return domain
+        qemu = find(domain, self._seen.qemus)
+        return domain if qemu is None else join(domain, qemu)
+
+
+def _visited(uri: str, options: LiveOptions, *, local: bool) -> _VisitedHost:
+    """The host of a libvirt, visited by the way of its URI. Raises TargetError."""
+    where = parse(uri)
+    if where.transport in _BY_SSH and where.server:
+        url = ssh_url(uri)
+    elif local:
+        url = "local"
+    else:
+        text = "the host's facts were not read: its URI does not go over ssh; name ssh://HOST too"
+        raise TargetError(text, file=uri, failure="refused")
+    from vnicaudit.platforms.host.visiting.visit import visit_beside
+
+    return _VisitedHost(visit_beside(url, uri, options))
+
+
+_BY_SSH = ("ssh", "libssh", "libssh2")
+_SAME = {"keyfile": "ssh_identity_file", "known_hosts": "known_hosts"}
+"""Parameters of a URI, and what they are for an ``ssh://`` URL."""
+
+
+def ssh_url(uri: str) -> str:
+    """The host of a URI that goes over ssh, with the same key and file of known hosts. Its
+    ``no_verify`` is not followed: facts come from a host that is known."""
+    where = parse(uri)
+    given = parse_qsl(urlsplit(uri).query)
+    query = "&".join(f"{_SAME[name]}={quote(text)}" for name, text in given if name in _SAME)
+    return f"ssh://{where.server}" + (f"?{query}" if query else "")
 
 
 def read_live_definitions(

@@ -20,11 +20,6 @@ if TYPE_CHECKING:
     from vnicaudit.model.host import Host
     from vnicaudit.model.host_facts import HostFacts
 
-NOT_PLANNED = (
-    "a copy of a host's files cannot be changed to any effect; name the host's libvirt URI, for "
-    "example qemu+ssh://root@HOST/system"
-)
-"""The reason why there is no plan for a sosreport."""
 _COMMANDS = "sos_commands"
 _NODES = ("nodes/*/sysinfo.tgz", "*/nodes/*/sysinfo.tgz")
 """Below the folder of a must-gather, or of what several images gathered."""

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 import msgspec
 
 from vnicaudit.model.domain import Domain, DomainState, LiveFacts
 from vnicaudit.model.finding import Location
+from vnicaudit.model.nic import RunningQemu
 from vnicaudit.model.report import ReadError
 from vnicaudit.platforms.host.readings import HostFact, HostReadings, files_in
 from vnicaudit.platforms.qemu.arguments import Arguments
@@ -57,11 +59,33 @@ _FOLDER = re.compile(r"/proc/([0-9]{1,9})/fd:")
 _TAP = re.compile(r"/proc/([0-9]{1,9})/fdinfo/([0-9]{1,9})")
 
 
+class SeenQemu(NamedTuple):
+    """One process: what it runs, its arguments, and the tap of each of its descriptors that has
+    one, by number."""
+
+    qemu: RunningQemu
+    arguments: Arguments
+    taps: Mapping[str, str]
+
+
 def guests_in(
     readings: HostReadings, target: str, *, elsewhere: bool
 ) -> Iterator[Domain | ReadError]:
     """The guests of the processes, and errors for those that cannot be understood. ``elsewhere``:
     also those of other network namespaces, whose taps are no links of this one."""
+    for seen in qemus_in(readings, target, elsewhere=elsewhere):
+        if isinstance(seen, ReadError):
+            yield seen
+        else:
+            domain = _with_taps(domain_of(seen.qemu, target), seen.arguments, seen.taps)
+            yield msgspec.structs.replace(domain, live=LiveFacts(DomainState(active=True)))
+            yield from domain.unread
+
+
+def qemus_in(
+    readings: HostReadings, target: str, *, elsewhere: bool
+) -> Iterator[SeenQemu | ReadError]:
+    """The processes themselves; see :func:`guests_in`."""
     lines = readings.output(_LINES)
     if lines is None:
         told = "the QEMU processes there could not be listed, which needs grep with -z and xargs"
@@ -82,9 +106,7 @@ def guests_in(
         if isinstance(found, ReadError):
             yield msgspec.structs.replace(found, message=f"{found.message} ({path})", file=target)
         else:
-            domain = _with_taps(domain_of(found, target), arguments_in(words), taps.get(pid, {}))
-            yield msgspec.structs.replace(domain, live=LiveFacts(DomainState(active=True)))
-            yield from domain.unread
+            yield SeenQemu(found, arguments_in(words), taps.get(pid, {}))
 
 
 def _descriptors(text: str) -> dict[int, int]:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from contextlib import closing
 from importlib.util import find_spec
+from typing import NamedTuple
 
 import msgspec
 
@@ -14,11 +15,13 @@ from vnicaudit.errors import EndpointError, MissingExtraError, TargetError, Usag
 from vnicaudit.model.fleet import LiveDomain, LiveOptions
 from vnicaudit.model.host import Host
 from vnicaudit.model.host_facts import HostFacts
+from vnicaudit.model.nic import RunningQemu
 from vnicaudit.model.report import FailureKind, ReadError
 from vnicaudit.platforms.host.facts import EVERY_FACT
 from vnicaudit.platforms.host.readings import SectionReadings, facts_from, script_for
 from vnicaudit.platforms.host.visiting.answered import DEVICES, host_in
-from vnicaudit.platforms.host.visiting.processes import QEMUS, guests_in
+from vnicaudit.platforms.host.visiting.processes import QEMUS, guests_in, qemus_in
+from vnicaudit.platforms.host.visiting.recording import read_recording, write_recording
 from vnicaudit.reaching.failures import advised, failure_in, reason_in
 from vnicaudit.reaching.opening import FORMS, open_place, parse_url
 from vnicaudit.reaching.sections import Section, ask
@@ -45,18 +48,57 @@ def read_visit(
 ) -> Iterator[Host | HostFacts | LiveDomain | ReadError]:
     """A host, its facts, and the guests of the QEMU processes there. Raises TargetError if it
     cannot be reached or does not answer."""
-    readings = visit(url, options)
+    yield from _items(visit(url, options), url, url)
+
+
+def read_recorded(
+    path: str, options: LiveOptions
+) -> Iterator[Host | HostFacts | LiveDomain | ReadError]:
+    """The items of a recorded visit. Raises TargetError if it cannot be read."""
+    del options
+    recording = read_recording(path)
+    yield from _items(SectionReadings(recording.sections), recording.place, path)
+
+
+def _items(
+    readings: SectionReadings, url: str, target: str
+) -> Iterator[Host | HostFacts | LiveDomain | ReadError]:
     kind, name = kind_of(url)
     facts = facts_of(readings, kind)
     host = host_in(readings, whole=facts.container in ("", "netns"))
     if host is None:
-        raise TargetError("its answer has no name of a host", file=url, failure="broken")
+        raise TargetError("its answer has no name of a host", file=target, failure="broken")
     if kind == "netns":  # its links are not those of the host, whose name it shares
         host = msgspec.structs.replace(host, name=f"{host.name}/{name}")
     yield host
-    yield facts
-    for item in guests_in(readings, url, elsewhere=kind != "netns"):
+    yield facts if target == url else msgspec.structs.replace(facts, source="recording")
+    for item in guests_in(readings, target, elsewhere=kind != "netns"):
         yield item if isinstance(item, ReadError) else LiveDomain(item, host.declared)
+
+
+class VisitedHost(NamedTuple):
+    """A host that was visited beside its libvirt: what it is, its facts, and its QEMUs."""
+
+    host: Host
+    facts: HostFacts
+    qemus: tuple[RunningQemu, ...]
+
+
+def visit_beside(url: str, target: str, options: LiveOptions) -> VisitedHost:
+    """The host of a libvirt (``target``), reached by that URL. Raises TargetError."""
+    try:
+        readings = visit(url, options)
+    except (TargetError, UsageError) as error:
+        reason = error.message if isinstance(error, TargetError) else str(error)
+        raise TargetError(f"the host's facts were not read: {reason}", file=target) from None
+    facts = facts_of(readings, kind_of(url)[0])
+    host = host_in(readings, whole=not facts.container)
+    if host is None:
+        text = "the host's facts were not read: its answer has no name of a host"
+        raise TargetError(text, file=target, failure="broken")
+    found = qemus_in(readings, target, elsewhere=True)
+    qemus = tuple(seen.qemu for seen in found if not isinstance(seen, ReadError))
+    return VisitedHost(host, facts, qemus)
 
 
 def facts_of(readings: SectionReadings, kind: str) -> HostFacts:
@@ -78,9 +120,12 @@ def probe(url: str, options: LiveOptions) -> str:
 
 
 def visit(url: str, options: LiveOptions) -> SectionReadings:
-    """Everything that is read there. Raises TargetError."""
+    """Everything that is read there, and recorded if that is asked for. Raises TargetError."""
     script = script_for((*EVERY_FACT, DEVICES, QEMUS))
-    return SectionReadings(_sections_of(url, script, options.deadline, options.window))
+    sections = _sections_of(url, script, options.deadline, options.window)
+    if options.record:
+        write_recording(options.record, url.partition("?")[0], sections)
+    return SectionReadings(sections)
 
 
 def kind_of(url: str) -> tuple[str, str]:

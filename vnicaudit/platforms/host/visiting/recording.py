@@ -1,0 +1,58 @@
+"""Recordings of visits: the sections that a host printed, as a file that is judged anywhere."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import msgspec
+
+from vnicaudit import __version__
+from vnicaudit.base.deadlines import timestamp
+from vnicaudit.base.files import replaced
+from vnicaudit.base.opening import read_regular
+from vnicaudit.errors import TargetError
+from vnicaudit.model.host_recording import HostRecording, RecordedSection
+from vnicaudit.reaching.sections import Section
+from vnicaudit.text.secrets import STARS, masked_message
+
+_BYTES = 64 * 2**20
+_SECRET = re.compile(r"""(?:secret|tls-cipher|authz)[\w-]*,|.*"qom-type": ?"secret""")
+"""A value of QEMU's ``-object`` that may hold a secret: the option's first word, or JSON."""
+
+
+def write_recording(path: str, place: str, sections: Sequence[Section]) -> None:
+    """Write what a place printed, without what looks like a secret. Raises TargetError."""
+    kept = tuple(RecordedSection(each.name, _masked(each.text), each.code) for each in sections)
+    recording = HostRecording(
+        version=__version__, recorded=timestamp("seconds"), place=place, sections=kept
+    )
+    try:
+        with replaced(path) as stream:
+            stream.write(msgspec.json.format(msgspec.json.encode(recording)) + b"\n")
+    except OSError as error:
+        raise TargetError(f"cannot be written: {error.strerror}", file=path) from None
+
+
+def read_recording(path: str) -> HostRecording:
+    """A recording. Raises TargetError if it is none, OSError if it cannot be read."""
+    data = read_regular(path, _BYTES + 1)
+    if len(data) > _BYTES:
+        raise TargetError(f"longer than {_BYTES >> 20} MiB", file=path)
+    try:
+        return msgspec.json.decode(data, type=HostRecording)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise TargetError(f"not a whole recording of a host: {error}", file=path) from None
+
+
+def _masked(text: str) -> str:
+    return "\n".join(map(_masked_line, text.split("\n")))
+
+
+def _masked_line(line: str) -> str:
+    """A line; that of a process is a list of words with NULs between them."""
+    words = line.split("\0")
+    for index, word in enumerate(words):
+        is_secret = words[index - 1] == "-object" and _SECRET.match(word) is not None
+        words[index] = STARS if is_secret else masked_message(word)
+    return "\0".join(words)
