@@ -105,3 +105,27 @@ def member(
     info = tarfile.TarInfo(name)
     info.type, info.linkname, info.size = kind, link, len(data)
     return info, io.BytesIO(data)
+
+
+def _link(number: int, name: str, master: str, more: str) -> str:
+    return (
+        f"{number}: {name}: <BROADCAST,MULTICAST,UP,LOWER_UP> mtu 1500 qdisc mq{master} state UP "
+        "mode DEFAULT group default qlen 1000\n"
+        f"    link/ether 52:54:00:00:01:0{number} brd ff:ff:ff:ff:ff:ff promiscuity 1 minmtu 68 "
+        f"maxmtu 65535 \n    {more} numtxqueues 1 numrxqueues 1 gso_max_size 65536 \n"
+        "    RX: bytes  packets  errors  dropped missed  mcast   \n"
+        "    1000       10       0       0       0       0       \n"
+        "    TX: bytes  packets  errors  dropped carrier collsns \n"
+        "    1000       10       0       0       0       0       \n"
+    )
+
+
+BRIDGED = {
+    "sos_commands/networking/ip_-s_-d_link": (
+        _link(2, "ens3", " master br-int", "bridge_slave state forwarding")
+        + _link(3, "br-int", "", "bridge forward_delay 1500")
+        + _link(4, "tap0", " master br-int", "tun type tap pi off vnet_hdr on persist off")
+    ),
+    "sos_commands/networking/ethtool_-i_ens3": "driver: virtio_net\nbus-info: 0000:00:03.0\n",
+}
+"""Its links: a guest's tap and an adapter, on a bridge."""

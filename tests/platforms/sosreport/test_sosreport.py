@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from tests.cli.command import vnicaudit
-from tests.platforms.sosreport.reports import FILES, LINKS, NAME, member, packed, report
+from tests.platforms.sosreport.reports import BRIDGED, FILES, LINKS, NAME, member, packed, report
 from vnicaudit.errors import TargetError
 from vnicaudit.model.fleet import LiveDomain, LiveOptions
 from vnicaudit.model.host import Host
@@ -215,6 +215,20 @@ def test_nothing_is_offered_to_be_changed_in_a_copy(tmp_path: Path) -> None:
     planned = vnicaudit("plan", target)
     assert planned.returncode == 2
     assert "a copy of a host's files" in planned.stderr
+
+
+@pytest.mark.parametrize("form", ["folder", "tar.xz"])
+def test_rules_on_links_judge_them_with_their_guests(tmp_path: Path, form: str) -> None:
+    target = report(tmp_path / "r", BRIDGED)
+    if form != "folder":
+        target = packed(target, tmp_path / f"r.{form}")
+    code, told = _audit(target)
+    assert code in (0, 1)
+    found = [each for each in told["findings"] if each["about"]["kind"] == "link"]
+    assert [(each["rule"], each["about"]["name"]) for each in found] == [("VNIC051", "ens3")]
+    said = " ".join(vnicaudit("audit", target).stdout.split())
+    assert NAME in said
+    assert "VNIC115 was not judged for 3 links" in said
 
 
 def test_reports_in_a_folder_are_targets_and_the_rest_is_read_as_files(tmp_path: Path) -> None:
