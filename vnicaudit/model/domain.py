@@ -234,6 +234,8 @@ class Domain(msgspec.Struct, frozen=True):
     """Its QEMU has ended, according to its log."""
     has_name: bool = True
     """False: its description has no name, and ``name`` is a placeholder."""
+    huge_kib: int | None = None
+    """Memory of huge pages that it needs to start, in KiB; None: none, or unknown."""
     comments: tuple[AcceptingComment, ...] = ()
     """Comments of its file that accept findings."""
 

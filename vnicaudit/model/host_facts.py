@@ -467,7 +467,6 @@ class HostGuest(_Record, frozen=True):
     uuid: str | None = None
     running: bool | None = None
     vcpus: int | None = None
-    memory_kib: int | None = None
-    huge_pages: bool | None = None
-    """Its memory is of huge pages."""
+    huge_kib: int | None = None
+    """Memory of huge pages that it needs to start, in KiB; None: none, or unknown."""
     nics: tuple[NicOnHost, ...] = ()

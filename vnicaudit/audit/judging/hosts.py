@@ -74,6 +74,7 @@ def guest_of(domain: Domain) -> HostGuest:
         uuid=domain.uuid,
         running=None if domain.state is None else domain.state.active,
         vcpus=domain.declared.vcpus,
+        huge_kib=domain.huge_kib,
         nics=tuple(
             NicOnHost(
                 device=nic.target_dev,

@@ -15,7 +15,7 @@ from vnicaudit.model.domain import Domain
 from vnicaudit.model.finding import DefinitionForm, Location
 from vnicaudit.platforms.domain_xml.combinations import number
 from vnicaudit.platforms.domain_xml.documents import document_spans, documents
-from vnicaudit.platforms.domain_xml.facts import pcie_ports
+from vnicaudit.platforms.domain_xml.facts import kib_of, pcie_ports
 from vnicaudit.platforms.domain_xml.read import domain_of
 from vnicaudit.platforms.domain_xml.recognise import is_foreign
 
@@ -23,11 +23,6 @@ _SHOWN = 60
 _ORDINAL = re.compile(r"/\w+\[(\d{1,9})\](?=/|\Z)")
 _SLOT = ("domain", "bus", "slot")
 _TAG = re.compile(r"<([^\s<>/!?]+)")
-_UNITS = {
-    "b": 1, "bytes": 1, "KB": 1000, "k": 1024, "KiB": 1024, "MB": 10**6, "M": 2**20, "MiB": 2**20,
-    "GB": 10**9, "G": 2**30, "GiB": 2**30, "TB": 10**12, "T": 2**40, "TiB": 2**40,
-}  # fmt: skip
-"""``<memory unit=…>`` (libvirt.org/formatdomain.html, Memory Allocation); libvirt writes KiB."""
 
 
 def definition_of(data: bytes, target: str) -> Domain:
@@ -106,10 +101,7 @@ def memory_kib(data: bytes) -> int | None:
     """The guest's maximum memory, in KiB; None if it is not given."""
     root = _root(data, "")
     found = root.find("maxMemory")
-    element = root.find("memory") if found is None else found
-    if element is None or not (element.text or "").strip().isdecimal():
-        return None
-    return int(element.text or "") * _UNITS.get(element.get("unit", "KiB"), 1024) // 1024
+    return kib_of(root.find("memory") if found is None else found)
 
 
 def other_changes(before: bytes, after: bytes, macs: Collection[str]) -> tuple[str, ...]:

@@ -32,6 +32,12 @@ NAMESPACE = "http://libvirt.org/schemas/domain/qemu/1.0"
 _COMMANDLINE = f"{{{NAMESPACE}}}commandline"
 _OVERRIDE = f"{{{NAMESPACE}}}override"
 
+_UNITS = {
+    "b": 1, "bytes": 1, "KB": 1000, "k": 1024, "KiB": 1024, "MB": 10**6, "M": 2**20, "MiB": 2**20,
+    "GB": 10**9, "G": 2**30, "GiB": 2**30, "TB": 10**12, "T": 2**40, "TiB": 2**40,
+}  # fmt: skip
+"""``<memory unit=…>`` (libvirt.org/formatdomain.html, Memory Allocation); libvirt writes KiB."""
+
 
 class DomainFacts(msgspec.Struct):
     """Facts gathered on the walk over a domain, before the record is made."""
@@ -55,6 +61,7 @@ class DomainFacts(msgspec.Struct):
     encrypted: bool = False
     virtio_disk: bool = False
     memory_shared: bool = False
+    huge_kib: int | None = None
     cells: tuple[str | None, ...] = ()
     suppressions: list[str] = []
 
@@ -62,6 +69,14 @@ class DomainFacts(msgspec.Struct):
 def child(element: etree._Element, tag: str) -> etree._Element | None:
     """The first child of that name; ``find`` does the same but takes three times as long."""
     return next(element.iterchildren(tag), None) if len(element) else None
+
+
+def kib_of(element: etree._Element | None) -> int | None:
+    """The size in ``<memory>``, in KiB; None: there is none."""
+    text = "" if element is None else (element.text or "").strip()
+    if element is None or not text.isdecimal() or len(text) > 20:
+        return None
+    return int(text) * _UNITS.get(element.get("unit", "KiB"), 1024) // 1024
 
 
 def gathered(domain: etree._Element) -> DomainFacts:
@@ -99,7 +114,10 @@ def _read_settings(facts: DomainFacts, first: Mapping[str, etree._Element]) -> N
     facts.acpi = child(features, "acpi") is not None
     local_time = first.get("clock", _NONE).get("offset") == "localtime"
     facts.windows = local_time or child(features, "hyperv") is not None
-    access = child(first.get("memoryBacking", _NONE), "access")
+    backing = first.get("memoryBacking", _NONE)
+    if child(backing, "hugepages") is not None:
+        facts.huge_kib = kib_of(first.get("memory"))
+    access = child(backing, "access")
     facts.memory_shared = access is not None and access.get("mode") == "shared"
     if (numa := child(first.get("cpu", _NONE), "numa")) is not None:
         facts.cells = tuple(cell.get("memAccess") for cell in numa.iterchildren("cell"))

@@ -225,6 +225,7 @@ def domain_of(root: etree._Element, place: Location, base: int, *, form: Definit
         if form == "live" and facts.devices is not None
         else None,
         has_name=bool(name),
+        huge_kib=facts.huge_kib,
     )  # fmt: skip
 
 
