@@ -62,9 +62,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vnicaudit.knowledge.host_mtu import too_narrow_for
-from vnicaudit.knowledge.host_needs import guests_named
-from vnicaudit.knowledge.host_settings import HostSetting, command_for
 from vnicaudit.model.rule import Judge, LinkSubject, Problem, Rule, Subject
 
 
@@ -107,6 +104,11 @@ def applies_link(subject: LinkSubject) -> bool:
 
 def check_link(subject: LinkSubject) -> Iterator[Problem]:
     """One problem, naming all guests whose frames are too large for it."""
+    # loaded where a host was visited: the rule's other judge is asked for every definition
+    from vnicaudit.knowledge.host_mtu import too_narrow_for
+    from vnicaudit.knowledge.host_needs import guests_named
+    from vnicaudit.knowledge.host_settings import HostSetting, command_for
+
     link = subject.link
     found = too_narrow_for(subject.facts, link, subject.host.guests)
     if found:
