@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import random
 import subprocess
 import sys
@@ -271,6 +272,17 @@ def test_other_files_and_folders_stay_what_they_are(tmp_path: Path, name: str) -
     path.write_bytes(gzip.compress(data) if name == "a.gz" else data)
     assert report_of(str(path)) is None
     assert report_of(str(tmp_path)) is None
+
+
+def test_a_pipe_is_not_opened_before_it_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    os.mkfifo(tmp_path / "sosreport-fifo")
+    opened: list[object] = []
+    monkeypatch.setattr(os, "open", lambda *arguments, **_more: opened.append(arguments))
+    assert report_of(str(tmp_path / "sosreport-fifo")) is None
+    assert report_of(str(tmp_path)) is None
+    assert opened == []
 
 
 # Archives that somebody made to do harm.

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from glob import escape, iglob
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from vnicaudit.platforms.host.archive import is_archive
+from vnicaudit.base.opening import read_regular
 
 if TYPE_CHECKING:
     from vnicaudit.model.file_kind import Item
@@ -21,8 +20,11 @@ if TYPE_CHECKING:
     from vnicaudit.model.host_facts import HostFacts
 
 _COMMANDS = "sos_commands"
-_NODES = ("nodes/*/sysinfo.tgz", "*/nodes/*/sysinfo.tgz")
-"""Below the folder of a must-gather, or of what several images gathered."""
+_NODES = "nodes"
+"""Folder of a must-gather, or of what one of several images gathered, with a folder for each node
+and a ``sysinfo.tgz`` in it."""
+_SYSINFO = "sysinfo.tgz"
+_TAR, _PACKED = b"ustar", (b"\x1f\x8b", b"\xfd7zXZ\0")
 _MOST_CHILDREN = 1000
 _BESIDE = (".md5", ".sha256", ".asc", ".sig")
 
@@ -32,7 +34,7 @@ def report_of(name: str) -> str | None:
     some; None for other targets. A tar archive that is none is an error when it is read."""
     if os.path.isdir(name):
         return name if reports_in(name) else None
-    return name if is_archive(name) else None
+    return name if _is_archive(name) else None
 
 
 def reports_of(name: str, live: LiveOptions) -> list[str]:
@@ -48,16 +50,15 @@ def reports_in(folder: str) -> list[str]:
     """The reports that a folder is, or contains."""
     if is_root(folder):
         return [folder]
-    found = []
+    found: list[str] = []
     for path in _children(folder):
-        if os.path.isdir(path):
-            found += [path] if is_root(path) else []
-        elif os.path.basename(path).startswith("sosreport-") and is_archive(path):
-            found.append(path)
-    for pattern in _NODES:
-        found += sorted(path for path in iglob(f"{escape(folder)}/{pattern}") if is_archive(path))
-    own = os.path.join(folder, "sysinfo.tgz")
-    return [*found, own] if is_archive(own) else found
+        name = os.path.basename(path)
+        if name == _SYSINFO or name.startswith("sosreport-") or os.path.isdir(path):
+            found += [path] if is_root(path) or _is_archive(path) else []
+            nodes = path if name == _NODES else os.path.join(path, _NODES)
+            files = (os.path.join(node, _SYSINFO) for node in _children(nodes))
+            found += filter(_is_archive, files)
+    return found
 
 
 def is_root(folder: str) -> bool:
@@ -66,6 +67,19 @@ def is_root(folder: str) -> bool:
         return True
     has = (os.path.exists(os.path.join(folder, name)) for name in ("machineinfo.json", "proc"))
     return all(has)
+
+
+def _is_archive(path: str) -> bool:
+    """True for a tar archive. Only regular files are opened: a pipe would lose its writer."""
+    try:
+        head = read_regular(path, 512) if os.path.isfile(path) else b""
+    except OSError:
+        return False
+    if not head.startswith(_PACKED):
+        return head[257:262] == _TAR
+    from vnicaudit.platforms.host.archive import is_archive
+
+    return is_archive(path)
 
 
 def _children(folder: str) -> list[str]:
