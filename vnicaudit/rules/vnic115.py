@@ -71,8 +71,12 @@ def check(subject: LinkSubject) -> Iterator[Problem]:
     """One problem for each queue whose mask has CPUs that are kept for something else."""
     link, facts = subject.link, subject.facts
     queues = (*steered_queues(facts, link), *_set_transmit_queues(facts, link))
+    named = {cpu for queue in queues for cpu in queue.cpus or ()}
+    others = not_for_packets(facts, named) if named else {}
     for queue in queues:
-        if wrong := not_for_packets(facts, queue.cpus or ()):
+        cpus = frozenset(queue.cpus or ())
+        wrong = {why: cpus & those for why, those in others.items() if cpus & those}
+        if wrong:
             yield _problem(link, queue, wrong)
 
 
