@@ -121,9 +121,10 @@ def interrupts_of(facts: HostFacts, link: HostLink) -> tuple[Interrupt, ...]:
 
 
 def serves_on(interrupt: Interrupt) -> CpuSet:
-    """CPUs on which an interrupt is served: the effective one, else those that it is allowed;
-    empty: unknown."""
-    return frozenset(interrupt.effective or interrupt.allowed or ())
+    """CPUs on which an interrupt is served: the effective one, else the only one that it is
+    allowed; empty: unknown."""
+    allowed = interrupt.allowed or ()
+    return frozenset(interrupt.effective or (allowed if len(allowed) == 1 else ()))
 
 
 def median(numbers: Sequence[float]) -> float:

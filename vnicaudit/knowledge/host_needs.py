@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from vnicaudit.knowledge.host_cpus import near
+from vnicaudit.knowledge.host_cpus import interrupts_of, near, serves_on
 from vnicaudit.model.host_facts import HostFacts
 from vnicaudit.model.rule import Fact, HostSubject, LinkSubject
 
@@ -125,6 +125,18 @@ def _has_masks(subject: LinkSubject) -> bool:
 LINK_MASKS: Fact[LinkSubject] = Fact(
     _has_masks,
     "the masks of the link's queues (/sys/class/net/*/queues, which a sosreport does not have)",
+    live=True,
+)
+
+
+def _has_interrupts(subject: LinkSubject) -> bool:
+    found = interrupts_of(subject.facts, subject.link)
+    return bool(found) and all(serves_on(one) or one.total == 0 for one in found)
+
+
+LINK_INTERRUPTS: Fact[LinkSubject] = Fact(
+    _has_interrupts,
+    "the link's interrupts and their CPUs (/proc/interrupts, /proc/irq/*/effective_affinity_list)",
     live=True,
 )
 LINK_NODE: Fact[LinkSubject] = Fact(

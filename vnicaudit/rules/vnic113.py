@@ -41,7 +41,7 @@ Affinities of interrupts take effect at once, and can be set back.
 * When less than 50 % of the interrupts are served elsewhere: that threshold is our own, see the
   settings.
 * For vhost workers that may run on both nodes. Where guests have their memory is not read.
-* Skipped without a window of two readings.
+* Skipped without a window of two readings, and where the CPUs of interrupts are unknown.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ def judges(limits: NodeLimits) -> Judges:
     return (
         Judge(
             "link",
-            needs=(host_needs.LINK_NODE, host_needs.LINK_WINDOW, host_needs.INTERRUPTS),
+            needs=(host_needs.LINK_NODE, host_needs.LINK_WINDOW, host_needs.LINK_INTERRUPTS),
             applies=applies,
             check=lambda subject: check(subject, limits),
         ),

@@ -41,7 +41,8 @@ It takes effect at once, and can be set back.
 
 ## When it does not fire
 
-* When irqbalance runs, on links that are down, and for interrupts that never came.
+* When irqbalance runs, on links that are down, for interrupts that never came, and on an OSA card,
+  which has no interrupts of its own.
 * When interrupts have one CPU to go to: the host has one, or one is reserved for such work.
 * The numbers, four and twice its share, are our own: see the settings.
 * Skipped where interrupts or processes were not read.
@@ -54,7 +55,7 @@ from typing import Annotated
 
 from vnicaudit.knowledge import host_needs
 from vnicaudit.knowledge.cpu_lists import as_list, from_list
-from vnicaudit.knowledge.host_cpus import CpuSet, housekeeping, interrupts_of
+from vnicaudit.knowledge.host_cpus import CpuSet, housekeeping, interrupts_of, serves_on
 from vnicaudit.model.host_facts import HostFacts
 from vnicaudit.model.rule import (
     Judge,
@@ -81,6 +82,7 @@ def applies(subject: LinkSubject) -> bool:
     link = subject.link
     return (
         link.physical is True
+        and link.qeth is None
         and link.up is not False
         and subject.facts.cpus.irqbalance is not True
     )  # fmt: skip
@@ -93,8 +95,8 @@ def check(subject: LinkSubject, limits: SpreadLimits) -> Iterator[Problem]:
     if len(cpus) < 2:
         return
     share = -(-len(used) // len(cpus))
-    for cpu in sorted({one.effective[0] for one in used if one.effective}):
-        here = [one for one in used if one.effective == (cpu,)]
+    for cpu in sorted(cpus):
+        here = [one for one in used if serves_on(one) == {cpu}]
         if len(here) >= max(limits.interrupts, 2 * share):
             yield Problem(
                 f"{len(here)} of {len(used)} interrupts of {subject.link.name} are served by "
@@ -119,7 +121,7 @@ def judges(limits: SpreadLimits) -> Judges:
     return (
         Judge(
             "link",
-            needs=(host_needs.INTERRUPTS, host_needs.IRQBALANCE, host_needs.ONLINE),
+            needs=(host_needs.LINK_INTERRUPTS, host_needs.IRQBALANCE, host_needs.ONLINE),
             applies=applies,
             check=lambda subject: check(subject, limits),
         ),
