@@ -9,13 +9,13 @@ from vnicaudit.model.fleet import LiveOptions
 from vnicaudit.model.host_facts import HostFacts
 from vnicaudit.model.report import ReadError
 
-_EXPECTED = "expected a host, such as ssh://root@HOST or local, or a sosreport"
+_EXPECTED = "expected a host, such as ssh://root@HOST or local, a recording of it or a sosreport"
 
 
 def facts_at(name: str, platforms: PlatformRegistry) -> HostFacts:
     """The facts of the host at a target, with counters read once. Raises UsageError for a target
     that is no host, or several, and TargetError if it cannot be read."""
-    live = LiveOptions(window=0)
+    live = LiveOptions(window=0, host_facts=True)
     target = target_of(name, platforms.targets)
     kind = platforms.kind_of(target)
     if kind is None or kind.read is None:

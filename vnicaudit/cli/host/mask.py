@@ -48,8 +48,8 @@ def command(options: HostMaskOptions, wiring: Wiring) -> int:
     it, or a mask to a list.
 
     CPUS that can be read both ways, such as 10, are read as a list: write a mask of decimal digits
-    with 0x. With a TARGET (a host or a sosreport), CPUs that should handle no packets there are
-    left out: offline and isolated ones, and those of polling threads and pinned vCPUs.
+    with 0x. With a TARGET (a host, its recording or sosreport), CPUs that should handle no packets
+    there are left out: offline and isolated ones, and those of polling threads and pinned vCPUs.
     """
     text = options.cpus
     listed, masked = from_list(text), from_mask(text)

@@ -56,8 +56,8 @@ def command(options: HostRfsOptions, wiring: Wiring) -> int:
     them until the next boot.
 
     The host's table has an entry for each active connection, each receive queue's table its share;
-    the kernel rounds both up to a power of two. With a TARGET (a host or a sosreport) they are
-    those of its adapters.
+    the kernel rounds both up to a power of two. With a TARGET (a host, its recording or sosreport)
+    they are those of its adapters.
     """
     if options.target is None:
         queues = {"DEVICE": options.queues or 1}
