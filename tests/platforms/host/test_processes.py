@@ -48,6 +48,21 @@ def test_a_process_is_a_running_guest_whose_nic_has_its_tap() -> None:
     assert nic.running.queues == 2
 
 
+@pytest.mark.parametrize(
+    ("netdev", "end"),
+    [
+        ('{"type":"vhost-user","chardev":"c0","id":"n0"}', "/run/vhost/vhu0"),
+        ("vhost-vdpa,vhostdev=/dev/vhost-vdpa-0,id=n0", "/dev/vhost-vdpa-0"),
+    ],
+)
+def test_a_nic_has_the_socket_or_device_of_its_netdev(netdev: str, end: str) -> None:
+    words = list(WORDS)
+    words[7:8] = [netdev, "-chardev", "socket,id=c0,path=/run/vhost/vhu0,server=on,wait=off"]
+    line = "\0".join(("/proc/7/cmdline", *words))
+    (nic,) = _domain(Section("qemu", line, 0)).nics
+    assert (nic.source, nic.target_dev) == (end, None)
+
+
 @pytest.mark.parametrize("listed", ["", "/proc/7/fd:\n"])
 def test_descriptors_that_cannot_be_read_prove_nothing(listed: str) -> None:
     (nic,) = _domain(Section("qemu", LINE, 0), Section("qemu descriptors", listed)).nics

@@ -77,7 +77,7 @@ def guests_in(
         if isinstance(seen, ReadError):
             yield seen
         else:
-            domain = _with_taps(domain_of(seen.qemu, target), seen.arguments, seen.taps)
+            domain = _with_ends(domain_of(seen.qemu, target), seen.arguments, seen.taps)
             yield msgspec.structs.replace(domain, live=LiveFacts(DomainState(active=True)))
             yield from domain.unread
 
@@ -134,23 +134,24 @@ def _taps(text: str) -> dict[int, dict[str, str]]:
     return found
 
 
-def _with_taps(domain: Domain, arguments: Arguments, taps: Mapping[str, str]) -> Domain:
-    """The domain, each NIC with the tap that its netdev's descriptor or name stands for."""
-    if not taps:  # those of another namespace, or not to be seen
-        return domain
-    by_netdev: dict[str, str] = {}
+def _with_ends(domain: Domain, arguments: Arguments, taps: Mapping[str, str]) -> Domain:
+    """The domain, each NIC with the tap that its netdev's descriptor or name stands for, or with
+    the socket of vhost-user or the device of vDPA. ``taps`` is empty if they are those of another
+    namespace, or not to be seen."""
+    sockets = {one.keys.get("id"): one.keys.get("path") for one in arguments.parsed("chardev")}
+    by_netdev: dict[str | None, tuple[str | None, str | None]] = {}
     for one in arguments.parsed("netdev"):
         descriptor = (one.keys.get("fd") or one.keys.get("fds") or "").partition(":")[0]
         tap = taps.get(descriptor) or one.keys.get("ifname")
-        if tap is not None:
-            by_netdev[one.keys.get("id", "")] = tap
+        socket = sockets.get(one.keys.get("chardev", ""))
+        by_netdev[one.keys.get("id")] = tap if taps else None, socket or one.keys.get("vhostdev")
     by_device = {
-        one.keys["id"]: by_netdev.get(one.keys.get("netdev", ""))
+        one.keys["id"]: by_netdev.get(one.keys.get("netdev", ""), (None, None))
         for one in arguments.parsed("device")
         if "id" in one.keys
     }
-    nics = (
-        msgspec.structs.replace(nic, target_dev=by_device.get(nic.alias or ""))
-        for nic in domain.nics
-    )
+    nics = []
+    for nic in domain.nics:
+        tap, source = by_device.get(nic.alias or "", (None, None))
+        nics.append(msgspec.structs.replace(nic, target_dev=tap, source=source))
     return msgspec.structs.replace(domain, nics=tuple(nics))
