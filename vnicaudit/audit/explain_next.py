@@ -84,7 +84,8 @@ def _measurement(domain: Domain, target: str, family: str | None) -> NextCheck:
         return NextCheck("measure", "iperf3 -c PEER -P 4", "in the guest; then with -R")
     end = "ssh://root@GUEST"
     name = domain.name if re.fullmatch(_SIMPLE, domain.name, re.ASCII) else domain.uuid
-    if domain.live is not None and domain.live.state.agent is not False and name is not None:
+    has_agent = domain.live is not None and domain.live.state.agent is not False
+    if has_agent and target.startswith(("qemu:", "qemu+")) and name is not None:
         end = f"agent://{name}"
         if target != _LOCAL:
             end += f"?connect={quote(target, safe=':/+@')}"

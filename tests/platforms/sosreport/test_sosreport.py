@@ -248,6 +248,29 @@ def test_reports_in_a_folder_are_targets_and_the_rest_is_read_as_files(tmp_path:
     ]  # fmt: skip
 
 
+def test_reports_in_a_folder_for_each_case_are_found(tmp_path: Path) -> None:
+    one = report(tmp_path / "case-1" / "sosreport-one")
+    two = packed(one, tmp_path / "case-1" / "sosreport-two.tar.xz")
+    three = report(tmp_path / "case-2" / "host" / "three")
+    folder, options = str(tmp_path), LiveOptions()
+    assert reports_of(folder, options) == [str(one), str(two), str(three)]
+    (tmp_path / "case-2" / "host" / "notes").write_text("x\n")
+    assert reports_of(folder, options) == [folder, str(one), str(two), str(three)]
+    (tmp_path / "README").write_text("x\n")
+    assert report_of(folder) is None
+
+
+def test_a_definition_that_virsh_printed_is_one_of_its_guest(tmp_path: Path) -> None:
+    runs = FILES[f"run/libvirt/qemu/{NAME}.xml"]
+    live = runs.partition(">")[2].removesuffix("</domstatus>")
+    other = FILES[f"etc/libvirt/qemu/{NAME}.xml"].replace("5a4b2ba3", "6a4b2ba3")
+    folder = "sos_commands/virsh/virsh_-r_dumpxml_"
+    off = other.replace(NAME, "off")
+    target = report(tmp_path / "r", {f"{folder}{NAME}": live, f"{folder}off": off})
+    (target / f"run/libvirt/qemu/{NAME}.xml").unlink()
+    assert _guests(target) == [("gone", False), (NAME, True), ("off", False)]
+
+
 def test_the_nodes_of_a_must_gather_are_hosts(tmp_path: Path) -> None:
     sysinfo = tmp_path / "sysinfo"
     (sysinfo / "proc").mkdir(parents=True)

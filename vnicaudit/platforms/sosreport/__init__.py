@@ -46,19 +46,27 @@ def reports_of(name: str, live: LiveOptions) -> list[str]:
     return [name, *found]
 
 
-def reports_in(folder: str) -> list[str]:
-    """The reports that a folder is, or contains."""
+def reports_in(folder: str, depth: int = 2) -> list[str]:
+    """The reports that a folder is, or contains; also deeper in one of nothing but folders, as one
+    for each case."""
     if is_root(folder):
         return [folder]
     found: list[str] = []
-    for path in _children(folder):
+    children = _children(folder)
+    folders = set(filter(os.path.isdir, children))
+    for path in children:
         name = os.path.basename(path)
-        if name == _SYSINFO or name.startswith("sosreport-") or os.path.isdir(path):
-            found += [path] if is_root(path) or _is_archive(path) else []
-            nodes = path if name == _NODES else os.path.join(path, _NODES)
-            files = (os.path.join(node, _SYSINFO) for node in _children(nodes))
-            found += filter(_is_archive, files)
-    return found
+        if path not in folders:
+            is_named_so = name == _SYSINFO or name.startswith("sosreport-")
+            found += [path] if is_named_so and _is_archive(path) else []
+        elif depth and len(folders) == len(children):
+            found += reports_in(path, depth - 1)
+        elif is_root(path):
+            found.append(path)
+        nodes = path if name == _NODES else os.path.join(path, _NODES)
+        files = (os.path.join(node, _SYSINFO) for node in _children(nodes))
+        found += filter(_is_archive, files)
+    return list(dict.fromkeys(found))
 
 
 def is_root(folder: str) -> bool:
@@ -93,7 +101,12 @@ def _children(folder: str) -> list[str]:
 
 def _is_all(folder: str, found: list[str]) -> bool:
     """True if there is nothing in a folder but these reports and their checksums."""
-    return all(path in found or path.endswith(_BESIDE) for path in _children(folder))
+    return all(
+        path in found
+        or path.endswith(_BESIDE)
+        or (any(each.startswith(f"{path}/") for each in found) and _is_all(path, found))
+        for path in _children(folder)
+    )
 
 
 def read_report(name: str, live: LiveOptions) -> Iterator[Item | Host | HostFacts | LiveDomain]:
