@@ -111,7 +111,9 @@ def _fix(facts: HostFacts, kept: CpuSet, numbers: list[str]) -> str:
             f'Ban them: IRQBALANCE_BANNED_CPULIST="{banned}" in /etc/default/irqbalance '
             "(RHEL, SLES: /etc/sysconfig/irqbalance), then systemctl restart irqbalance"
         )
-    others = as_list(housekeeping(facts) or ()) or "CPUS"
+    others = as_list(housekeeping(facts) or ())
+    if not others:
+        return "Leave the host CPUs of its own, and serve them there"
     return (
         f"Serve them elsewhere: echo {others} > /proc/irq/N/smp_affinity_list, for N of "
         f"{', '.join(numbers)}"
