@@ -5,7 +5,7 @@ import pytest
 from vnicaudit.base.wording import count
 from vnicaudit.model.finding import Ref
 from vnicaudit.model.report import ReadError, RunEnd, Summary, TargetResult
-from vnicaudit.reports.wording import Unread, accepted_sentence, nic_label, unread_of
+from vnicaudit.reports.wording import Unread, accepted_sentence, part_label, unread_of
 
 
 @pytest.mark.parametrize(
@@ -17,10 +17,11 @@ from vnicaudit.reports.wording import Unread, accepted_sentence, nic_label, unre
         (Ref("nic", "a", None, "52:54:00:00:00:01"), "NIC 52:54:00:00:00:01"),
         (Ref("domain", "a"), ""),
         (Ref("host"), ""),
+        (Ref("link", "eth0"), "link eth0"),
     ],
 )
 def test_a_nic_is_named_by_what_is_known_of_it(ref: Ref, label: str) -> None:
-    assert nic_label(ref) == label
+    assert part_label(ref) == label
 
 
 def test_numbers_and_plurals() -> None:

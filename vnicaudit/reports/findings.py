@@ -21,7 +21,7 @@ from vnicaudit.reports.grouped import (
 )
 from vnicaudit.reports.model import Part
 from vnicaudit.reports.safe import fold, padded, safe, width_of
-from vnicaudit.reports.wording import fix_label, message_of, nic_label
+from vnicaudit.reports.wording import fix_label, message_of, part_label
 from vnicaudit.reports.writers import Options
 from vnicaudit.text.quoting import quoted_line
 
@@ -81,17 +81,17 @@ class FindingText:
 
     def crashed(self, crashed: Crashed) -> str:
         """A rule that crashed: neither a finding nor a pass."""
-        head = self._line("crash", crashed.rule, nic_label(crashed.about), "not judged")
+        head = self._line("crash", crashed.rule, part_label(crashed.about), "not judged")
         return head + self._body(crashed.error)
 
     def skipped(self, skipped: Skipped) -> str:
         """A rule that could not be judged, and what it needs."""
         rule = RULE_WORDS.get(skipped.rule, skipped.rule)
-        head = self._line("skip", rule, nic_label(skipped.about), "not judged")
+        head = self._line("skip", rule, part_label(skipped.about), "not judged")
         return head + self._body(f"needs {skipped.needs}")
 
     def _head(self, finding: Finding, *more: str) -> str:
-        words = (finding.name if self._options.verbose else "", nic_label(finding.about))
+        words = (finding.name if self._options.verbose else "", part_label(finding.about))
         place = str(finding.location)
         return self._line(finding.severity, finding.rule, *words, place, *more)
 

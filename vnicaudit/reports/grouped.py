@@ -25,7 +25,7 @@ from vnicaudit.reports.wording import (
     fix_label,
     message_of,
     name_and_id,
-    nic_label,
+    part_label,
 )
 from vnicaudit.reports.writers import GROUP_BY, GroupBy, Options, SortBy
 
@@ -97,7 +97,7 @@ class EqualFindings:
         """Count a finding with these words, of a subject of this name."""
         self.count += 1
         if self.count == 1:
-            self.place = "  ".join(filter(None, (nic_label(finding.about), str(finding.location))))
+            self.place = "  ".join(filter(None, (part_label(finding.about), str(finding.location))))
         if words in self.wordings or self._has_room(words.owner):
             self.wordings[words] += 1
             for text in filter(None, (words.edit, words.risk)):

@@ -262,6 +262,12 @@ _NUMBER = re.compile(
 _MACHINE = re.compile(
     r"(?:pc|q35|virt|pseries|s390-ccw-virtio|pc-i440fx|pc-q35)(?:-(?:rhel)?\d+(?:\.\d+){1,2})?"
 )
+ADAPTER = re.compile(
+    r"lo|(?:eth|bond|team|ib)\d{1,4}(?:\.\d{1,4})?"
+    r"|(?:en|ib)(?:o|s|[pP]\d{1,5}s)\d{1,5}(?:f\d{1,3})?(?:(?:d|np)\d{1,3})?(?:\.\d{1,4})?"
+)
+"""Names that identify no host and no guest: those that the kernel and systemd give to adapters
+(systemd.net-naming-scheme(7)), and usual ones of bonds."""
 _LINE = re.compile(r"(?P<place>.*?)(?P<line>(?::\d+){1,2})")
 _RELEASE = re.compile(r"\d{1,4}(?:\.\d{1,3}){1,2}(?:~?rc\d+)?", re.ASCII)
 _RULE_OR_DATE = re.compile(r"(?:VNIC|SUPP)\d{0,3}|\d{4}-\d\d-\d\d", re.ASCII)
@@ -342,7 +348,8 @@ class TextRedactor:
         address, _colon, port = word.rpartition(":")
         if port.isdigit() and (replaced := made.address(address)) is not None:
             return f"{replaced}:{port}"
-        if _NUMBER.fullmatch(word) or _RELEASE.fullmatch(word) or _MACHINE.fullmatch(word):
+        kept = (_NUMBER, _RELEASE, _MACHINE, ADAPTER)
+        if any(one.fullmatch(word) for one in kept):
             return word
         return self._place(word)
 

@@ -49,7 +49,13 @@ from vnicaudit.model.report import (
     Tool,
 )
 from vnicaudit.model.rule import NicSeen
-from vnicaudit.reports.pseudonyms import Prefix, Pseudonyms, TextRedactor, public_words
+from vnicaudit.reports.pseudonyms import (
+    ADAPTER,
+    Prefix,
+    Pseudonyms,
+    TextRedactor,
+    public_words,
+)
 
 # The kind of identifier in each field of a record. A field that is not listed is treated as free
 # text and redacted by :mod:`vnicaudit.reports.pseudonyms`, so a new field cannot leak
@@ -292,6 +298,8 @@ def _kind_of(kind: Kind | None, record: msgspec.Struct) -> Kind | None:
     if kind == "subject" and isinstance(record, Audited):
         return SUBJECTS[record.scope]
     if kind == "subject" and isinstance(record, Ref):
+        if record.kind == "link":  # other names may hold a guest's or a network's
+            return "keep" if ADAPTER.fullmatch(record.name or "") else "dev"
         return SUBJECTS.get(record.kind, "vm")
     return kind
 

@@ -43,9 +43,11 @@ def level_of(finding: Finding, fails: Confidence) -> Severity:
     return finding.severity
 
 
-def nic_label(ref: Ref) -> str:
-    """``NIC 0 52:54:00:00:00:01``, with its target device if it has no MAC; empty if it is not a
-    NIC."""
+def part_label(ref: Ref) -> str:
+    """``NIC 0 52:54:00:00:00:01``, with its target device if it has no MAC; ``link eth0``; empty if
+    it is neither a NIC nor a link."""
+    if ref.kind == "link":
+        return f"link {ref.name}"
     if ref.kind != "nic":
         return ""
     words = [str(ref.index)] if ref.index is not None else []
@@ -61,7 +63,7 @@ def name_and_id(name: str, identity: str) -> str:
 
 def subject_label(subject: str, ref: Ref) -> str:
     """``web-01, NIC 0 52:54:00:00:00:01``; only the subject if it is not about a NIC."""
-    return ", ".join(filter(None, (subject, nic_label(ref))))
+    return ", ".join(filter(None, (subject, part_label(ref))))
 
 
 def about_domain(audited: Audited) -> Iterator[str]:

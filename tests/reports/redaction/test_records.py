@@ -9,6 +9,7 @@ from tests.reports.redaction.planting import NAME, Planter, texts_of, unpacked
 from tests.reports.samples import RULES
 from vnicaudit.knowledge.fixes.owners import Wordings
 from vnicaudit.model.domain import Domain, Server
+from vnicaudit.model.finding import Ref
 from vnicaudit.model.fleet import FleetAudit, HostReading
 from vnicaudit.model.report import Audited, Explanation, RunEnd, RunInfo, TargetResult, Tool
 from vnicaudit.reports.explain import explanation_json, explanation_text
@@ -109,3 +110,17 @@ def test_the_manual_of_a_rule_from_elsewhere_is_left_out() -> None:
     assert shipped == RULES[0]
     assert other.manual == ""
     assert "acme" not in other.summary.casefold()
+
+
+@pytest.mark.parametrize(
+    ("name", "is_kept"),
+    [
+        ("eth0", True), ("enp59s0f1np1", True), ("bond0.120", True), ("br-acme", False),
+        ("vnet12", False), ("tap3f2a1b2c-4d", False), ("acme-lan", False),
+    ],
+)  # fmt: skip
+def test_links_with_usual_names_are_shown(name: str, *, is_kept: bool) -> None:
+    redactor = Redactor(KEY)
+    shown = redactor.record(Ref("link", name)).name or ""
+    assert (shown == name) is is_kept
+    assert (name in redactor.text(f"{name} has an MTU of 1500")) is is_kept

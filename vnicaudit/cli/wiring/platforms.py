@@ -348,7 +348,8 @@ PLATFORMS = (
                 "recording",
                 _recording_of,
                 read=_read_recording,
-                not_planned=_HOST_NOT_PLANNED,
+                not_planned=_COPY_NOT_PLANNED,
+                is_copy=True,
             ),
             TargetKind(
                 "sosreport",

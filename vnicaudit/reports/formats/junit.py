@@ -20,8 +20,8 @@ from vnicaudit.reports.wording import (
     fix_label,
     is_hint,
     message_of,
-    nic_label,
     not_judged_of,
+    part_label,
     unread_of,
 )
 from vnicaudit.reports.writers import ReportWriter
@@ -87,7 +87,7 @@ class JunitWriter(ReportWriter):
 
 def _cases(audited: Audited, fails: Confidence) -> Iterator[JUnitCase]:
     for finding in audited.findings:
-        name = _name(finding.rule, finding.name, nic_label(finding.about))
+        name = _name(finding.rule, finding.name, part_label(finding.about))
         if is_hint(finding, fails):
             yield JUnitCase(name, "skipped", f"a hint, {finding.severity}: {message_of(finding)}")
         else:
@@ -95,13 +95,13 @@ def _cases(audited: Audited, fails: Confidence) -> Iterator[JUnitCase]:
                 name, "failure", message_of(finding), finding.severity, _details(finding)
             )
     for crashed in audited.crashed:
-        name = _name(crashed.rule, nic_label(crashed.about))
+        name = _name(crashed.rule, part_label(crashed.about))
         yield JUnitCase(name, "error", crashed.error, "crash")
     for skipped in audited.skipped:
-        name = _name(skipped.rule, nic_label(skipped.about))
+        name = _name(skipped.rule, part_label(skipped.about))
         yield JUnitCase(name, "skipped", f"needs {skipped.needs}")
     for entry in audited.suppressed:
-        name = _name(entry.finding.rule, entry.finding.name, nic_label(entry.finding.about))
+        name = _name(entry.finding.rule, entry.finding.name, part_label(entry.finding.about))
         yield JUnitCase(name, "skipped", f"suppressed: {entry.reason} ({entry.source})")
 
 

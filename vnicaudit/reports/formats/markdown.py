@@ -147,6 +147,8 @@ def _strong(word: str) -> Cell:
 
 
 def _nic(ref: Ref) -> Cell:
+    if ref.kind == "link":
+        return Part(ref.name or "", code=True)
     if ref.kind != "nic":
         return ""
     index = "" if ref.index is None else str(ref.index)

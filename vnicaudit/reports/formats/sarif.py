@@ -21,8 +21,8 @@ from vnicaudit.reports.wording import (
     fix_label,
     level_of,
     message_of,
-    nic_label,
     not_judged_of,
+    part_label,
     unread_of,
 )
 from vnicaudit.reports.writers import (
@@ -206,7 +206,8 @@ class SarifWriter(ReportWriter):
 
     def _crash(self, crashed: Crashed) -> dict[str, object]:
         names = _logical(crashed.about)
-        who = ", ".join(filter(None, (crashed.about.name, nic_label(crashed.about))))
+        name = None if crashed.about.kind == "link" else crashed.about.name
+        who = ", ".join(filter(None, (name, part_label(crashed.about))))
         return {
             "level": "error",
             "message": _message(f"{crashed.rule} crashed on {who or 'a host'}: {crashed.error}"),

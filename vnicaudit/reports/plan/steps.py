@@ -23,7 +23,7 @@ from vnicaudit.reports.grouped import files_of_a_host
 from vnicaudit.reports.model import Part
 from vnicaudit.reports.safe import hidden, safe
 from vnicaudit.reports.unified_diff import DIFF_STYLES, tabbed
-from vnicaudit.reports.wording import name_and_id, nic_label
+from vnicaudit.reports.wording import name_and_id, part_label
 from vnicaudit.reports.writers import Options
 from vnicaudit.text.secrets import STARS
 
@@ -46,7 +46,7 @@ def about_label(step: Step) -> str:
     """The NICs of the step; for an image or a flavor, its kind."""
     unit = step.unit
     if not isinstance(unit, CloudUnit) or step.about.index is not None:
-        return nic_label(step.about)
+        return part_label(step.about)
     if isinstance(unit, FlavorUnit) and unit.new_name:
         return f"new flavor {unit.new_name}"
     if isinstance(unit, ServerUnit) and unit.macs:

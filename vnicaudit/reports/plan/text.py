@@ -15,7 +15,7 @@ from vnicaudit.reports.model import Part
 from vnicaudit.reports.plan.overview import names_of, overview
 from vnicaudit.reports.plan.steps import StepText, grouped_steps, guest_key, state_of, unread_lines
 from vnicaudit.reports.safe import hidden, safe
-from vnicaudit.reports.wording import name_and_id, nic_label
+from vnicaudit.reports.wording import name_and_id, part_label
 from vnicaudit.reports.writers import Options
 
 _SHOWN_ERRORS = 20
@@ -158,7 +158,7 @@ class _PlanText:
         file = _file_as_named(one)
         place = f"{file}:{one.line}" if one.line else file
         rules = ", ".join(one.rules)
-        return self._pen.words(_name(one.about), nic_label(one.about), rules, place, indent=4)
+        return self._pen.words(_name(one.about), part_label(one.about), rules, place, indent=4)
 
 
 def _file_as_named(one: NotPlanned) -> str:
