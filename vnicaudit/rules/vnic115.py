@@ -52,8 +52,9 @@ from collections.abc import Iterator
 from vnicaudit.knowledge import host_needs
 from vnicaudit.knowledge.cpu_lists import as_list, as_mask
 from vnicaudit.knowledge.flow_steering import steered_queues
-from vnicaudit.knowledge.host_cpus import NO_CPUS, CpuSet, not_for_packets, online
-from vnicaudit.knowledge.host_settings import HostSetting, command_for
+from vnicaudit.knowledge.host_cpus import NO_CPUS, not_for_packets, online
+from vnicaudit.knowledge.host_needs import guests_named
+from vnicaudit.knowledge.host_settings import HostSetting, SettingKind, command_for
 from vnicaudit.model.host_facts import HostFacts, HostLink, Queue
 from vnicaudit.model.rule import Judge, LinkSubject, Problem, Rule
 
@@ -68,30 +69,29 @@ def applies(subject: LinkSubject) -> bool:
 
 
 def check(subject: LinkSubject) -> Iterator[Problem]:
-    """One problem for each queue whose mask has CPUs that are kept for something else."""
+    """One problem for the masks of receive queues that have CPUs that are kept for something else,
+    and one for those of transmit queues."""
     link, facts = subject.link, subject.facts
-    queues = (*steered_queues(facts, link), *_set_transmit_queues(facts, link))
-    named = {cpu for queue in queues for cpu in queue.cpus or ()}
-    others = not_for_packets(facts, named) if named else {}
-    for queue in queues:
-        cpus = frozenset(queue.cpus or ())
-        wrong = {why: cpus & those for why, those in others.items() if cpus & those}
-        if wrong:
-            yield _problem(link, queue, wrong)
-
-
-def _problem(link: HostLink, queue: Queue, wrong: dict[str, CpuSet]) -> Problem:
-    cpus, receives = frozenset(queue.cpus or ()), queue.name.startswith("rx-")
-    right = as_mask(cpus.difference(*wrong.values()))
-    named = "; ".join(f"{why}: {as_list(found)}" for why, found in wrong.items())
-    setting = HostSetting("rps" if receives else "xps", link.name, queue.name)
-    return Problem(
-        f"{'RPS' if receives else 'XPS'} of {queue.name} on {link.name} names CPUs "
-        f"{as_list(cpus)}, of which some are kept for something else ({named})",
-        field=queue.name,
-        severity=None if receives else "low",
-        fix=f"Leave them out: {command_for(setting, right)}",
+    masks: tuple[tuple[SettingKind, list[Queue]], ...] = (
+        ("rps", steered_queues(facts, link)),
+        ("xps", _set_transmit_queues(facts, link)),
     )
+    for kind, queues in masks:
+        named = {cpu for queue in queues for cpu in queue.cpus or ()}
+        others = not_for_packets(facts, named) if named else {}
+        wrong = frozenset().union(*others.values())
+        on = [queue for queue in queues if wrong.intersection(queue.cpus or ())]
+        if on:
+            right = as_mask(frozenset(on[0].cpus or ()) - wrong)
+            setting = HostSetting(kind, link.name, on[0].name)
+            reasons = "; ".join(f"{as_list(cpus)} ({why})" for why, cpus in others.items())
+            yield Problem(
+                f"{kind.upper()} of {guests_named([queue.name for queue in on])} on {link.name} "
+                f"names CPUs that are kept for something else: {reasons}",
+                field=kind,
+                severity="low" if kind == "xps" else None,
+                fix=f"Leave them out of each mask: {command_for(setting, right)}",
+            )
 
 
 def _set_transmit_queues(facts: HostFacts, link: HostLink) -> list[Queue]:
