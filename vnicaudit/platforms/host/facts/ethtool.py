@@ -95,7 +95,7 @@ _VALUE = re.compile(r"^([a-z][a-z-]{1,40}):[ \t]*(\d{1,10}|on|off)[ \t]*$", re.M
 _FLAG = re.compile(r"^(\w[\w -]{0,40}?)[ \t]{0,40}: (on|off)[ \t]*$", re.MULTILINE | re.ASCII)
 _SPEED = re.compile(r"^\tSpeed: (\d{1,9})Mb/s[ \t]*$", re.MULTILINE | re.ASCII)
 _DRIVER = re.compile(r"^driver: (\S{1,64})[ \t]*$", re.MULTILINE)
-_BUS = re.compile(r"^bus-info:[ \t]*(\S{0,64})[ \t]*$", re.MULTILINE)
+_BUS = re.compile(r"^bus-info:[ \t]{0,8}(\S{0,64})[ \t]*$", re.MULTILINE)
 _NO_BUFFER = re.compile(r"^ *rx_(?:no_buffer_count|out_of_buffer): (\d{1,20})[ \t]*$", re.M | re.A)
 _NO_BUS = ("", "N/A", "tap")
 """bus-info of links without a device: tun.c prints ``tap``, bridges ``N/A``."""
