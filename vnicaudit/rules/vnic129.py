@@ -3,7 +3,8 @@
 ## What is wrong
 
 A port of Open vSwitch's userspace datapath has a receive queue that no PMD polls: there is none, or
-all are isolated for the queues that are pinned to them (`pmd-rxq-affinity`).
+all are isolated for the queues that are pinned to them (`pmd-rxq-affinity`), or Open vSwitch could
+not set the port up again and took it out of the datapath (seen when its memory pool was too small).
 
 ## Why it matters
 
@@ -33,7 +34,7 @@ pmd thread numa_id 0 core_id 2:
 
 ## Fix
 
-Add a CPU to `pmd-cpu-mask`, or pin the queue too.
+Add a CPU to `pmd-cpu-mask`, or pin the queue too; or look into the log of ovs-vswitchd.
 
 ## Fix safety
 
@@ -42,7 +43,7 @@ Open vSwitch distributes the queues again at once.
 ## When it does not fire
 
 * On a vhost port without a connected guest, and on a port with an error (VNIC126).
-* While a PMD is free of pinning: it gets every queue; a port that shows fewer has fewer.
+* While a PMD is free of pinning and polls the port: a port that shows fewer queues has fewer.
 """
 
 from __future__ import annotations
@@ -54,23 +55,28 @@ from vnicaudit.knowledge.cpu_lists import as_list
 from vnicaudit.knowledge.ovs_ports import polled_ports, queues_of
 from vnicaudit.model.rule import HostSubject, Judge, Problem, Rule
 
+_MORE = "Add a CPU for a PMD: ovs-vsctl set Open_vSwitch . other_config:pmd-cpu-mask=MASK"
+_LOG = "Look for the port in the log of ovs-vswitchd: memory that ran out, or a setting it refused"
+
 
 def check(subject: HostSubject) -> Iterator[Problem]:
     """One problem for each port."""
     ovs = subject.ovs
-    if ovs is None or ovs.pmds is None or any(not pmd.isolated for pmd in ovs.pmds):
+    if ovs is None or ovs.pmds is None:
         return
+    is_free = any(not pmd.isolated for pmd in ovs.pmds)
     reason = "all PMDs are isolated for pinned queues" if ovs.pmds else "there is no PMD"
     for port in polled_ports(ovs):
         polled = {
             queue.queue for pmd in ovs.pmds for queue in pmd.queues if queue.port == port.name
         }
-        if missing := set(range(queues_of(port) or 0)) - polled:
+        missing = set(range(queues_of(port) or 0)) - polled
+        if missing and not (is_free and polled):
             yield Problem(
-                f"no PMD polls receive queue {as_list(missing)} of port {port.name}: {reason}",
+                f"no PMD polls receive queue {as_list(missing)} of port {port.name}: "
+                f"{'it is not in the datapath' if is_free else reason}",
                 field=port.name,
-                fix="Add a CPU for a PMD: "
-                "ovs-vsctl set Open_vSwitch . other_config:pmd-cpu-mask=MASK",
+                fix=_LOG if is_free else _MORE,
             )
 
 

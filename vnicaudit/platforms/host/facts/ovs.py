@@ -89,13 +89,15 @@ _OPTIONS = frozenset({
 """Options of interfaces that are kept: others may be secrets (``psk`` of tunnels)."""
 _NAMES = frozenset({"bridges", "name"})
 """Columns of which each row has one; an error in words has none."""
+_COUNTERS = re.compile(r"[rt]x_(?:packets|bytes|dropped|errors)|ovs_.{1,60}_drops")
+"""Counters that are kept: DPDK has dozens for each queue."""
 _REFRESH_SECONDS = 5
 """After which Open vSwitch updates the statistics in its database (stats-update-interval)."""
 
 _THREAD = re.compile(r"pmd thread numa_id (-?\d{1,9}) core_id (\d{1,9}):")
 _ISOLATED = re.compile(r"  isolated ?: (true|false)")
 _QUEUE = re.compile(
-    r"  port: (\S{1,64}) +queue-id: +(\d{1,9})(?: +\((enabled|disabled)\))?"
+    r"  port: (\S.{0,63}?) +queue-id: +(\d{1,9})(?: +\((enabled|disabled)\))?"
     r"(?: +pmd usage: +(?:(\d{1,9}) %|NOT AVAIL))? *"
 )
 _OVERHEAD = re.compile(r"  overhead: +(\d{1,9}) %")
@@ -209,7 +211,7 @@ def _statistics(rows: list[Row]) -> dict[str, Counters]:
     found: dict[str, Counters] = {}
     for row in rows:
         if "name" in row and (values := _map(row.get("statistics"))) is not None:
-            numbers = {key: _number(value) for key, value in values.items()}
+            numbers = {k: _number(v) for k, v in values.items() if _COUNTERS.fullmatch(k)}
             found[_text(row["name"])] = {k: v for k, v in numbers.items() if v is not None}
     return found
 
