@@ -124,7 +124,7 @@ def unsafe_parts(uri: str) -> tuple[str, ...]:
     """
     match = _PARTS.match(uri)
     if match is None:
-        return ("its form",)
+        return () if uri == "local" else ("its form",)
     transport = match["transport"]
     found = [] if transport is None or transport.lower() in _TRANSPORTS else [f"+{transport}"]
     embedded = unquote(match["path"]).strip("/").lower() == "embed"
