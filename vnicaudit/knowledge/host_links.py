@@ -12,10 +12,11 @@ from collections.abc import Iterable
 from functools import lru_cache
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 
-from vnicaudit.model.host_facts import HostFacts, HostGuest, HostLink, HostRoute
+from vnicaudit.model.host_facts import HostFacts, HostGuest, HostLink, HostRoute, OvsPort
 
 GUEST_KINDS = frozenset({"tun", "macvtap", "ipvtap"})
 """Kinds of links that a QEMU opens itself."""
+_MOST_REMOTES = 1024
 _INNER = frozenset({"veth", "dummy", "ifb", "nlmon", "lo"})
 
 
@@ -42,7 +43,8 @@ def is_on_ovs(facts: HostFacts, link: HostLink) -> bool:
     """True for a port of Open vSwitch."""
     master = facts.link(link.master)
     of_kernel = master is not None and master.kind == "openvswitch"
-    return link.master == "ovs-system" or of_kernel or link.name in _ovs_names(facts)
+    ports = (facts.ovs and facts.ovs.ports) or ()
+    return link.master == "ovs-system" or of_kernel or any(port.name == link.name for port in ports)
 
 
 def switch_of(facts: HostFacts, link: HostLink) -> str | None:
@@ -80,82 +82,94 @@ def _network(text: str) -> IPv4Network | IPv6Network:
     return ip_network(text, strict=False)
 
 
-def carried_by(facts: HostFacts, guests: Iterable[HostGuest]) -> dict[str, tuple[str, ...]]:
+def carried_by(
+    facts: HostFacts, guests: Iterable[HostGuest], *, through_tunnels: bool = True
+) -> dict[str, tuple[str, ...]]:
     """Link -> names of the guests whose frames take it, in order. A guest whose tap is not there
-    is on none of them."""
-    carried: dict[str, list[str]] = {}
+    is on none of them. ``through_tunnels`` False: without links that take a frame only as part of a
+    tunnel's packet."""
+    ways = Ways(facts)
+    carried: dict[str, dict[str, None]] = {}
     for guest in guests:
         for nic in guest.nics:
-            for name in way_of(facts, nic.device):
-                names = carried.setdefault(name, [])
-                if guest.name not in names:
-                    names.append(guest.name)
+            for name in ways.of(nic.device, through_tunnels=through_tunnels):
+                carried.setdefault(name, {})[guest.name] = None
     return {name: tuple(names) for name, names in carried.items()}
 
 
-def way_of(
-    facts: HostFacts, device: str | None, *, through_tunnels: bool = True
-) -> tuple[str, ...]:
-    """The links that frames of a tap may take, itself first; empty if there is no such link.
-    ``through_tunnels`` False: without those that take a frame as part of a tunnel's packet."""
-    by_name = {link.name: link for link in facts.links or ()}
-    way: list[str] = []
-    pending = [device] if device in by_name else []
-    while pending:
-        name = pending.pop(0)
-        if name is None or name in way or name not in by_name:
-            continue
-        way.append(name)
-        pending += _next(by_name[name], facts, by_name)
-        tunnel = by_name[name].tunnel
-        if through_tunnels and tunnel is not None and tunnel.device:
-            pending.append(tunnel.device)
-    return tuple(way)
+class Ways:
+    """The links of one host, and by which of them a frame goes on from each."""
 
+    def __init__(self, facts: HostFacts) -> None:
+        self._links = {link.name: link for link in facts.links or ()}
+        self._routes = facts.routes or ()
+        self._ports: dict[str, list[OvsPort]] = {}
+        """Bridge of Open vSwitch -> its ports."""
+        self._bridges: dict[str, str] = {}
+        """Port of Open vSwitch -> its bridge."""
+        for port in (facts.ovs and facts.ovs.ports) or ():
+            if port.bridge:
+                self._ports.setdefault(port.bridge, []).append(port)
+                self._bridges[port.name] = port.bridge
+        self._onward: dict[str, list[str]] = {}
+        """Bridge, bond -> those of its ports by which frames may go on."""
+        for link in self._links.values():
+            if link.master and not is_tap(link) and not _leads_nowhere(link):
+                self._onward.setdefault(link.master, []).append(link.name)
+        self._left: dict[str, tuple[list[str], list[str]]] = {}
 
-def _next(link: HostLink, facts: HostFacts, by_name: dict[str, HostLink]) -> list[str]:
-    """The links by which a frame on this link may go on."""
-    found = [link.master or "", link.lower or ""]
-    if link.kind == "openvswitch" or link.name in _ovs_names(facts):
-        found += _ovs_next(link.name, facts)
-    elif link.kind in ("bridge", "bond", "team"):
-        found += [
-            port.name
-            for port in by_name.values()
-            if port.master == link.name and not is_tap(port) and not _leads_nowhere(port)
+    def of(self, device: str | None, *, through_tunnels: bool = True) -> tuple[str, ...]:
+        """The links that frames of a tap may take, itself first; empty if there is no such link."""
+        way: dict[str, None] = {}
+        pending = [device]
+        while pending:
+            name = pending.pop(0)
+            link = self._links.get(name or "")
+            if link is not None and link.name not in way:
+                way[link.name] = None
+                onward, tunnelled = self._next(link)
+                pending += [*onward, *(tunnelled if through_tunnels else ())]
+        return tuple(way)
+
+    def _next(self, link: HostLink) -> tuple[list[str | None], list[str]]:
+        """The links by which a frame on this link may go on: as it is, and within a tunnel."""
+        onward = [name for name in (link.master, link.lower) if name != "ovs-system"]
+        tunnelled = [link.tunnel.device] if link.tunnel and link.tunnel.device else []
+        if link.kind in ("bridge", "bond", "team"):
+            onward += self._onward.get(link.name, ())
+        bridge = link.name if link.name in self._ports else self._bridges.get(link.name)
+        if bridge is not None:
+            if bridge not in self._left:
+                self._left[bridge] = self._leave(bridge)
+            onward += self._left[bridge][0]
+            tunnelled += self._left[bridge][1]
+        return onward, tunnelled
+
+    def _leave(self, bridge: str) -> tuple[list[str], list[str]]:
+        """The links by which frames may leave a bridge of Open vSwitch and those that it is patched
+        to; and the links by which its tunnels leave."""
+        reached: dict[str, None] = {}
+        pending = [bridge]
+        while pending:
+            name = pending.pop()
+            if name in reached:
+                continue
+            reached[name] = None
+            peers = [port.options.get("peer", "") for port in self._ports.get(name, ())]
+            pending += [self._bridges[peer] for peer in peers if peer in self._bridges]
+        ports = [port for name in reached for port in self._ports.get(name, ())]
+        links = [(self._links.get(port.name), port) for port in ports]
+        onward = [
+            link.name
+            for link, port in links
+            if link is not None
+            and (leads_out(link) or link.tunnel is not None or port.type == "internal")
         ]
-    return [name for name in found if name and name != "ovs-system"]
+        remotes = {remote: None for port in ports if (remote := port.options.get("remote_ip"))}
+        routes = (route_to(self._routes, remote) for remote in list(remotes)[:_MOST_REMOTES])
+        return onward, list(dict.fromkeys(route.device for route in routes if route is not None))
 
 
 def _leads_nowhere(port: HostLink) -> bool:
     """True for a port that ends here; of a pair (veth) whose other half is here, frames go on."""
     return port.kind in _INNER and not (port.kind == "veth" and port.lower)
-
-
-def _ovs_names(facts: HostFacts) -> frozenset[str]:
-    ports = (facts.ovs and facts.ovs.ports) or ()
-    return frozenset(port.name for port in ports)
-
-
-def _ovs_next(name: str, facts: HostFacts) -> list[str]:
-    """The ports by which frames may leave the bridge that has this port, and those that it is
-    patched to."""
-    ports = (facts.ovs and facts.ovs.ports) or ()
-    bridges = [port.bridge for port in ports if port.name == name and port.bridge]
-    reached: list[str] = []
-    while bridges:
-        bridge = bridges.pop(0)
-        if bridge in reached:
-            continue
-        reached.append(bridge)
-        peers = [
-            port.options.get("peer") for port in ports
-            if port.bridge == bridge and port.type == "patch"
-        ]  # fmt: skip
-        bridges += [port.bridge for port in ports if port.name in peers and port.bridge]
-    return [
-        port.name
-        for port in ports
-        if port.bridge in reached and (link := facts.link(port.name)) is not None
-        and (leads_out(link) or link.tunnel is not None or port.type == "internal")
-    ]  # fmt: skip

@@ -38,7 +38,8 @@ while no guest needs it, and not over a connection that uses it.
 
 ## When it does not fire
 
-* On layer 2, on macvtap over RoCE Express, and on links without guests.
+* On layer 2, on macvtap over RoCE Express, on links without guests, and below tunnels, whose
+  packets are the host's own.
 * Its confidence is medium for RoCE Express, as its driver is also that of other adapters.
 * Skipped where the layer of a qeth device is not known.
 """
@@ -48,7 +49,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vnicaudit.knowledge import host_needs
-from vnicaudit.knowledge.host_links import is_on_ovs
+from vnicaudit.knowledge.host_links import carried_by, is_on_ovs
 from vnicaudit.knowledge.qeth import is_roce, set_offline
 from vnicaudit.model.rule import Fact, Judge, LinkSubject, Problem, Rule
 
@@ -62,8 +63,9 @@ _LAYER: Fact[LinkSubject] = Fact(
 def applies(subject: LinkSubject) -> bool:
     """An adapter of IBM Z that carries guests."""
     link = subject.link
-    is_adapter = link.qeth is not None or is_roce(subject.facts, link)
-    return bool(subject.carries) and is_adapter
+    if not subject.carries or not (link.qeth is not None or is_roce(subject.facts, link)):
+        return False
+    return link.name in carried_by(subject.facts, subject.host.guests, through_tunnels=False)
 
 
 def check(subject: LinkSubject) -> Iterator[Problem]:

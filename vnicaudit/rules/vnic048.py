@@ -110,7 +110,8 @@ def check_link(subject: LinkSubject) -> Iterator[Problem]:
     from vnicaudit.knowledge.host_settings import HostSetting, command_for
 
     link = subject.link
-    found = too_narrow_for(subject.facts, link, subject.host.guests)
+    guests = (guest for guest in subject.host.guests if guest.name in subject.carries)
+    found = too_narrow_for(subject.facts, link, guests)
     if found:
         wanted = str(max(found.values()))
         yield Problem(
