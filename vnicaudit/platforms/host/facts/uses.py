@@ -30,7 +30,8 @@ _RULES = HostCommand(
     is_run=False,
 )
 _SCRIPT = f"""
-physdev() {{
+physdev() {{ # where nothing filters yet, iptables-save would load the kernel's modules for it
+    [ -d /sys/module/nf_tables ] || [ -e /proc/net/ip_tables_names ] || return
     rules=$(limited iptables-save 2>/dev/null) || return
     printf '%s\\n' '# read'
     printf '%s\\n' "$rules" | grep -e physdev

@@ -1,0 +1,101 @@
+"""Hosts themselves as targets: their findings in reports, and options for visits."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.cli.inside import inside
+
+LINKS = [
+    {"ifname": "tap9", "mtu": 1500, "flags": ["UP"], "linkinfo": {"info_kind": "tun"}},
+    {"ifname": "eth0", "mtu": 1500, "flags": ["UP"]},
+]
+QEMU = (
+    "/proc/7/cmdline", "qemu-kvm", "-nodefaults", "-name", "guest=web", "-netdev",
+    "tap,id=n0,fd=31", "-device", "virtio-net-pci,netdev=n0,id=net0,host_mtu=9000", "",
+)  # fmt: skip
+SECTIONS = {
+    "device texts": "/proc/sys/kernel/hostname\0kvm1\n/proc/sys/kernel/arch\0x86_64\n",
+    "ip -j -d -s -s link": json.dumps(LINKS),
+    "qemu": "\0".join(QEMU),
+    "qemu taps": "/proc/7/fdinfo/31\0iff:\ttap9\n",
+}
+MESSAGE = "tap9 has an MTU of 1500, and carries web with 9000: larger frames are dropped"
+ONLY = ("--select", "VNIC048")
+
+
+@pytest.fixture
+def recording(tmp_path: Path) -> Path:
+    path = tmp_path / "kvm1.json"
+    sections = [{"name": name, "text": text, "code": 0} for name, text in SECTIONS.items()]
+    told = {"schema": "vnicaudit.host-facts/1", "version": "0.1.0", "place": "ssh://kvm1"}
+    path.write_text(json.dumps(told | {"recorded": "2026-11-29T23:00:00Z", "sections": sections}))
+    return path
+
+
+def test_a_finding_on_a_link_stands_under_its_host(recording: Path) -> None:
+    shown = inside("audit", recording.name, *ONLY, cwd=recording.parent)
+    assert shown.returncode == 1
+    assert shown.stdout.startswith(
+        "1 of 1 NIC is slow. 1 problem in 1 host (1 medium)\n\nkvm1  host\n"
+        f"  medium  VNIC048  link tap9  kvm1.json\n    {MESSAGE}\n"
+    )
+
+
+def test_each_format_says_which_link(recording: Path) -> None:
+    report = json.loads(inside("audit", recording, *ONLY, "--format", "json").stdout)
+    (finding,) = report["findings"]
+    assert (finding["about"]["kind"], finding["about"]["name"]) == ("link", "tap9")
+    assert finding["message"] == MESSAGE
+    assert report["summary"]["domains"] == report["summary"]["nics"] == 1
+    sarif = json.loads(inside("audit", recording, *ONLY, "--format", "sarif").stdout)
+    (result,) = sarif["runs"][0]["results"]
+    (place,) = result["locations"]
+    assert place["logicalLocations"][0] == {
+        "name": "tap9", "fullyQualifiedName": "tap9", "kind": "link",
+    }  # fmt: skip
+    assert "| `tap9` |" in inside("audit", recording, *ONLY, "--format", "markdown").stdout
+
+
+def test_a_redacted_report_names_neither_host_nor_guest(recording: Path) -> None:
+    text = inside("audit", recording, *ONLY, "--redact", "--format", "json").stdout
+    assert "VNIC048" in text
+    for name in ("kvm1", "tap9", '"web"', " web "):
+        assert name not in text
+
+
+def test_a_host_is_not_planned() -> None:
+    refused = inside("plan", "local://")
+    assert refused.returncode == 2
+    assert "name its libvirt, for example qemu+ssh://HOST/system" in refused.stderr
+
+
+def test_this_machine_in_a_fleet(tmp_path: Path) -> None:
+    inventory = tmp_path / "fleet.toml"
+    inventory.write_text('[[hosts]]\nname = "here"\nuri = "local"\nworkload = "streaming"\n')
+    shown = inside(
+        "audit", "-i", inventory, "--window", "0", "--state", tmp_path, "--format", "json"
+    )
+    report = json.loads(shown.stdout)
+    assert report["targets"][0]["status"] == "ok"
+    checked = inside("fleet", "inventory", "-i", inventory, "--check")
+    assert "workload streaming" in checked.stdout
+    assert f"answers: {os.uname().nodename}, Linux" in checked.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (("qemu:///system", "--record", "a.json"), "--record is for one host"),
+        (("local://", "netns://a", "--record", "a.json"), "--record is for one host"),
+        (("local://", "--record", "a.json", "--redact"), "record without --redact"),
+        (("local://", "--workload", "much"), "'much' is not one of"),
+        (("local://", "--window", "-1"), "not in the range"),
+    ],
+)
+def test_options_that_make_no_sense_are_refused(words: tuple[str, ...], why: str) -> None:
+    refused = inside("audit", *words)
+    assert refused.returncode == 2
+    assert why in refused.stderr
