@@ -6,12 +6,14 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from tests.cli.command import vnicaudit
 from tests.not_run import not_run
 from vnicaudit.model.fleet import LiveDomain, LiveOptions
+from vnicaudit.model.host_facts import Feature, HostFacts
 from vnicaudit.platforms.host.facts.ip_link import links_in
 from vnicaudit.platforms.host.visiting.visit import read_visit
 
@@ -96,6 +98,25 @@ def test_planted_faults_of_links_are_found(namespace: str) -> None:
         ("VNIC116", "link/tap9"),
         ("VNIC117", "link/tap9"),
     }
+
+
+def test_an_ethtool_without_wildcards_is_asked_for_each_device(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / "ethtool"
+    program.write_text(
+        "#!/bin/sh\n"
+        "[ \"$2\" != '*' ] || { echo 'Cannot get device settings: No such device'; exit 75; }\n"
+        '[ "$1" != -k ] || printf \'Features for %s:\\nscatter-gather: off [fixed]\\n\' "$2"\n'
+    )
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    facts = next(
+        each for each in read_visit("local", LiveOptions(window=0)) if isinstance(each, HostFacts)
+    )
+    link = facts.link("lo")
+    assert link is not None
+    assert link.feature("scatter-gather") == Feature(on=False, fixed=True)
 
 
 def _has_tap(url: str) -> bool:

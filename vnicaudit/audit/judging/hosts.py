@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from vnicaudit.model.report import Audited
 
 
+_LINKS = "the host's links (ip -j link, of iproute2 4.14 or later)"
+
+
 class SeenHost:
     """One host of a run, as it comes: itself, its facts, and its guests."""
 
@@ -110,6 +113,9 @@ class HostAuditor:
                 subject = LinkSubject(link, facts, host, carried.get(link.name, ()))
                 verdicts = ask(rules, subject)
                 self._take(verdicts, name, Ref("link", link.name), target, collector)
+        elif facts is not None:
+            for rule in self._link_rules.of():
+                collector.note(RuleVerdict(rule, needs=_LINKS, live=True), Ref("host"))
         return collector.audited(target, name, "host", "host")
 
     def _take(

@@ -75,7 +75,7 @@ def read(readings: HostReadings) -> dict[str, object]:
                 private_flags=answers.flags.get(name),
                 rings=answers.rings.get(name),
                 channels=channels,
-                coalescing=answers.coalescing.get(name),
+                coalescing=answers.coalescing.get(name) or None,
                 queues=own,
                 counters=counters,
                 growth=grown.get(name),
