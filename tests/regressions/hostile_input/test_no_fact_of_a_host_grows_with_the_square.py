@@ -7,6 +7,7 @@ import pytest
 from tests.platforms.host.given import Given
 from tests.regressions.hostile_input.growth import MOST, TIMES, cost, ratio
 from vnicaudit.platforms.host.facts import EVERY_FACT, links
+from vnicaudit.platforms.host.ovsdb import value_of
 from vnicaudit.platforms.host.readings import HostFact
 
 SIZE = 4_000
@@ -46,6 +47,14 @@ def test_no_output_costs_more_than_its_length(fact: HostFact, given: dict[str, s
                 continue
             small = _readings(fact, given, before + piece * (SIZE // len(piece)) + "! !")
             assert ratio(fact.read, small, large, tries=8) <= MOST, (before, piece)
+
+
+@pytest.mark.parametrize("piece", ["a", '"', '\\"', '"a', "\\", "a=", '"a"='])
+def test_no_value_of_open_vswitch_costs_more_than_its_length(piece: str) -> None:
+    for start, end in ("{}", "[]"):
+        small, large = (start + piece * (SIZE * times) + end for times in (1, TIMES))
+        if cost(partial(value_of, large), 1) >= CLEAR:
+            assert ratio(value_of, small, large, tries=8) <= MOST, (start, piece)
 
 
 def _readings(fact: HostFact, given: dict[str, str], text: str) -> Given:

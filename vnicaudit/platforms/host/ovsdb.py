@@ -19,9 +19,8 @@ Value = str | tuple[str, ...] | dict[str, str]
 """An atom, a set or a map. Numbers and booleans are as the text form has them."""
 Row = dict[str, Value]
 
-_ATOM = r'"(?:[^"\\]|\\.)*"|[^\s,=\[\]{}"]+'
-_ATOMS = re.compile(_ATOM)
-_PAIRS = re.compile(rf"({_ATOM})=({_ATOM})")
+_TOKENS = re.compile(r'"(?:[^"\\]|\\.)*"?|[^\s,=\[\]{}"]+|=')
+"""Each begins where one matches, so that no text is looked through twice."""
 _COLUMN = re.compile(r"([a-z_]{1,64})[ \t]*: ?(.*)")
 _SHOWN = re.compile(r"[ \t]+(Bridge|Port|Interface) (.+)")
 _CLOSING = {"[": "]", "{": "}", '"': '"'}
@@ -60,9 +59,12 @@ def value_of(text: str) -> Value | None:
     if closing is not None and (len(text) < 2 or not text.endswith(closing)):
         return None
     if text.startswith("["):
-        return tuple(_plain(atom) for atom in _ATOMS.findall(text))
+        return tuple(_plain(atom) for atom in _TOKENS.findall(text) if atom != "=")
     if text.startswith("{"):
-        return {_plain(key): _plain(value) for key, value in _PAIRS.findall(text)}
+        tokens = _TOKENS.findall(text)
+        places = (at for at, word in enumerate(tokens) if word == "=")
+        pairs = (tokens[max(at - 1, 0) : at + 2] for at in places)
+        return {_plain(pair[0]): _plain(pair[2]) for pair in pairs if len(pair) == 3}
     return _plain(text)
 
 
