@@ -19,6 +19,8 @@ def tap_drops(link: HostLink, percent: float = PERCENT, least: int = LEAST) -> s
     counters, growth = link.counters or {}, link.growth or {}
     dropped, passed = counters.get("tx_dropped", 0), counters.get("tx_packets", 0)
     if growth.get("tx_dropped"):
+        if not growth.get("tx_packets"):
+            return None  # it takes nothing at all: it is paused, or has not booted
         return f"{growth['tx_dropped']} packets within the window ({dropped} in all)"
     share = 100 * dropped / (dropped + passed) if dropped else 0.0
     if dropped >= least and share >= percent:

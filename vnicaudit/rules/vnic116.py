@@ -37,7 +37,8 @@ Nothing is changed. A new ring size needs the guest to be powered off and on.
 
 * Below 0.1 % of the packets or below 100 in all, unless more come within the window. These are our
   own thresholds, and settings of this rule.
-* On taps without a running guest, and on those whose link is down: they drop everything.
+* On taps without a running guest, on those whose link is down, and when the guest takes nothing at
+  all within the window, as one that is paused: they drop everything.
 * On internal ports of Open vSwitch and other links that are no taps.
 * Skipped where the host's counters were not read.
 """

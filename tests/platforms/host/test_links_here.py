@@ -83,7 +83,7 @@ def test_planted_faults_of_links_are_found(namespace: str) -> None:
             while not _has_tap(url):
                 assert qemu.poll() is None
             subprocess.run([*netns, sys.executable, "-c", _FLOOD], check=True)
-            done = vnicaudit("audit", url, "--format", "json", "--level", "info")
+            done = vnicaudit("audit", url, "--format", "json", "--level", "info", "--window", "0")
         finally:
             qemu.kill()
     found = {
