@@ -39,6 +39,7 @@ It takes effect at once. Some adapters reset their link.
 ## When it does not fire
 
 * On links that carry no guest, and where the driver does not let LRO be changed (`[fixed]`).
+* On adapters that carry guests only in tunnels, whose packets end at the host.
 * On adapters under macvtap only, unless the host routes (`net.ipv4.ip_forward`).
 * Skipped where the host itself is not visited.
 """
@@ -48,7 +49,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vnicaudit.knowledge import host_needs
-from vnicaudit.knowledge.host_links import leads_out, switch_of
+from vnicaudit.knowledge.host_links import carried_by, leads_out, switch_of
 from vnicaudit.knowledge.host_settings import HostSetting, command_for
 from vnicaudit.model.rule import Judge, LinkSubject, Problem, Rule
 
@@ -68,10 +69,13 @@ def check(subject: LinkSubject) -> Iterator[Problem]:
     feature = link.feature(_LRO)
     if feature is None or not feature.on or feature.fixed:
         return
+    guests = carried_by(subject.facts, subject.host.guests, through_tunnels=False)
+    if link.name not in guests:
+        return
     where = switch_of(subject.facts, link) or "the host's routing"
     yield Problem(
         f"LRO is on at {link.name}, a port of {where}, which forwards to "
-        f"{host_needs.guests_named(subject.carries)}",
+        f"{host_needs.guests_named(guests[link.name])}",
         fix=f"Switch it off: {command_for(HostSetting('feature', link.name, _LRO), 'off')}",
     )
 
