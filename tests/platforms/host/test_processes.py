@@ -1,10 +1,14 @@
 """Guests of a host by the command lines and descriptors of its QEMU processes."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from vnicaudit.base.deadlines import Deadline
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.report import ReadError
 from vnicaudit.platforms.host.readings import SectionReadings
+from vnicaudit.platforms.host.visiting.answered import host_in
 from vnicaudit.platforms.host.visiting.processes import guests_in
 from vnicaudit.reaching.sections import Section
 
@@ -98,3 +102,32 @@ def test_what_cannot_be_listed_or_understood_is_told() -> None:
     (broken,) = _read(Section("qemu", LINE.replace("netdev=n0", "netdev=n9"), 0))
     assert isinstance(broken, ReadError)
     assert (broken.file, broken.message[-18:]) == (HOST, " (/proc/7/cmdline)")
+
+
+PIECES = st.sampled_from([
+    "\0", "\n", " -> ", "/dev/vhost-net", "/proc/7/cmdline", "/proc/7/fd:", "/proc/7/fdinfo/31",
+    "iff:\tvnet4", "qemu-kvm", "-netdev", "tap,fd=31,id=n0", "-device", "{", "é", "99999999999",
+])  # fmt: skip
+
+
+@given(st.lists(st.lists(PIECES, max_size=12).map("".join), min_size=6, max_size=6))
+def test_whatever_a_host_prints_is_read(texts: list[str]) -> None:
+    names = ("qemu", "qemu descriptors", "qemu taps", "qemu elsewhere", "device paths",
+             "device texts")  # fmt: skip
+    sections = [Section(name, text) for name, text in zip(names, texts, strict=True)]
+    _read(*sections)
+    host_in(SectionReadings(sections), whole=True)
+
+
+def test_many_lines_take_linear_time() -> None:
+    many = 100_000
+    sections = (
+        Section("qemu", "".join(f"/proc/{pid}/cmdline\0x\n" for pid in range(many))),
+        Section("qemu elsewhere", "".join(f"/proc/{pid}/cmdline\n" for pid in range(many))),
+        Section("qemu descriptors", "/proc/7/fd:\n" + " -> /dev/vhost-net\n" * many),
+        Section("device texts", "/proc/sys/kernel/hostname\0a\n/proc/sys/kernel/arch\0x\n"),
+        Section("device paths", "".join(f"/sys/bus/vdpa/devices/{n}\0x\n" for n in range(many))),
+    )
+    with Deadline(20):
+        assert _read(*sections) == []
+        assert host_in(SectionReadings(sections), whole=True) is not None

@@ -70,6 +70,10 @@ class AnsweredTree(Tree):
         self._readings = readings
         self._missing = False if whole and paths is not None else None
         self._links = files_in(paths or "")
+        self._children: dict[str, list[str]] = {}
+        for path in self._links:
+            folder, _, name = path.rpartition("/")
+            self._children.setdefault(folder, []).append(name)
         self._texts = files_in(readings.output(_TEXTS) or "")
 
     def text(self, name: str) -> str | None:
@@ -83,9 +87,7 @@ class AnsweredTree(Tree):
 
     def names(self, folder: str) -> tuple[str, ...]:
         """The names in a folder."""
-        start = f"{folder}/"
-        below = (path[len(start) :] for path in self._links if path.startswith(start))
-        return tuple(sorted(name for name in below if "/" not in name))
+        return tuple(sorted(self._children.get(folder, ())))
 
     def link(self, name: str) -> str | None:
         """A symbolic link's target."""
@@ -99,10 +101,13 @@ class AnsweredTree(Tree):
         return said == "opens"
 
 
+_LONGEST_NAME = 255
+
+
 def host_in(readings: HostReadings, *, whole: bool) -> Host | None:
     """The host that was visited; None if it does not say its name."""
     tree = AnsweredTree(readings, whole=whole)
-    name = (tree.text("/proc/sys/kernel/hostname") or "").strip()
+    name = (tree.text("/proc/sys/kernel/hostname") or "").strip()[:_LONGEST_NAME]
     if not name or not tree.text("/proc/sys/kernel/arch"):
         return None
     declared = read_tree(tree)

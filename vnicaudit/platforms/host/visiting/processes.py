@@ -94,7 +94,7 @@ def qemus_in(
     if readings.output(_HIDDEN) is not None:
         hidden = "processes of other users are hidden there (hidepid): log in as root, or sudo=true"
         yield ReadError(hidden, target)
-    away = (readings.output(_AWAY) or "").split()
+    away = frozenset((readings.output(_AWAY) or "").split())
     descriptors = _descriptors(readings.output(_OPEN) or "")
     taps = _taps(readings.output(_TAPS) or "")
     for path, text in files_in(lines).items():
