@@ -1,5 +1,6 @@
 """Ansible's inventories: the output of ``ansible-inventory``, and that program itself."""
 
+import json
 import os
 import shutil
 import sysconfig
@@ -155,3 +156,10 @@ def test_a_program_that_does_not_work_is_told(
     with pytest.raises(UsageError, match=message) as caught:
         read_inventory([f"{DATA}/hosts"], Sources())
     assert "s3cret" not in str(caught.value)
+
+
+def test_variables_say_how_a_host_is_visited() -> None:
+    variables = {"vnicaudit_host_facts": "yes", "vnicaudit_workload": "latency"}
+    text = json.dumps({"_meta": {"hostvars": {"kvm1": variables}}, "all": {"hosts": ["kvm1"]}})
+    (host,) = piped(text).hosts
+    assert host.options == HostOptions(None, None, host_facts=True, workload="latency")

@@ -23,6 +23,8 @@ site = "ber1"
 hosts = ["kvm08"]
 deadline = 60
 agent = true
+host-facts = true
+workload = "streaming"
 
 [groups.all_of_them]
 children = ["zone_a"]
@@ -34,11 +36,13 @@ uri = "qemu+tls://10.0.0.10/system"
 groups = ["rack"]
 deadline = 5
 """
+RACK = HostOptions(60.0, True, True, "streaming")
+KVM10 = HostOptions(5.0, True, True, "streaming")
 YAML = """\
 defaults: {uri: "qemu+ssh://root@{name}.example/system", deadline: 20}
 groups:
   zone_a: {hosts: ["kvm[08:10]"], site: ber1}
-  rack: {hosts: [kvm08], deadline: 60, agent: true}
+  rack: {hosts: [kvm08], deadline: 60, agent: true, host-facts: true, workload: streaming}
   all_of_them:
     children: [zone_a]
     site: somewhere
@@ -59,7 +63,7 @@ def inventory(tmp_path: Path, text: str, name: str = "fleet.toml") -> Inventory:
 
 @pytest.mark.parametrize(
     ("name", "text", "lines"),
-    [("fleet.toml", TOML, (18, 6, 6)), ("fleet.yaml", YAML, (9, 3, 3))],
+    [("fleet.toml", TOML, (20, 6, 6)), ("fleet.yaml", YAML, (9, 3, 3))],
 )
 def test_a_file_makes_hosts(
     tmp_path: Path, name: str, text: str, lines: tuple[int, int, int]
@@ -69,9 +73,9 @@ def test_a_file_makes_hosts(
     by_host, *by_group = (f"{place}:{line}" for line in lines)
     assert found.hosts == (
         InventoryHost("kvm10", "qemu+tls://10.0.0.10/system", "somewhere",
-                      ("zone_a", "rack", "all_of_them"), HostOptions(5.0, True), by_host),
+                      ("zone_a", "rack", "all_of_them"), KVM10, by_host),
         InventoryHost("kvm08", "qemu+ssh://root@kvm08.example/system", "somewhere",
-                      ("zone_a", "rack", "all_of_them"), HostOptions(60.0, True), by_group[0]),
+                      ("zone_a", "rack", "all_of_them"), RACK, by_group[0]),
         InventoryHost("kvm09", "qemu+ssh://root@kvm09.example/system", "somewhere",
                       ("zone_a", "all_of_them"), HostOptions(20.0), by_group[1]),
     )  # fmt: skip

@@ -13,6 +13,7 @@ import re
 import shutil
 from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
+from typing import get_args
 from urllib.parse import quote
 
 import msgspec
@@ -28,6 +29,7 @@ from vnicaudit.fleet.host_names import (
 from vnicaudit.fleet.own_format import SourceHost, SourceHosts
 from vnicaudit.model.decoding import json_as
 from vnicaudit.model.fleet import HostOptions
+from vnicaudit.model.host import Workload
 from vnicaudit.reaching.process import run_here
 from vnicaudit.text.secrets import masked_message
 
@@ -65,8 +67,11 @@ class _Variables(msgspec.Struct):
     vnicaudit_site: object = None
     vnicaudit_deadline: object = None
     vnicaudit_agent: object = None
+    vnicaudit_host_facts: object = None
+    vnicaudit_workload: object = None
 
 
+_WORKLOADS: dict[str, Workload] = {one: one for one in get_args(Workload)}
 _SSH = [name for name in _Variables.__struct_fields__ if name.startswith("ansible_")]
 _SSH.remove("ansible_connection")
 
@@ -192,7 +197,12 @@ class _HostVariables:
             address=self._text("ansible_host", "ansible_ssh_host"),
             site=self._text("vnicaudit_site"),
             groups=groups,
-            options=HostOptions(self._seconds(), self._switch()),
+            options=HostOptions(
+                self._seconds(),
+                self._switch("vnicaudit_agent"),
+                self._switch("vnicaudit_host_facts"),
+                self._workload(),
+            ),
             uri_source=uri_source,
             derived=bool(uri) and uri_source not in (_OWN_URI, _LOCAL_SOURCE),
         )
@@ -242,11 +252,19 @@ class _HostVariables:
             self._check("vnicaudit_deadline", fault)
         return seconds
 
-    def _switch(self) -> bool | None:
-        text = self._text("vnicaudit_agent").lower()
+    def _switch(self, name: str) -> bool | None:
+        text = self._text(name).lower()
         if text and text not in _SWITCHES:
-            self._check("vnicaudit_agent", f"must be true or false, not {text[:40]!r}")
+            self._check(name, f"must be true or false, not {text[:40]!r}")
         return _SWITCHES.get(text)
+
+    def _workload(self) -> Workload | None:
+        text = self._text("vnicaudit_workload")
+        found: Workload | None = _WORKLOADS.get(text)
+        if text and found is None:
+            fault = f"must be one of {', '.join(_WORKLOADS)}, not {text[:40]!r}"
+            self._check("vnicaudit_workload", fault)
+        return found
 
     def _text(self, *names: str) -> str:
         """The first of these variables that is set, as text; empty: none is set."""
