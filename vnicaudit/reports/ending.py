@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from vnicaudit.base.wording import count
 from vnicaudit.model.report import RunEnd, TargetResult
 from vnicaudit.reports.as_text import Pen
-from vnicaudit.reports.findings import RULE_WORDS, SEVERITY
+from vnicaudit.reports.findings import SEVERITY
 from vnicaudit.reports.model import Part
 from vnicaudit.reports.safe import fold, hidden, wrap
 from vnicaudit.reports.totals import Tally
@@ -29,6 +30,8 @@ from vnicaudit.reports.writers import Options
 
 _SHOWN = 20
 _SHOWN_BRIEFLY = 5
+_EXPLAINED = re.compile(r"[:;] | \(")
+"""Ends the name of a fact in the sentence on what would tell it."""
 _LINES = 2
 """Lines about what was not judged, in a short report."""
 
@@ -167,30 +170,29 @@ class Ending:
         yield from (self._pen.title(title, style), *lines, "\n") if lines else ()
 
     def _not_judged_briefly(self) -> str:
-        """Two lines: as many rules as fit, each with its counts; the others are only counted."""
-        words = []
-        for rule, kinds in _skipped_by_rule(self._tally):
-            numbers = ", ".join(count(number, kind) for kind, number in kinds)
-            words.append(f"{RULE_WORDS.get(rule, rule)} ({numbers})")
+        """Two lines: as many of the missing facts as fit, each with the number of subjects; the
+        others are only counted."""
+        words = [f"{fact} ({count(number, kind)})" for fact, kind, number in _unknown(self._tally)]
         for shown in range(len(words), 0, -1):
             more = len(words) - shown
             rest = f" and {more:,} more" if more else ""
             there = "; more as root on the hypervisor" if self._tally.needs_host else ""
             listed = f"{', '.join(words[:shown])}{rest}{there}; why: --verbose"
-            text = self._pen.labelled("Not judged", listed, "name", indent=0)
+            text = self._pen.labelled("Unknown", listed, "name", indent=0)
             if shown == 1 or text.count("\n") <= _LINES:
                 return text
         return ""
 
 
-def _skipped_by_rule(tally: Tally) -> list[tuple[str, list[tuple[str, int]]]]:
-    """Each rule that was not judged, the most frequent first, with the number of subjects of each
-    kind, whatever was missing."""
-    found: dict[str, Counter[str]] = {}
-    for (rule, _needs, kind), number in tally.skipped.items():
-        found.setdefault(rule, Counter())[kind] += number
-    ordered = sorted(found.items(), key=lambda one: -one[1].total())
-    return [(rule, kinds.most_common()) for rule, kinds in ordered]
+def _unknown(tally: Tally) -> list[tuple[str, str, int]]:
+    """Each fact that rules lacked, in short, the most frequent first, with the kind of subjects and
+    how many of them a rule was not judged for: the most of any one rule, as several may lack it."""
+    found: dict[tuple[str, str], Counter[str]] = {}
+    for (rule, needs, kind), number in tally.skipped.items():
+        fact = _EXPLAINED.split(needs, maxsplit=1)[0]
+        found.setdefault((fact, kind), Counter())[rule] += number
+    counted = [(fact, kind, max(rules.values())) for (fact, kind), rules in found.items()]
+    return sorted(counted, key=lambda one: -one[2])
 
 
 def _are(number: int) -> str:

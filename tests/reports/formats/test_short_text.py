@@ -137,11 +137,12 @@ def test_owners_with_one_fix_share_it() -> None:
     assert short(stream).count("\n    fix: ") == 1
 
 
-def test_a_rule_that_was_not_judged_is_named_once() -> None:
+def test_a_fact_that_rules_lacked_is_named_once() -> None:
     nic, needs = Ref("nic", "vm", None, None, 0), ("its host", "its log")
     skipped = tuple(Skipped(EVERY_RULE, Ref("domain", "vm", None), one) for one in needs)
     stream = [replace(guest(1), skipped=(*skipped, Skipped(EVERY_RULE, nic, needs[0])))]
-    assert "\nNot judged: every rule (2 guests, 1 NIC); why: --verbose\n" in short(stream)
+    for fact in ("its host (1 guest)", "its host (1 NIC)", "its log (1 guest)"):
+        assert short(stream).count(fact) == 1
 
 
 def test_many_wordings_are_the_most_frequent_one_and_a_number() -> None:
@@ -270,14 +271,15 @@ def test_a_group_without_a_line_names_none() -> None:
 
 def test_quiet_keeps_the_answer_and_the_findings() -> None:
     text = written("text", replace(SHORT, quiet=True))
-    assert text == AT_80[: AT_80.index("Not judged:")]
+    assert text == AT_80[: AT_80.index("Unknown:")]
     assert written("text", replace(SHORT, quiet=True), stream=[], end=OK_END) == ""
 
 
 def test_what_was_not_judged_takes_two_lines() -> None:
-    skips = tuple(replace(WEB_01.skipped[0], rule=f"VNIC{number:03d}") for number in range(60))
+    (one, *_rest) = WEB_01.skipped
+    skips = tuple(replace(one, needs=f"the fact {number}: ask it") for number in range(60))
     text = written("text", replace(SHORT, width=60), stream=[replace(WEB_01, skipped=skips)])
-    told = text[text.index("Not judged:") : text.index("Each finding:")]
+    told = text[text.index("Unknown:") : text.index("Each finding:")]
     assert told.count("\n") == 2
     words = " ".join(told.split())
     assert f"and {60 - words.count(' (1 NIC)')} more; why: --verbose" in words

@@ -247,6 +247,20 @@ RARE = frozenset((
 ))  # fmt: skip
 """Options that ``--help`` leaves to ``--help-all``."""
 
+_MORE = {
+    "audit": "Also show what could not be judged, and why.",
+    "nics": "Show each NIC in full, and guests without NICs.",
+    "plan": "Show every step in full.",
+    "apply": "Also show each check that was made.",
+    "rollback": "Also show each check that was made.",
+    "runs": "Also show each check that was made.",
+    "rules": "With test: also list the cases that pass.",
+    "bench run": "Also show the environment, and the guard rails that held.",
+    "bench compare": "Also show the environment, and the guard rails that held.",
+    "bench show": "Also show the environment, and the guard rails that held.",
+}
+"""What ``--verbose`` shows more, by command."""
+
 _HEADING = {name: heading for heading, names in SECTIONS.items() for name in names}
 
 
@@ -270,7 +284,9 @@ class SectionedCommand(click.Command):
             record = option.get_help_record(ctx)
             if record is not None:
                 heading = heading_of(option) if len(options) > _FEW else OWN
-                sections[heading].append((record[0], record[1] + _variable_sections(option)))
+                more = _MORE.get(ctx.command_path.partition(" ")[2], "")
+                text = more if more and option.name == "verbose" else record[1]
+                sections[heading].append((record[0], text + _variable_sections(option)))
         for heading, records in sections.items():
             if records:
                 with formatter.section(heading):
