@@ -48,7 +48,7 @@ def _answer(folder: Path, window: str) -> SectionReadings:
     ran = subprocess.run(
         ["sh", "-c", script, "sh", window], capture_output=True, text=True, check=True
     )
-    return SectionReadings(_sections(ran.stdout))
+    return SectionReadings(sections(ran.stdout))
 
 
 class _Section:
@@ -57,7 +57,7 @@ class _Section:
         self.code: int | None = None
 
 
-def _sections(text: str) -> list[_Section]:
+def sections(text: str) -> list[_Section]:
     found: list[_Section] = []
     for piece in text.split("\n@ ")[1:]:
         name, _end, body = piece.partition("\n")

@@ -27,9 +27,8 @@ from vnicaudit.platforms.host.ovsdb import Row, Value, bridges_shown, rows_of, v
 from vnicaudit.platforms.host.readings import HostCommand, HostFact, HostReadings
 
 _WHERE = r"""
-ovs=
-if ! command -v ovs-vsctl >/dev/null; then
-    ovs=none
+ovs=none
+if ! command -v ovs-vsctl >/dev/null || [ ! -S "${OVS_RUNDIR:-/run/openvswitch}/db.sock" ]; then
     for each in /snap/bin/openstack-hypervisor. /snap/bin/microovn.; do
         [ ! -x "${each}ovs-vsctl" ] || ovs=$each
     done
@@ -38,10 +37,14 @@ if ! command -v ovs-vsctl >/dev/null; then
             limited "$each" inspect openvswitch_vswitchd >/dev/null 2>&1 &&
             ovs="$each exec openvswitch_vswitchd "
     done
+    [ "$ovs" = none ] && grep -qs '^ovs-vswitchd' /proc/[0-9]*/comm && ovs=
+else
+    ovs=
 fi
 fact ovs printf '%s' "where: $ovs"
 """
-"""Chooses what stands before the names of its programs: nothing, a snap, a container of Kolla."""
+"""Chooses what stands before the names of its programs: nothing, a snap, a container of Kolla. It
+is nowhere if its database has no socket and no process has its name, whatever is installed."""
 
 _COLUMNS = "_uuid,name,type,error,link_state,mtu,mtu_request,options,status"
 _SOS = "sos_commands/openvswitch/*"
