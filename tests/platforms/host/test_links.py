@@ -112,6 +112,12 @@ def test_a_tunnel_leaves_by_the_most_specific_route() -> None:
     tunnel = _links(given({**outputs, "ip route show table all": routed}))["vx0"].tunnel
     assert tunnel is not None
     assert tunnel.mtu == 1400
+    several = "10.1.0.0/16 proto bgp \n" + "".join(
+        f"\tnexthop via 192.0.2.1 dev {device} weight 1 \n" for device in ("eth0", "eth1")
+    )
+    tunnel = _links(given({**outputs, "ip route show table all": several}))["vx0"].tunnel
+    assert tunnel is not None
+    assert tunnel.device == "eth1"
 
 
 def test_each_device_is_asked_where_a_sosreport_or_an_old_ethtool_answers() -> None:

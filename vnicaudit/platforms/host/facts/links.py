@@ -127,11 +127,12 @@ def _counters(readings: HostReadings) -> dict[str, Counters]:
 
 
 def routes_in(text: str | None) -> tuple[HostRoute, ...] | None:
-    """The routes of the main table in what ``ip route show table all`` printed."""
+    """The routes of the main table in what ``ip route show table all`` printed; of a route by
+    several links the last of them."""
     if text is None:
         return None
     found: list[HostRoute] = []
-    for line in text.splitlines():
+    for line in re.sub(r"\n\s{0,16}nexthop ", " nexthop ", text).splitlines():
         match = _ROUTE.fullmatch(line.strip())
         if match is None or len(found) == _MOST_ROUTES:
             continue
