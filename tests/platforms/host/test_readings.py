@@ -1,5 +1,6 @@
 """The script that reads a host, and what its answer gives to parsers."""
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -102,3 +103,28 @@ def test_a_fact_gives_fields_of_the_host_or_of_its_cpus(tmp_path: Path) -> None:
 def test_a_pattern_matches_part_by_part() -> None:
     assert matches("/sys/class/net/eth0/mtu", "/sys/class/net/*/mtu")
     assert not matches("/sys/class/net/eth0/queues/mtu", "/sys/class/net/*/mtu")
+
+
+GREP = """#!/bin/sh
+case $1 in *Z*) echo "grep: invalid option -- 'Z'" >&2; exit 1;; esac
+exec /usr/bin/grep "$@"
+"""
+
+
+def test_files_are_read_without_the_grep_of_gnu(tmp_path: Path) -> None:
+    """BusyBox's has no ``-Z``."""
+    grep = tmp_path / "grep"
+    grep.write_text(GREP)
+    grep.chmod(0o755)
+    (tmp_path / "mtu a").write_text("1500\n")
+    (tmp_path / "list").write_text("a:b\n\nc")
+    fact = HostFact("test", _read, (f"{tmp_path}/mtu*", f"{tmp_path}/list", f"{tmp_path}/missing"))
+    script = PART + script_for([fact]) + "\npart end\n"
+    ran = subprocess.run(
+        ["sh", "-c", script, "sh", "0"], capture_output=True, text=True, check=True,
+        env={"PATH": f"{tmp_path}:{os.environ['PATH']}"},
+    )  # fmt: skip
+    readings = SectionReadings(sections(ran.stdout))
+    assert readings.texts(f"{tmp_path}/*") == {
+        f"{tmp_path}/mtu a": "1500", f"{tmp_path}/list": "a:b\n\nc",
+    }  # fmt: skip

@@ -95,6 +95,23 @@ _FILES = "files"
 _COMMAND_SECONDS = 10
 
 
+_CONTENTS = r"""
+if printf x | grep -qZ x 2>/dev/null; then
+    contents() { printf '%s\0' "$@" | xargs -0 grep -asHZ ''; true; }
+else # BusyBox
+    contents() {
+        for path; do
+            [ ! -f "$path" ] || while IFS= read -r line || [ -n "$line" ]; do
+                printf '%s\0%s\n' "$path" "$line"
+            done <"$path"
+        done 2>/dev/null
+        true
+    }
+fi
+""".strip()
+"""Prints each line of files behind the file's name and a NUL."""
+
+
 def script_for(facts: Iterable[HostFact]) -> str:
     """The script that reads these facts in one go; its argument is the window in seconds, 0 for
     none. Files are handed to grep by xargs, as their names may be more than one program takes."""
@@ -110,7 +127,7 @@ def script_for(facts: Iterable[HostFact]) -> str:
         "window=$1",
         f"limited() {{ if command -v timeout >/dev/null; then timeout {_COMMAND_SECONDS} \"$@\"; "
         'else "$@"; fi; }',
-        "contents() { printf '%s\\0' \"$@\" | xargs -0 grep -asHZ ''; true; }",
+        _CONTENTS,
         'excerpt() { expression=$1; shift; grep -aosHZE "$expression" "$@"; true; }',
         "present() { for each; do [ ! -e \"$each\" ] || printf '%s\\0\\n' \"$each\"; done; }",
         f"fact {_FILES} contents {' '.join((TIME, *files))}",

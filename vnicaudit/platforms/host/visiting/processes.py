@@ -26,7 +26,10 @@ _HIDDEN = "qemu hidden"
 _SCRIPT = rf"""
 qemus=$(printf '%s\0' /proc/[0-9]*/cmdline |
     xargs -0 grep -zslE '^(.*/)?([.]?qemu-system-[A-Za-z0-9_.-]+|qemu-kvm|kvm)$' 2>/dev/null)
-qemu_lines() {{ : | grep -zqE x; [ $? = 1 ] || return 3; [ $# = 0 ] || contents "$@"; }}
+qemu_lines() {{
+    printf 'x\0' | grep -qzHZ x || return 3
+    [ $# = 0 ] || contents "$@"
+}}
 qemu_descriptors() {{
     [ $# = 0 ] || ls -lnR "$@" 2>/dev/null | grep -aE '^/proc/|/dev/vhost-| 0 -> '
     true
@@ -88,7 +91,7 @@ def qemus_in(
     """The processes themselves; see :func:`guests_in`."""
     lines = readings.output(_LINES)
     if lines is None:
-        told = "the QEMU processes there could not be listed, which needs grep with -z and xargs"
+        told = "the QEMU processes there could not be listed, which needs the grep of GNU"
         yield ReadError(told, target)
         return
     if readings.output(_HIDDEN) is not None:
