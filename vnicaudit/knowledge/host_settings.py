@@ -7,6 +7,7 @@ scaling.rst of Linux (RPS, RFS, XPS in sysfs).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from shlex import quote
 from typing import Literal
 
@@ -67,3 +68,8 @@ def command_for(setting: HostSetting, value: str) -> str:
     return _COMMANDS[setting.kind].format(
         device=quote(setting.device), name=quote(name), value=quote(value)
     )
+
+
+def features_on(device: str, names: Sequence[str]) -> str:
+    """The command that switches these features on."""
+    return f"ethtool -K {quote(device)} " + " ".join(f"{SHORT[name]} on" for name in names)

@@ -91,7 +91,7 @@ def check(subject: HostSubject, limits: LogLimits) -> Iterator[Problem]:
             f"{count} frames{of} were dropped at {device} because they exceed its MTU",
             field=device,
             fix="Give its network one MTU: raise that of the tap and its guest, or lower the "
-            f"sender's. Sizes: journalctl -k | grep '{device}: dropped over-mtu packet'",
+            "sender's. Sizes: journalctl -k | grep 'dropped over-mtu packet'",
         )
 
 

@@ -46,7 +46,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vnicaudit.knowledge import host_needs
-from vnicaudit.knowledge.host_settings import SHORT
+from vnicaudit.knowledge.host_settings import features_on
 from vnicaudit.model.rule import Judge, LinkSubject, Problem, Rule
 
 _OFFLOADS = ("rx-checksumming", "tx-checksumming", "tcp-segmentation-offload")
@@ -68,11 +68,10 @@ def check(subject: LinkSubject) -> Iterator[Problem]:
         and not (feature.on or feature.fixed or feature.requested)
     ]
     if off:
-        words = " ".join(f"{SHORT[name]} on" for name in off)
         yield Problem(
             f"{', '.join(off)} off on the OSA adapter {link.name}, which carries "
             f"{host_needs.guests_named(subject.carries)}",
-            fix=f"Switch them on: ethtool -K {link.name} {words}",
+            fix=f"Switch them on: {features_on(link.name, off)}",
         )
 
 

@@ -52,6 +52,7 @@ from collections.abc import Iterator
 
 from vnicaudit.knowledge import host_needs
 from vnicaudit.knowledge.host_links import switch_of
+from vnicaudit.knowledge.qeth import flood_and_learn
 from vnicaudit.model.host_facts import Qeth
 from vnicaudit.model.rule import Fact, Judge, LinkSubject, Problem, Rule
 
@@ -92,12 +93,11 @@ def check(subject: LinkSubject) -> Iterator[Problem]:
     link, qeth = subject.link, subject.link.qeth
     if qeth is None or link.static_macs or _takes_all(qeth):
         return
-    folder = f"/sys/bus/ccwgroup/drivers/qeth/{qeth.device}/vnicc"
     yield Problem(
         f"{link.name} ({qeth.card_type}) is a port of {switch_of(subject.facts, link)}, but takes "
         f"no frames for {host_needs.guests_named(subject.carries)}: no active bridge role, no "
         "flooding and learning",
-        fix=f"Switch them on: echo 1 > {folder}/flooding; echo 1 > {folder}/learning",
+        fix=f"Switch them on: {flood_and_learn(qeth.device)}",
     )
 
 

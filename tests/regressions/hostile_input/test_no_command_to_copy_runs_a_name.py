@@ -4,6 +4,7 @@ that an administrator copies; names of KubeVirt's objects came out as ``virtctl 
 import re
 import shlex
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
@@ -12,6 +13,13 @@ from tests.cli.inside import inside
 from tests.rows import rows
 from vnicaudit.base.wording import kubernetes_word, path_word, uuid_word, word
 from vnicaudit.cli.main import run
+from vnicaudit.knowledge.host_settings import (
+    HostSetting,
+    SettingKind,
+    command_for,
+    features_on,
+)
+from vnicaudit.knowledge.qeth import flood_and_learn, set_offline
 from vnicaudit.remedy.applying.domains.definition_transactions import DefinitionTransaction
 from vnicaudit.remedy.applying.history import runs
 from vnicaudit.remedy.applying.journal.events import UnitRequest
@@ -127,3 +135,12 @@ def test_a_state_folder_in_the_way_back_is_no_option(
     (found,) = runs("-x y")
     told = capsys.readouterr().err
     assert f"Undo: vnicaudit rollback {found.id} --state './-x y'\n" in told
+
+
+@pytest.mark.parametrize("name", EVIL)
+def test_a_device_of_a_host_that_a_shell_would_run_is_quoted(name: str) -> None:
+    of_kinds = (command_for(HostSetting(kind, name, name), name) for kind in get_args(SettingKind))
+    of_z = (flood_and_learn(name), set_offline(name, "layer2", 1))
+    for command in (*of_kinds, *of_z, features_on(name, ["rx-checksumming"])):
+        words = shlex.shlex(command, posix=True, punctuation_chars=True)
+        assert "touch" not in list(words), command
