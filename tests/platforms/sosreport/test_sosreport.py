@@ -419,6 +419,17 @@ def test_too_many_names_end_the_reading(tmp_path: Path, monkeypatch: pytest.Monk
         ArchiveFiles(str(path), ["sos_commands/*"])
 
 
+def test_long_names_and_links_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    deep = [member("r/" + "a/" * 2000, kind=tarfile.DIRTYPE), member("r/sos_commands/x", b"x\n")]
+    path = _archive(tmp_path / "deep.tar.gz", *deep, form=tarfile.GNU_FORMAT)
+    assert ArchiveFiles(str(path), ["sos_commands/*"]).content("sos_commands/x", 9) == b"x\n"
+    monkeypatch.setattr(archive, "_MOST_KEPT", 1 << 20)
+    links = [member(f"r/{n}", kind=tarfile.SYMTYPE, link="x" * 60_000) for n in range(20)]
+    path = _archive(tmp_path / "links.tar.gz", *links, form=tarfile.GNU_FORMAT)
+    with pytest.raises(TargetError, match="too much of it"):
+        ArchiveFiles(str(path), ["sos_commands/*"])
+
+
 def test_a_sparse_member_is_passed_over(tmp_path: Path) -> None:
     block = bytearray(_packed_header(b"S", 512))
     block[482] = 1

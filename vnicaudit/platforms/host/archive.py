@@ -23,10 +23,10 @@ _BLOCK = 512
 _MOST_HEADER = 64 << 10
 """Bytes of a header that extends another one: long names, pax records."""
 _MOST_KEPT = 256 << 20
-"""Bytes of all files that are kept."""
+"""Bytes of all files, names and links that are kept."""
 _MOST_NAMES = 200_000
 """Files, folders and links of which the names are kept."""
-_LONGEST_NAME = 4096
+_LONGEST_NAME, _DEEPEST = 4096, 100
 _MOST_RATIO = 250
 _FREE = 256 << 20
 """Bytes up to which the ratio does not matter: a report may have large files of zeros."""
@@ -114,7 +114,8 @@ class ArchiveFiles:
         if name in self._folders:
             return
         self._names += 1
-        if self._names > _MOST_NAMES:
+        self._kept += len(name) + len(entry.link)
+        if self._names > _MOST_NAMES or self._kept > _MOST_KEPT:
             raise TargetError(_TOO_MUCH)
         above, own = os.path.split(name)
         self._add(above, TreeEntry("folder"))
@@ -178,9 +179,8 @@ def _number(field: bytes) -> int | None:
 def _clean(name: str) -> str:
     """The path of a member below the root of its archive; empty for one that is passed over."""
     parts = [part for part in name.split("/") if part not in ("", ".")]
-    if name.startswith("/") or ".." in parts or len(name) > _LONGEST_NAME or "\0" in name:
-        return ""
-    return "/".join(parts)
+    is_odd = len(name) > _LONGEST_NAME or len(parts) > _DEEPEST or "\0" in name
+    return "" if name.startswith("/") or ".." in parts or is_odd else "/".join(parts)
 
 
 def _matcher(patterns: Iterable[str]) -> re.Pattern[str]:

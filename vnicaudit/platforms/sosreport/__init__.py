@@ -53,18 +53,19 @@ def reports_in(folder: str, depth: int = 2) -> list[str]:
         return [folder]
     found: list[str] = []
     children = _children(folder)
-    folders = set(filter(os.path.isdir, children))
-    for path in children:
-        name = os.path.basename(path)
-        if path not in folders:
+    only_folders = all(child.is_dir() for child in children)
+    for child in children:
+        path, name = child.path, child.name
+        if not child.is_dir():
             is_named_so = name == _SYSINFO or name.startswith("sosreport-")
             found += [path] if is_named_so and _is_archive(path) else []
-        elif depth and len(folders) == len(children):
+            continue
+        if depth and only_folders:
             found += reports_in(path, depth - 1)
         elif is_root(path):
             found.append(path)
         nodes = path if name == _NODES else os.path.join(path, _NODES)
-        files = (os.path.join(node, _SYSINFO) for node in _children(nodes))
+        files = (os.path.join(node.path, _SYSINFO) for node in _children(nodes))
         found += filter(_is_archive, files)
     return list(dict.fromkeys(found))
 
@@ -90,22 +91,21 @@ def _is_archive(path: str) -> bool:
     return is_archive(path)
 
 
-def _children(folder: str) -> list[str]:
+def _children(folder: str) -> list[os.DirEntry[str]]:
     try:
         with os.scandir(folder) as entries:
-            names = [entry.name for entry in islice(entries, _MOST_CHILDREN)]
+            return sorted(islice(entries, _MOST_CHILDREN), key=lambda each: each.name)
     except OSError:
         return []
-    return [os.path.join(folder, name) for name in sorted(names)]
 
 
 def _is_all(folder: str, found: list[str]) -> bool:
     """True if there is nothing in a folder but these reports and their checksums."""
     return all(
-        path in found
-        or path.endswith(_BESIDE)
-        or (any(each.startswith(f"{path}/") for each in found) and _is_all(path, found))
-        for path in _children(folder)
+        child.path in found
+        or child.name.endswith(_BESIDE)
+        or (any(each.startswith(f"{child.path}/") for each in found) and _is_all(child.path, found))
+        for child in _children(folder)
     )
 
 
