@@ -259,10 +259,12 @@ def _other_versions(old: ReportRequest | None, new: ReportRequest | None) -> str
         ("--assume-qemu", old.assume_qemu, new.assume_qemu),
         ("--assume-libvirt", old.assume_libvirt, new.assume_libvirt),
         ("--nova-release", old.nova_release, new.nova_release),
+        ("--workload", old.workload, new.workload),
     ):
         if before != after:
             versions = f"OLD {before or 'without'}, NEW {after or 'without'}"
-            return f"judged for another release ({option}: {versions})"
+            what = "use of the network" if option == "--workload" else "release"
+            return f"judged for another {what} ({option}: {versions})"
     return ""
 
 

@@ -282,7 +282,7 @@ class ReportRequest(msgspec.Struct, frozen=True):
     only files that differ from a Git revision were read. ``servers``: options that selected servers
     of a cloud (``--project mail``). ``assume_qemu``, ``assume_libvirt`` and ``nova_release``: the
     versions it was judged for; empty if none was assumed. ``workload``: what hosts were said to
-    be used for; ``window``: seconds between two readings of their counters.
+    be used for; empty if that was not said.
     """
 
     rules: tuple[str, ...] = ()
@@ -300,7 +300,6 @@ class ReportRequest(msgspec.Struct, frozen=True):
     nova_release: str = ""
     skip_unrecognised: bool = False
     workload: str = ""
-    window: float = 0.0
 
 
 class RunInfo(msgspec.Struct, frozen=True):

@@ -79,7 +79,8 @@ def test_this_machine_in_a_fleet(tmp_path: Path) -> None:
         "audit", "-i", inventory, "--window", "0", "--state", tmp_path, "--format", "json"
     )
     report = json.loads(shown.stdout)
-    assert report["targets"][0]["status"] == "ok"
+    assert [(each["target"], each["name"]) for each in report["targets"]] == [("local", "here")]
+    assert report["targets"][0]["status"] != "failed"  # other processes here may be anybody's
     checked = inside("fleet", "inventory", "-i", inventory, "--check")
     assert "workload streaming" in checked.stdout
     assert f"answers: {os.uname().nodename}, Linux" in checked.stdout

@@ -52,6 +52,20 @@ def test_descriptors_confirm_the_arguments(tmp_path: Path) -> None:
     assert (qemu.location.target, qemu.location.file) == ("host", f"{tmp_path}/700/cmdline")
 
 
+def test_a_process_whose_last_argument_has_no_value_is_whole(tmp_path: Path) -> None:
+    _process(tmp_path, 700, f"{PLAIN_TAP},romfile=")
+    (nic,) = _one(tmp_path).nics
+    assert nic.model == "virtio"
+
+
+def test_a_process_of_which_the_kernel_showed_one_page_is_cut_off(tmp_path: Path) -> None:
+    _process(tmp_path, 700, f"{PLAIN_TAP},romfile=")
+    line = tmp_path / "700/cmdline"
+    line.write_text(line.read_text().rstrip("\0"))
+    (found,) = read_proc(str(tmp_path), target="host")
+    assert isinstance(found, ReadError)
+
+
 def test_no_descriptor_beats_vhost_on(tmp_path: Path) -> None:
     """Bare QEMU 7.2 says ``vhost=on``, warns and goes on without."""
     _process(tmp_path, 700, ONE_TAP, links=("/dev/net/tun", "/dev/vhost-vdpa-0"))

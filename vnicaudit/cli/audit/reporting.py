@@ -334,7 +334,6 @@ def _recorded(request: AuditRequest) -> ReportRequest:
         nova_release=str(assumed.nova or ""),
         skip_unrecognised=options.selection.skip_unrecognised,
         workload=assumed.workload or "",
-        window=options.live.window if options.live.host_facts else 0.0,
     )
 
 

@@ -43,12 +43,13 @@ def build(
     whole: bool,
     opened: str | None = None,
     runs: bool = False,
+    ended: bool = False,
     logged: bool = False,
 ) -> Built:
     """The guest that the arguments describe. ``whole``: QEMU was given only these arguments, so
     missing ones have QEMU's defaults. ``opened`` is a word that a shell may expand to arguments.
-    ``runs``: QEMU accepted the arguments, so nothing in them can be refused. ``logged``: they are
-    libvirt's, from its log."""
+    ``runs``: QEMU accepted the arguments, so nothing in them can be refused. ``ended``: the end of
+    the last one is known, so none is cut off. ``logged``: they are libvirt's, from its log."""
     arch = machine.architecture(program, arguments)
     kind = machine.machine_type(arguments)
     trimmed = logged or machine.by_libvirt(arguments)
@@ -74,6 +75,8 @@ def build(
         owner=machine.owner(arguments),
     )
     cut = cut_off(arguments) or (_cut_nic(arguments, found.nics) if runs else None)
+    if ended:
+        cut = None
     problem = arguments.problem or found.problem or cut
     if problem is None and trimmed and not arguments.has("nodefaults"):
         problem = "libvirt started it, but its -nodefaults is missing"  # always, before any NIC

@@ -208,7 +208,10 @@ def running_in(
     open; None: unknown."""
     arguments = arguments_in(words)
     whole = not arguments.has("readconfig")
-    qemu, problem = build(program, arguments, place, pid=pid, whole=whole, runs=True)
+    ended = words[-1] == ""  # Linux before 4.2 showed a page of them
+    qemu, problem = build(
+        program, arguments, place, pid=pid, whole=whole, runs=True, ended=ended
+    )  # fmt: skip
     if problem is not None:
         return ReadError(f"QEMU command line not understood: {problem}", place.file)
     return msgspec.structs.replace(qemu, nics=_proven(qemu.nics, arguments, descriptors))
