@@ -260,6 +260,14 @@ def test_reports_in_a_folder_for_each_case_are_found(tmp_path: Path) -> None:
     assert report_of(folder) is None
 
 
+def test_what_waits_for_the_next_start_is_told(tmp_path: Path) -> None:
+    defined = FILES[f"etc/libvirt/qemu/{NAME}.xml"].replace("type='virtio'", "type='e1000'")
+    target = report(tmp_path / "r", {f"etc/libvirt/qemu/{NAME}.xml": defined})
+    found = [each.domain for each in read(str(target)) if isinstance(each, LiveDomain)]
+    (domain,) = (each for each in found if each.name == NAME)
+    assert [each.fields for each in domain.pending.staged] == [(("model", "virtio", "e1000"),)]
+
+
 def test_a_definition_that_virsh_printed_is_one_of_its_guest(tmp_path: Path) -> None:
     runs = FILES[f"run/libvirt/qemu/{NAME}.xml"]
     live = runs.partition(">")[2].removesuffix("</domstatus>")

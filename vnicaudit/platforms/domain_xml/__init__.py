@@ -7,7 +7,8 @@ in ``fields.py``; ``commandline.py`` reads the arguments that a definition adds 
 find what libvirt refuses.
 
 ``write.py`` changes settings of a NIC; ``source.py`` finds elements in bytes, and applies the edits
-to other encodings. ``definitions.py`` works on whole definitions, for changes of domains.
+to other encodings. ``definitions.py`` works on whole definitions, for changes of domains;
+``pending.py`` compares a running one with the persistent one.
 
 This module recognises files; whatever reads them is imported on first use.
 """

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import NamedTuple, TypeVar
 
+from msgspec.structs import replace
+
 from vnicaudit.base.wording import bare_uuid
 from vnicaudit.errors import TargetError
-from vnicaudit.model.domain import Domain, DomainState
+from vnicaudit.model.domain import Domain, DomainState, LiveFacts
 from vnicaudit.model.nic import RunningQemu
 from vnicaudit.model.report import ReadError
+from vnicaudit.platforms.domain_xml.pending import pending
 from vnicaudit.platforms.domain_xml.read import read_bytes
 from vnicaudit.platforms.host.copied_tree import CopiedTree
 from vnicaudit.platforms.qemu.joining import find, join, with_log
@@ -58,10 +61,14 @@ def read_guests(tree: CopiedTree, target: str) -> Guests:
         domain, *_others = sorted(guest, key=lambda each: each.declared.described_by != "live")
         process, log = find(domain, processes), find(domain, logs)
         runs = process is not None or domain.declared.described_by == "live"
-        is_defined = any(each.declared.described_by != "live" for each in guest)
+        defined = [each for each in guest if each.declared.described_by != "live"]
+        if defined and domain not in defined:
+            domain = replace(domain, live=LiveFacts(pending=pending(domain, defined[-1])))
         if process is not None:
             domain = join(domain, with_log(process, log))
-        domains.append(_in_state(domain, runs=runs or (False if listed else None), kept=is_defined))
+        domains.append(
+            _in_state(domain, runs=runs or (False if listed else None), kept=bool(defined))
+        )
     for qemu, runs in (*((each, True) for each in processes), *((each, False) for each in logs)):
         known = {name for each in domains for name in _names(each)}
         if not known.intersection(_names(qemu)):

@@ -4,8 +4,8 @@ import pytest
 
 from tests.rows import rows, rows_of_tuples
 from vnicaudit.model.domain import Domain, StagedNic
+from vnicaudit.platforms.domain_xml.pending import coming, staged
 from vnicaudit.platforms.domain_xml.read import read_bytes
-from vnicaudit.platforms.libvirt.domains import coming, staged
 
 MAC = "52:54:00:00:00:01"
 OTHER = "52:54:00:00:00:02"
