@@ -1,17 +1,24 @@
-"""Settings of a host that decide how fast its guests' NICs are, and the command that sets each
-until the next boot.
+"""Settings of a host that decide how fast its guests' NICs are, the command that sets each until
+the next boot, and what the kernel makes of a value.
 
 Sources: ethtool(8), ip-link(8), sysctl(8), ovs-vswitchd.conf.db(5), and Documentation/networking/
-scaling.rst of Linux (RPS, RFS, XPS in sysfs).
+scaling.rst of Linux (RPS, RFS, XPS in sysfs). net/core/net-sysfs.c and net/core/sysctl_net_core.c
+of Linux 6.18: rps_flow_cnt and rps_sock_flow_entries are rounded up to a power of two, and CPUs
+that are offline are dropped from masks.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from shlex import quote
 from typing import Literal
 
 import msgspec
+
+from vnicaudit.knowledge.cpu_lists import as_mask, from_mask
+from vnicaudit.model.finding import Change
+from vnicaudit.model.host_facts import Feature, HostFacts, HostLink
 
 SettingKind = Literal[
     "feature", "private-flag", "ring", "channels", "mtu", "queue-length", "rps", "rps-flows",
@@ -73,3 +80,129 @@ def command_for(setting: HostSetting, value: str) -> str:
 def features_on(device: str, names: Sequence[str]) -> str:
     """The command that switches these features on."""
     return f"ethtool -K {quote(device)} " + " ".join(f"{SHORT[name]} on" for name in names)
+
+
+# Settings that are changed here: each as the field of a change, and its value in the facts of a
+# host. Only those that cannot cut off the host, and whose old state can be read, are in this table.
+
+
+_DEVICE = r"[A-Za-z0-9_][A-Za-z0-9_.@-]{0,14}"
+_MASK = r"[0-9a-f]{1,8}(,[0-9a-f]{1,8}){0,255}"
+_NUMBER = r"[0-9]{1,10}"
+_CHANGED: dict[SettingKind, tuple[str, str]] = {
+    "feature": (rf"{_DEVICE}:[a-z][a-z0-9_-]{{1,63}}", r"(on|off)( \[requested (on|off)\])?"),
+    "rps": (rf"{_DEVICE}:rx-[0-9]{{1,4}}", _MASK),
+    "rps-flows": (rf"{_DEVICE}:rx-[0-9]{{1,4}}", _NUMBER),
+    "xps": (rf"{_DEVICE}:tx-[0-9]{{1,4}}", _MASK),
+    "queue-length": (_DEVICE, _NUMBER),
+    "sysctl": (r":net\.core\.[a-z_]{1,60}", _NUMBER),
+}
+"""Kind -> patterns of its device and name, and of its values. In the order in which several are
+set."""
+ORDER = tuple(_CHANGED)
+FILES: dict[SettingKind, str] = {
+    "rps": "/sys/class/net/{device}/queues/{name}/rps_cpus",
+    "rps-flows": "/sys/class/net/{device}/queues/{name}/rps_flow_cnt",
+    "xps": "/sys/class/net/{device}/queues/{name}/xps_cpus",
+    "sysctl": "/proc/sys/{name}",
+}
+"""Kind -> the file that has its value."""
+
+
+def field_of(setting: HostSetting) -> str:
+    """The field of a change: ``feature:eth0:tcp-segmentation-offload``, ``rps:eth0:rx-0``,
+    ``queue-length:eth0``, ``sysctl::net.core.rps_sock_flow_entries``."""
+    return f"{setting.kind}:{setting.device}:{setting.name}".rstrip(":")
+
+
+def setting_of(field: str) -> HostSetting | None:
+    """The setting that a field names; None: it is none that is changed here."""
+    kind, _colon, rest = field.partition(":")
+    for known, (pattern, _values) in _CHANGED.items():
+        if kind == known and re.fullmatch(pattern, rest):
+            device, _colon, name = rest.partition(":")
+            return HostSetting(known, device, name)
+    return None
+
+
+def takes(setting: HostSetting, value: str) -> bool:
+    """True if the text may be a value of the setting."""
+    return re.fullmatch(_CHANGED[setting.kind][1], value) is not None
+
+
+def change_of(facts: HostFacts, setting: HostSetting, new: str, reason: str) -> Change:
+    """The change of a setting to ``new``, which is safe for that ``reason``."""
+    return Change(field_of(setting), value_of(facts, setting), new, safe=True, reason=reason)
+
+
+def words_of(field: str, value: str) -> str:
+    """The sentence that tells an operator to set the setting of a change."""
+    kind, device, name = f"{field}::".split(":")[:3]
+    if kind not in _CHANGED:
+        return f"Set {field} on the host."
+    verb = f"Switch it {value}" if kind == "feature" else "Set it"
+    return f"{verb}: {command_for(HostSetting(kind, device, name), value)}"
+
+
+def value_of(facts: HostFacts, setting: HostSetting) -> str | None:
+    """The value of a setting in the facts of a host; None: it is unknown, or does not exist."""
+    if setting.kind == "sysctl":
+        return (facts.sysctls or {}).get(setting.name)
+    link = facts.link(setting.device)
+    return None if link is None else dict(_values(link)).get(setting)
+
+
+def values_of(facts: HostFacts, device: str) -> dict[str, str]:
+    """Field -> value of everything that is changed here and known of a device."""
+    link = facts.link(device)
+    values = () if link is None else _values(link)
+    found = ((field_of(setting), value) for setting, value in values)
+    return {field: value for field, value in found if setting_of(field) is not None}
+
+
+def _values(link: HostLink) -> Iterator[tuple[HostSetting, str]]:
+    for name, feature in (link.features or {}).items():
+        if not feature.fixed:
+            yield HostSetting("feature", link.name, name), _feature_text(feature)
+    for queue in link.queues or ():
+        if queue.cpus is not None:
+            kind: SettingKind = "rps" if queue.name.startswith("rx-") else "xps"
+            yield HostSetting(kind, link.name, queue.name), as_mask(queue.cpus)
+        if queue.flows is not None:
+            yield HostSetting("rps-flows", link.name, queue.name), str(queue.flows)
+    if link.queue_length is not None:
+        yield HostSetting("queue-length", link.name), str(link.queue_length)
+
+
+def _feature_text(feature: Feature) -> str:
+    """``on``, ``off``, or ``off [requested on]``, as ethtool prints it."""
+    now, asked = _word(feature.on), feature.requested
+    return now if asked is None or asked is feature.on else f"{now} [requested {_word(asked)}]"
+
+
+def _word(on: bool) -> str:
+    return "on" if on else "off"
+
+
+def made_of(setting: HostSetting, value: str, facts: HostFacts) -> str:
+    """The form that the kernel gives to a value."""
+    if setting.kind in ("rps", "xps"):
+        cpus = set(from_mask(value) or ())
+        return as_mask(cpus.intersection(cpus if (on := facts.cpus.online) is None else on))
+    if setting.kind == "rps-flows" or setting.name == "net.core.rps_sock_flow_entries":
+        return str(1 << (int(value) - 1).bit_length()) if int(value) else "0"
+    return value
+
+
+def words_to_set(setting: HostSetting, value: str) -> tuple[str, ...]:
+    """The program and arguments that set it until the next boot; a file is written by a shell, to
+    which path and value are arguments."""
+    device, name = setting.device, setting.name
+    if setting.kind == "feature":
+        asked = value.rpartition("[requested ")[2].rstrip("]")
+        return "ethtool", "-K", device, SHORT.get(name, name), asked
+    if setting.kind == "queue-length":
+        return "ip", "link", "set", "dev", device, "txqueuelen", value
+    name = name.replace(".", "/") if setting.kind == "sysctl" else name
+    path = FILES[setting.kind].format(device=device, name=name)
+    return "sh", "-c", 'printf %s "$1" >"$2"', "sh", value, path

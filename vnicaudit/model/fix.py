@@ -153,6 +153,14 @@ class SetField(_Value, frozen=True, tag="set-field"):
     value: str | None
 
 
+class SetHostSetting(_Value, frozen=True, tag="set-host-setting"):
+    """Set a setting of a host; ``field`` names it
+    (:func:`vnicaudit.knowledge.host_settings.field_of`)."""
+
+    field: str
+    value: str
+
+
 class AlreadyStaged(_Value, frozen=True, tag="already-staged"):
     """Power the guest off and on: the persistent definition has ``value`` of the field already
     (None: it does not have the field)."""
@@ -197,6 +205,7 @@ OwnersFix = (
     | ChangeManifest
     | EditInOvirt
     | SetField
+    | SetHostSetting
 )
 """A change in model terms, translated for the owner of the definition."""
 

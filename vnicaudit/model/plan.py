@@ -130,7 +130,7 @@ GOALS: tuple[Goal, ...] = ("virtio", "vdpa", "vhostuser")
 CloudObject = Literal["server", "image", "flavor"]
 """An object of a cloud that can be changed."""
 
-UnitKind = Literal["domain", "file", "server", "image", "flavor"]
+UnitKind = Literal["domain", "file", "server", "image", "flavor", "setting"]
 
 PLAN_SCHEMA: Literal["vnicaudit.plan/1"] = "vnicaudit.plan/1"
 
@@ -284,7 +284,18 @@ class FlavorUnit(CloudUnit, frozen=True, tag="flavor"):
     new_name: str = ""
 
 
-Unit = DomainUnit | FileUnit | ServerUnit | ImageUnit | FlavorUnit
+class SettingUnit(_Unit, frozen=True, tag="setting"):
+    """Settings of one device of a host, or of the host itself (``device`` empty), each by the field
+    of its change (:func:`vnicaudit.knowledge.host_settings.field_of`): the ``values`` to set, and
+    the ``old`` ones when the step was made."""
+
+    kind: ClassVar[UnitKind] = "setting"
+    device: str
+    values: dict[str, str]
+    old: dict[str, str]
+
+
+Unit = DomainUnit | FileUnit | ServerUnit | ImageUnit | FlavorUnit | SettingUnit
 """The object that one step changes."""
 
 UnitT = TypeVar("UnitT", bound=Unit)
@@ -295,7 +306,8 @@ CloudUnitT = TypeVar("CloudUnitT", bound=UnitInCloud)
 
 
 class UnitStep(msgspec.Struct, Generic[UnitT_co], frozen=True, forbid_unknown_fields=True):
-    """One change to one NIC, or to a server (all its NICs), an image or a flavor.
+    """One change to one NIC, to a server (all its NICs), an image or a flavor, or to the settings
+    of a host or one of its links.
 
     ``target`` is the target it was found in; ``unit`` is the object to change; ``about`` identifies
     the NIC, server, image or flavor. ``digest`` is the digest of the step's source
@@ -305,7 +317,7 @@ class UnitStep(msgspec.Struct, Generic[UnitT_co], frozen=True, forbid_unknown_fi
     id: str
     target: str
     about: Ref
-    owner: Owner
+    owner: Owner | Literal["host"]
     to: Goal
     rules: tuple[str, ...]
     changes: tuple[Change, ...]

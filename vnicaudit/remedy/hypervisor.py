@@ -9,8 +9,10 @@ from typing import NamedTuple, Protocol
 import msgspec
 
 from vnicaudit.base.deadlines import Clock
+from vnicaudit.knowledge.host_settings import HostSetting
 from vnicaudit.model.guest_network import GuestNetwork
 from vnicaudit.model.host import HostLock, MachineState, Traffic, VdpaDevice
+from vnicaudit.model.host_facts import HostFacts
 from vnicaudit.model.nic import RunningNic, RunningQemu
 from vnicaudit.model.runs import FlavorState, Outcome, PortState, ServerState
 
@@ -118,6 +120,29 @@ class ReadCommandLine(Protocol):
         cannot be understood."""
 
 
+class HostSettings(Protocol):
+    """A host whose own settings are changed, a network namespace, or this machine."""
+
+    def identity(self) -> str:
+        """A text that is the same however the host is reached, until it is started again.
+        Raises TargetError."""
+
+    def facts(self, device: str) -> HostFacts:
+        """Everything that is read of its settings. Raises NoResponseError if it does not answer,
+        ActionError if it does not tell its links, GoneError if ``device`` (empty: the host itself)
+        is not among them."""
+
+    def is_of_container(self, facts: HostFacts) -> bool:
+        """True if what was read is a container's view of a host."""
+
+    def set(self, setting: HostSetting, value: str) -> None:
+        """Set it until the next boot. Raises NoResponseError if there is no answer, ActionError if
+        it is not accepted."""
+
+    def close(self) -> None:
+        """Disconnect."""
+
+
 class ThisMachine(Protocol):
     """The machine that this program runs on."""
 
@@ -158,6 +183,8 @@ class Adapters(NamedTuple):
     command_line: ReadCommandLine
     settings: Callable[[Machine, Clock], GuestSettings]
     """The settings of a guest's interfaces, which a hot swap preserves."""
+    host: Callable[[str, float], HostSettings]
+    """The settings of a host, by its URL and the timeout of one call in seconds."""
 
 
 GetAdapters = Callable[[], Adapters]

@@ -18,6 +18,10 @@ _TARGETS = 3
 SCOPE_WORD: dict[str, str] = {scope: row.word for scope, row in KINDS.items()}
 
 
+_PLANNED_HOSTS = ("ssh://", "netns://", "local")
+"""Beginnings of targets that are hosts whose own settings can be planned."""
+
+
 class Tally:
     """Counters whose size depends on the rules, not on the number of subjects."""
 
@@ -68,6 +72,8 @@ class Tally:
         change, place = finding.change, finding.location
         if change is None or (place.file is None and audited.target == "/proc"):
             return
+        if audited.scope == "host" and not audited.target.startswith(_PLANNED_HOSTS):
+            return  # read beside its libvirt, from a copy, or from a container
         if place.file is None or (place.xpath or "").startswith("/domain"):
             if audited.target != "-":
                 self.by_plan.add(audited.target, safe=change.safe)

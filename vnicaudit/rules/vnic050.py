@@ -53,7 +53,7 @@ from collections.abc import Iterator
 from vnicaudit.knowledge import host_needs
 from vnicaudit.knowledge.flow_steering import ENTRIES, MODERATE, rfs_sizes, set_on_each
 from vnicaudit.knowledge.host_cpus import near
-from vnicaudit.knowledge.host_settings import HostSetting, command_for
+from vnicaudit.knowledge.host_settings import HostSetting, change_of, command_for
 from vnicaudit.model.host_facts import HostFacts, HostLink
 from vnicaudit.model.rule import Fact, HostSubject, Judge, Problem, Rule
 
@@ -81,12 +81,13 @@ def check(subject: HostSubject) -> Iterator[Problem]:
             f"clear the other half: {command_for(HostSetting('sysctl', name=ENTRIES), '0')}",
         )
     if set_on and not entries:
+        setting = HostSetting("sysctl", name=ENTRIES)
         on = host_needs.guests_named(set_on)
         yield Problem(
             f"rps_flow_cnt is set on {on}, but {ENTRIES} is 0: receive flow steering does nothing",
             field="rps_sock_flow_entries",
-            fix=f"Set it: {command_for(HostSetting('sysctl', name=ENTRIES), str(MODERATE))}. Or "
-            f"clear the other half: {set_on_each(set_on[0], 'rps_flow_cnt', 0)}",
+            change=change_of(facts, setting, str(MODERATE), "it can be set back"),
+            fix=f"(or clear the other half: {set_on_each(set_on[0], 'rps_flow_cnt', 0)})",
         )
 
 

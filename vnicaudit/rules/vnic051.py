@@ -51,7 +51,7 @@ from collections.abc import Iterator
 
 from vnicaudit.knowledge import host_needs
 from vnicaudit.knowledge.host_links import leads_out
-from vnicaudit.knowledge.host_settings import HostSetting, command_for
+from vnicaudit.knowledge.host_settings import HostSetting, change_of
 from vnicaudit.model.rule import Judge, LinkSubject, Problem, Rule
 
 _OFFLOADS = (
@@ -60,6 +60,7 @@ _OFFLOADS = (
     "generic-segmentation-offload",
     "generic-receive-offload",
 )
+_SAFE = "it can be switched off again; some adapters reset their link"
 
 
 def applies(subject: LinkSubject) -> bool:
@@ -75,10 +76,11 @@ def check(subject: LinkSubject) -> Iterator[Problem]:
         if feature is None or feature.on or feature.fixed or feature.requested:
             continue
         guests = host_needs.guests_named(subject.carries)
+        setting = HostSetting("feature", link.name, name)
         yield Problem(
             f"{name} is off on {link.name}, which carries {guests}",
             field=name,
-            fix=f"Switch it on: {command_for(HostSetting('feature', link.name, name), 'on')}",
+            change=change_of(subject.facts, setting, "on", _SAFE),
         )
 
 

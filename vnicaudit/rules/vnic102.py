@@ -50,10 +50,11 @@ from collections.abc import Iterator
 
 from vnicaudit.knowledge import host_needs
 from vnicaudit.knowledge.host_links import carried_by, leads_out, switch_of
-from vnicaudit.knowledge.host_settings import HostSetting, command_for
+from vnicaudit.knowledge.host_settings import HostSetting, change_of
 from vnicaudit.model.rule import Judge, LinkSubject, Problem, Rule
 
 _LRO = "large-receive-offload"
+_SAFE = "it can be switched on again; some adapters reset their link"
 
 
 def applies(subject: LinkSubject) -> bool:
@@ -76,7 +77,7 @@ def check(subject: LinkSubject) -> Iterator[Problem]:
     yield Problem(
         f"LRO is on at {link.name}, a port of {where}, which forwards to "
         f"{host_needs.guests_named(guests[link.name])}",
-        fix=f"Switch it off: {command_for(HostSetting('feature', link.name, _LRO), 'off')}",
+        change=change_of(subject.facts, HostSetting("feature", link.name, _LRO), "off", _SAFE),
     )
 
 

@@ -31,12 +31,12 @@ if TYPE_CHECKING:
     from vnicaudit.model.fleet import AuditSink, FleetAudit, KeptReading
     from vnicaudit.model.history import StoredAudit
     from vnicaudit.model.host import VdpaDevice
-    from vnicaudit.remedy.hypervisor import Cloud, Hypervisor
+    from vnicaudit.remedy.hypervisor import Cloud, HostSettings, Hypervisor
 
 
 def adapters() -> Adapters:
     """The platform functions for changes and measurements."""
-    return Adapters(connect, _ThisMachine(), connect_cloud, time, read_text, LinuxSettings)
+    return Adapters(connect, _ThisMachine(), connect_cloud, time, read_text, LinuxSettings, host)
 
 
 def connect(uri: str, *, deadline: float) -> Hypervisor:
@@ -51,6 +51,13 @@ def connect_cloud(name: str, *, deadline: float) -> Cloud:
     from vnicaudit.platforms.openstack.control import connect as reach
 
     return reach(name, deadline=deadline)
+
+
+def host(url: str, deadline: float) -> HostSettings:
+    """A host whose settings can be changed; it may turn out to be unreachable."""
+    from vnicaudit.platforms.host.visiting.settings import SettingsPlace
+
+    return SettingsPlace(url, deadline)
 
 
 class _ThisMachine:

@@ -273,10 +273,21 @@ _COPY_NOT_PLANNED = (
     "a copy of a host's files cannot be changed to any effect; name the host's libvirt URI, for "
     "example qemu+ssh://root@HOST/system"
 )
-_HOST_NOT_PLANNED = (
-    "changes of a host's settings are not planned; to plan those of its guests' NICs, name its "
-    "libvirt, for example qemu+ssh://HOST/system"
-)
+
+
+def _host_planner(run: PlanRun) -> TargetPlanner | None:
+    if not any(target.kind == names.HOST for target in run.targets):
+        return None
+    from vnicaudit.remedy.planning.host_settings import HostTargetPlanner
+
+    return HostTargetPlanner(run)
+
+
+def _setting_drivers() -> tuple[type[Driver], ...]:
+    from vnicaudit.remedy.applying.hosts import SettingDriver
+
+    return (SettingDriver,)
+
 
 PLATFORMS = (
     RegisteredPlatform(
@@ -341,7 +352,6 @@ PLATFORMS = (
                 _place_of,
                 read=_read_place,
                 waits=is_place,
-                not_planned=_HOST_NOT_PLANNED,
                 probe=_probe_place,
             ),
             TargetKind(
@@ -360,6 +370,8 @@ PLATFORMS = (
                 expanded=_reports_of,
             ),
         ),
+        planner=_host_planner,
+        drivers=_setting_drivers,
     ),
     RegisteredPlatform(
         names.LIBVIRT,

@@ -12,8 +12,17 @@ from vnicaudit.knowledge.fixes.hypervisors import ARGUMENTS, LIBVIRT, OVIRT, QEM
 from vnicaudit.knowledge.fixes.kubevirt import KUBEVIRT
 from vnicaudit.knowledge.fixes.nova import NOVA
 from vnicaudit.knowledge.fixes.wording import POWER_CYCLE, Wording, advice_text, fixes_of, text_of
+from vnicaudit.knowledge.host_settings import words_of
 from vnicaudit.model.finding import Change, Finding, FindingOwner, Owner, name_of, rewritten_by
-from vnicaudit.model.fix import Advice, EditArgument, EditResource, Fix, OwnersFix, SetField
+from vnicaudit.model.fix import (
+    Advice,
+    EditArgument,
+    EditResource,
+    Fix,
+    OwnersFix,
+    SetField,
+    SetHostSetting,
+)
 from vnicaudit.model.names import NO_NAMES, FixNames
 
 if TYPE_CHECKING:
@@ -34,7 +43,19 @@ def _sentence(fix: OwnersFix, _named: FixNames) -> str:
     )
 
 
+# Fixes for settings of a host.
+
+
+def _setting(change: Change) -> OwnersFix:
+    return SetHostSetting(change.field, change.new or "")
+
+
+def _setting_words(fix: OwnersFix, _named: FixNames) -> str:
+    return words_of(fix.field, fix.value) if isinstance(fix, SetHostSetting) else ""
+
+
 SHIPPED: Mapping[str, Wording] = {
+    "host": Wording(_setting, _setting_words),
     "kubevirt": KUBEVIRT,
     "libvirt": LIBVIRT,
     "nova": NOVA,

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from vnicaudit.base.wording import count
 from vnicaudit.model.finding import name_of
-from vnicaudit.model.plan import FileUnit, Naming, Plan, ServerUnit, Step
+from vnicaudit.model.plan import FileUnit, Naming, Plan, ServerUnit, SettingUnit, Step
 from vnicaudit.reports.as_text import Grid, Pen
 from vnicaudit.reports.grouped import and_more
 from vnicaudit.reports.model import Part
@@ -176,6 +176,8 @@ def _effect(step: Step) -> str:
         return "-"
     if isinstance(step.unit, FileUnit):
         return "after virsh define"
+    if isinstance(step.unit, SettingUnit):
+        return "at once, until the next boot"
     if not step.running:
         return "next start"
     swap = any(option.mode == "hotswap" and option.possible for option in step.modes)

@@ -14,6 +14,7 @@ from vnicaudit.model.plan import (
     FlavorUnit,
     Naming,
     ServerUnit,
+    SettingUnit,
     Snippet,
     Step,
 )
@@ -45,6 +46,8 @@ def state_of(step: Step) -> str:
 def about_label(step: Step) -> str:
     """The NICs of the step; for an image or a flavor, its kind."""
     unit = step.unit
+    if isinstance(unit, SettingUnit):
+        return "settings"
     if not isinstance(unit, CloudUnit) or step.about.index is not None:
         return part_label(step.about)
     if isinstance(unit, FlavorUnit) and unit.new_name:
@@ -93,7 +96,8 @@ class StepText:
 
     def _head(self, step: Step) -> str:
         state = state_of(step)
-        words = (step.id, about_label(step), f"to {step.to}", ", ".join(step.rules))
+        to = "" if isinstance(step.unit, SettingUnit) else f"to {step.to}"
+        words = (step.id, about_label(step), to, ", ".join(step.rules))
         return self._pen.words(Part(state, style=STYLES[state]), *words, indent=4)
 
     def _labelled(self, label: str, text: str, style: str = "quiet") -> str:
@@ -236,6 +240,8 @@ def _file_and_place(step: Step) -> tuple[str, str]:
 
 def guest_kind(step: Step) -> str:
     unit = step.unit
+    if isinstance(unit, SettingUnit):
+        return step.about.kind
     return unit.kind if isinstance(unit, CloudUnit) and unit.kind != "server" else "guest"
 
 

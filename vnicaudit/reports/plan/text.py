@@ -8,12 +8,27 @@ from collections.abc import Iterable, Iterator
 from vnicaudit.base.wording import count, disambiguated, shared_folder
 from vnicaudit.model.finding import Ref, name_of
 from vnicaudit.model.names import NAMELESS
-from vnicaudit.model.plan import CloudUnit, FileUnit, NotPlanned, Plan, ServerUnit, Step
+from vnicaudit.model.plan import (
+    CloudUnit,
+    FileUnit,
+    NotPlanned,
+    Plan,
+    ServerUnit,
+    SettingUnit,
+    Step,
+)
 from vnicaudit.model.ranking import NO_HISTORY, PlanHistory
 from vnicaudit.reports.as_text import Pen
 from vnicaudit.reports.model import Part
 from vnicaudit.reports.plan.overview import names_of, overview
-from vnicaudit.reports.plan.steps import StepText, grouped_steps, guest_key, state_of, unread_lines
+from vnicaudit.reports.plan.steps import (
+    StepText,
+    grouped_steps,
+    guest_key,
+    guest_kind,
+    state_of,
+    unread_lines,
+)
 from vnicaudit.reports.safe import hidden, safe
 from vnicaudit.reports.wording import name_and_id, part_label
 from vnicaudit.reports.writers import Options
@@ -66,7 +81,7 @@ def _steps(plan: Plan) -> str:
     )
     counts = ", ".join(f"{states[state]:,} {state}" for state in _STATES if states[state])
     kinds = {
-        guest_key(step): step.unit.kind if isinstance(step.unit, CloudUnit) else "guest"
+        guest_key(step): step.unit.kind if isinstance(step.unit, CloudUnit) else guest_kind(step)
         for step in plan.steps
     }
     return f"{count(len(plan.steps), 'step')} on {_listed(Counter(kinds.values()))}: {counts}"
@@ -196,6 +211,9 @@ def _about(steps: list[Step], *, verbose: bool) -> Iterator[str]:
     for step in steps:
         yield name_of(step.owner)
         unit = step.unit
+        if isinstance(unit, SettingUnit):
+            yield step.about.kind
+            continue
         if isinstance(unit, CloudUnit):
             yield from _in_cloud(step, unit)
         elif not isinstance(unit, FileUnit):

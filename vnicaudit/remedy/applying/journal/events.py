@@ -329,8 +329,10 @@ class Setting(BaseEvent, frozen=True, tag="setting"):
     properties: Properties
 
 
-class Set(BaseEvent, frozen=True, tag="set"):
-    """The properties were set."""
+class Set(BaseEvent, frozen=True, tag="set", omit_defaults=True):
+    """The properties were set. ``along``: others that changed with them, as they are now."""
+
+    along: Properties = {}
 
 
 class NotSet(BaseEvent, frozen=True, tag="not set"):

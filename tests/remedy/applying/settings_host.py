@@ -1,0 +1,179 @@
+"""A host whose settings are changed: one that answers at once, and a real network namespace."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from tests.not_run import not_run
+from tests.remedy.applying.fakes import Stage, watch
+from vnicaudit.errors import ActionError, GoneError
+from vnicaudit.knowledge.cpu_lists import from_mask
+from vnicaudit.knowledge.host_settings import HostSetting, made_of, setting_of, value_of
+from vnicaudit.model.finding import Change, Finding, Location, Ref
+from vnicaudit.model.host_facts import CpuFacts, Feature, HostFacts, HostLink, Queue
+from vnicaudit.model.plan import SettingUnit, UnitStep
+from vnicaudit.remedy.planning.host_settings import steps_of
+
+TARGET = "ssh://kvm1"
+TX, TSO = "feature:eth0:tx-checksumming", "feature:eth0:tcp-segmentation-offload"
+RPS, FLOWS = "rps:eth0:rx-0", "rps-flows:eth0:rx-0"
+ENTRIES = "sysctl::net.core.rps_sock_flow_entries"
+_LINK = HostLink(
+    name="eth0",
+    queue_length=1000,
+    features={
+        "tx-checksumming": Feature(on=True),
+        "tcp-segmentation-offload": Feature(on=True),
+        "generic-receive-offload": Feature(on=False),
+        "highdma": Feature(on=True, fixed=True),
+    },
+    queues=(Queue(name="rx-0", cpus=(), flows=0), Queue(name="tx-0", cpus=(0, 1, 2, 3))),
+)
+FACTS = HostFacts(
+    links=(_LINK,),
+    cpus=CpuFacts(online=(0, 1, 2, 3)),
+    sysctls={"net.core.rps_sock_flow_entries": "0"},
+)
+
+
+class SettingsHost:
+    """It does what it is asked as Linux does: TSO goes with checksums, and is still asked for.
+    ``ignores``: a field that it accepts and does not apply; ``refuses``: one that it does not
+    accept, and so often."""
+
+    def __init__(self, world: SettingsWorld) -> None:
+        self.now = FACTS
+        self.ignores = ""
+        self.refuses: dict[str, int] = {}
+        self.world = world
+
+    def identity(self) -> str:
+        return "one boot of one host"
+
+    def facts(self, device: str) -> HostFacts:
+        if device and self.now.link(device) is None:
+            raise GoneError(f"{device} is no longer there")
+        return self.now
+
+    def is_of_container(self, facts: HostFacts) -> bool:
+        return bool(facts.container)
+
+    def set(self, setting: HostSetting, value: str) -> None:
+        field = f"{setting.kind}:{setting.device}:{setting.name}"
+        self.world.passing(f"before {field}")
+        if self.refuses.get(field):
+            self.refuses[field] -= 1
+            raise ActionError(f"{value} was not accepted: Operation not supported")
+        if field != self.ignores:
+            self._do(setting, made_of(setting, value, self.now))
+        self.world.passing(f"behind {field}")
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+    def put(self, field: str, value: str) -> None:
+        """Somebody else sets it."""
+        setting = setting_of(field)
+        assert setting is not None, field
+        self._do(setting, value)
+
+    def _do(self, setting: HostSetting, value: str) -> None:
+        if setting.kind == "sysctl":
+            self.now = replace(self.now, sysctls={setting.name: value})
+            return
+        (link,) = self.now.links or ()
+        if setting.kind == "queue-length":
+            link = replace(link, queue_length=int(value))
+        elif setting.kind == "feature":
+            link = replace(link, features=self._features(link, setting.name, value))
+        else:
+            link = replace(
+                link, queues=tuple(_queue(each, setting, value) for each in link.queues or ())
+            )
+        self.now = replace(self.now, links=(link,))
+
+    @staticmethod
+    def _features(link: HostLink, name: str, value: str) -> dict[str, Feature]:
+        features = dict(link.features or {})
+        asked = {
+            key: each.on if each.requested is None else each.requested
+            for key, each in features.items()
+        }
+        asked[name] = value.removesuffix("]").endswith("on")
+        for key, on in asked.items():
+            is_on = on and (key != "tcp-segmentation-offload" or asked["tx-checksumming"])
+            features[key] = replace(features[key], on=is_on, requested=None if is_on == on else on)
+        return features
+
+
+def _queue(queue: Queue, setting: HostSetting, value: str) -> Queue:
+    if queue.name != setting.name:
+        return queue
+    if setting.kind == "rps-flows":
+        return replace(queue, flows=int(value))
+    return replace(queue, cpus=from_mask(value))
+
+
+class SettingsWorld(Stage):
+    """That host, and the program that works on it."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self.host = SettingsHost(self)
+        self.adapters = self.adapters._replace(host=lambda _url, _seconds: self.host)
+
+
+def step_to(facts: HostFacts, target: str, values: dict[str, str]) -> UnitStep[SettingUnit]:
+    """The one step that findings with these changes lead to."""
+    findings = []
+    for field, value in values.items():
+        setting = setting_of(field)
+        assert setting is not None, field
+        change = Change(field, value_of(facts, setting), value, safe=True, reason="it is small")
+        findings.append(
+            Finding(
+                "VNIC051", "uplink-offload-off", "medium", "high", "it is off", Ref("link", "eth0"),
+                Location(target), "host", change, f"print of {field}",
+            )
+        )  # fmt: skip
+    (step,) = steps_of(findings, facts, target, "kvm1")
+    return replace(step, id="1")
+
+
+def settings_world(folder: Path, monkeypatch: pytest.MonkeyPatch) -> SettingsWorld:
+    """A fresh one; each line, file and setting is a place to be ended at."""
+    monkeypatch.undo()
+    world = SettingsWorld(folder)
+    watch(world, monkeypatch)
+    return world
+
+
+@contextmanager
+def veth_namespace() -> Iterator[str]:
+    """A network namespace with the veth pair ``v0`` and ``v1``, of two queues each."""
+    if os.geteuid() or shutil.which("ip") is None:
+        not_run("tests", "network namespaces need root and iproute2")
+    name = f"vns{os.getpid()}"
+    queues = "numtxqueues 2 numrxqueues 2"
+    subprocess.run(["ip", "netns", "add", name], check=True)
+    try:
+        words = f"ip -n {name} link add v0 {queues} type veth peer name v1 {queues}"
+        subprocess.run(words.split(), check=True)
+        yield name
+    finally:
+        subprocess.run(["ip", "netns", "del", name], check=True)
+
+
+def seen(namespace: str) -> str:
+    """Everything about the links of a namespace, as the kernel's own tools show it."""
+    script = "ip -d link show; grep -rs '' /sys/class/net/v*/queues/ | sort; ethtool -k v0; true"
+    words = ["ip", "netns", "exec", namespace, "sh", "-c", script]
+    return subprocess.run(words, check=True, capture_output=True, text=True).stdout

@@ -1,0 +1,279 @@
+"""Settings of a host: changed, read again, and set back to what was read before."""
+
+import random
+import shutil
+from collections.abc import Iterator
+from contextlib import suppress
+from itertools import count
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from tests.not_run import not_run
+from tests.remedy.applying.fakes import Killed, Stage
+from tests.remedy.applying.settings_host import (
+    ENTRIES,
+    FACTS,
+    FLOWS,
+    RPS,
+    TARGET,
+    TSO,
+    TX,
+    SettingsWorld,
+    seen,
+    settings_world,
+    step_to,
+    veth_namespace,
+)
+from vnicaudit.errors import RefusedError
+from vnicaudit.model.host_facts import HostFacts, SettingOwner
+from vnicaudit.model.plan import Step
+from vnicaudit.remedy.applying.history import runs
+from vnicaudit.remedy.applying.rollback import RollbackSelection
+
+
+@pytest.fixture
+def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SettingsWorld:
+    return settings_world(tmp_path, monkeypatch)
+
+
+def applied(world: SettingsWorld, values: dict[str, str]) -> tuple[str, str, tuple[str, ...]]:
+    """Outcome, message and checks of the one unit."""
+    (unit,) = world.apply((step_to(world.host.now, TARGET, values),), world.context()).run.steps
+    return unit.outcome, unit.message, tuple(check.detail for check in unit.checks)
+
+
+def test_what_changes_along_is_told_and_comes_back(world: SettingsWorld) -> None:
+    outcome, message, checks = applied(world, {TX: "off"})
+    assert (outcome, message) == ("applied", "until the next boot")
+    assert checks == (f"{TX} is off", f"{TSO} changed along: off [requested on]")
+    assert world.host.now != FACTS
+    (back,) = world.rollback(world.context())
+    assert back.run.steps[0].outcome == "applied"
+    assert world.host.now == FACTS
+
+
+def test_what_somebody_else_changed_beside_it_stays(world: SettingsWorld) -> None:
+    applied(world, {TSO: "off"})
+    world.host.put("queue-length:eth0", "500")
+    world.rollback(world.context())
+    (link,) = world.host.now.links or ()
+    assert (link.queue_length, link.features) == (500, FACTS.links and FACTS.links[0].features)
+
+
+@pytest.mark.parametrize(
+    ("values", "kept"),
+    [({FLOWS: "1000"}, f"{FLOWS} is 1024"), ({RPS: "33"}, f"{RPS} is 3"),
+     ({ENTRIES: "20000"}, f"{ENTRIES} is 32768")],
+)  # fmt: skip
+def test_what_the_kernel_makes_of_a_value_is_said(
+    world: SettingsWorld, values: dict[str, str], kept: str
+) -> None:
+    outcome, _message, checks = applied(world, values)
+    (asked,) = values.values()
+    assert (outcome, checks) == ("applied", (f"{kept} (the kernel's form of {asked})",))
+    step = step_to(FACTS, TARGET, values)
+    (again,) = world.apply((step,), world.context(), b"another plan").run.steps
+    assert again.outcome == "already"
+    (back, *_others) = world.rollback(world.context(), run=runs(str(world.folder))[-1].id)
+    assert (back.run.steps[0].outcome, world.host.now) == ("applied", FACTS)
+
+
+def test_accepted_but_not_applied_is_a_failure_and_undone(world: SettingsWorld) -> None:
+    world.host.ignores = TX
+    outcome, message, _checks = applied(world, {TX: "off", RPS: "3"})
+    assert outcome == "failed"
+    assert f"accepted but not applied: {TX} is on, not off; its settings are as before" in message
+    assert world.host.now == FACTS
+
+
+def test_what_is_not_accepted_takes_the_others_back(world: SettingsWorld) -> None:
+    world.host.refuses = {RPS: 9}
+    outcome, message, _checks = applied(world, {TX: "off", RPS: "3"})
+    assert (outcome, world.host.now) == ("failed", FACTS)
+    assert f"{RPS}: 3 was not accepted: Operation not supported" in message
+
+
+def test_a_setting_that_changed_since_the_plan_is_left(world: SettingsWorld) -> None:
+    step = step_to(world.host.now, TARGET, {RPS: "3"})
+    world.host.put(RPS, "1")
+    (unit,) = world.apply((step,), world.context()).run.steps
+    assert (unit.outcome, unit.codes) == ("refused", ("drift",))
+    assert f"({RPS}=1)" in unit.message
+
+
+def test_a_setting_that_changed_since_the_run_is_left(world: SettingsWorld) -> None:
+    applied(world, {RPS: "3"})
+    world.host.put(RPS, "1")
+    (back,) = world.rollback(world.context())
+    assert (back.run.steps[0].outcome, back.run.steps[0].codes) == ("refused", ("edited",))
+    world.rollback(world.context(), RollbackSelection(over_edits=True))
+    assert world.host.now == FACTS
+
+
+def test_a_device_that_is_gone_ends_the_unit(world: SettingsWorld) -> None:
+    applied(world, {RPS: "3"})
+    world.host.now = replace(FACTS, links=())
+    (back,) = world.rollback(world.context())
+    assert back.run.steps[0].outcome == "gone"
+
+
+def test_a_container_is_not_its_host(world: SettingsWorld) -> None:
+    step = step_to(world.host.now, TARGET, {RPS: "3"})
+    world.host.now = replace(FACTS, container="docker")
+    (unit,) = world.apply((step,), world.context()).run.steps
+    assert (unit.outcome, unit.codes) == ("refused", ("state",))
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("sysctl::kernel.core_pattern", "1"), ("rps:../../x:rx-0", "1"), ("mtu:eth0", "9000"),
+     (RPS, "3; reboot"), ("rps:eth1:rx-0", "3"), ("queue-length:-eth0", "3"), (FLOWS, "1\n2")],
+)  # fmt: skip
+def test_an_edited_plan_sets_nothing_else(world: SettingsWorld, field: str, value: str) -> None:
+    step = step_to(world.host.now, TARGET, {RPS: "3"})
+    step = replace(step, unit=replace(step.unit, values={field: value}, old={field: "0"}))
+    (unit,) = world.apply((step,), world.context()).run.steps
+    assert (unit.outcome, unit.codes) == ("refused", ("plan",))
+    assert world.host.now == FACTS
+
+
+def test_a_plan_names_no_program_to_reach_a_host(world: SettingsWorld) -> None:
+    step = replace(step_to(FACTS, TARGET, {RPS: "3"}), target="ssh://kvm1?ssh_config=/tmp/x")
+    with pytest.raises(RefusedError, match="ssh_config= may start a program"):
+        world.apply((step,), world.context())
+
+
+@pytest.mark.parametrize(
+    ("owner", "field", "is_blocked"),
+    [
+        (SettingOwner(name="tuned", evidence="/x", sets=("features",)), TX, True),
+        (SettingOwner(name="tuned", evidence="/x", sets=("features",)), RPS, False),
+        (SettingOwner(name="performance-profile", evidence="/x", sets=("rps",)), RPS, True),
+        (SettingOwner(name="machine-config", evidence="/x"), ENTRIES, True),
+        (SettingOwner(name="netplan", evidence="/x", sets=("links",)), TX, False),
+    ],
+)
+def test_an_owner_makes_its_own_changes(owner: SettingOwner, field: str, is_blocked: bool) -> None:
+    step = step_to(replace(FACTS, owners=(owner,)), TARGET, {field: "1" if field != TX else "off"})
+    assert [one.code for one in step.blocked] == ["owner-changes-it"] * is_blocked
+    told = (*(one.text for one in step.blocked), *step.notes)
+    assert any("/x" in text for text in told) is (is_blocked or owner.name == "netplan")
+
+
+# The program is ended anywhere, and run again or taken back.
+
+CHANGES = {TX: "off", RPS: "3", FLOWS: "1000"}
+
+
+def folders(folder: Path) -> Iterator[Path]:
+    return (folder / str(number) for number in count())
+
+
+def life(world: SettingsWorld, step: Step, kill_at: int | None, *, back: bool = False) -> bool:
+    """Whether it came to its end."""
+    world.passed.clear()
+    world.kill_at = kill_at
+    with suppress(Killed):
+        world.rollback(world.context()) if back else world.apply((step,), world.context())
+        return True
+    return False
+
+
+@pytest.mark.parametrize("resume", ["apply", "rollback"])
+def test_killed_anywhere(resume: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for place, folder in enumerate(folders(tmp_path)):
+        world = settings_world(folder, monkeypatch)
+        step = step_to(FACTS, TARGET, CHANGES)
+        over = life(world, step, place)
+        if resume == "apply":
+            assert life(world, step, None)
+            assert world.host.now != FACTS
+        if runs(str(folder)):
+            assert life(world, step, None, back=True)
+        assert world.host.now == FACTS, place
+        assert [run for run in runs(str(folder)) if run.outcome == "unfinished"] == []
+        if over:
+            break
+    assert place > len(CHANGES) * 2
+
+
+def test_killed_on_the_way_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for place, folder in enumerate(folders(tmp_path)):
+        world = settings_world(folder, monkeypatch)
+        step = step_to(FACTS, TARGET, CHANGES)
+        assert life(world, step, None)
+        over = life(world, step, place, back=True)
+        assert life(world, step, None, back=True)
+        assert world.host.now == FACTS, place
+        if over:
+            break
+
+
+# A real network namespace, seen by other programs than those of the product.
+
+
+def test_random_settings_come_back_to_the_byte(tmp_path: Path, pytestconfig: pytest.Config) -> None:
+    """With ``--long`` 200 changes, else a few."""
+    with veth_namespace() as namespace:
+        target, stage = f"netns://{namespace}", Stage(tmp_path)
+        place = stage.adapters.host(target, 15)
+        before = seen(namespace)
+        for seed in range(200 if pytestconfig.getoption("--long") else 3):
+            facts = place.facts("v0")
+            values = _drawn(random.Random(seed), facts)
+            step = step_to(facts, target, values)
+            text = f"plan {seed}".encode()
+            (unit,) = stage.apply((step,), stage.context(), text).run.steps
+            assert unit.outcome in ("applied", "already"), (values, unit.message)
+            if unit.outcome == "applied":
+                assert seen(namespace) != before, values
+                (back,) = stage.rollback(stage.context(), run=runs(str(tmp_path))[0].id)
+                assert back.run.steps[0].outcome == "applied", (values, back.run.steps[0].message)
+            assert seen(namespace) == before, values
+        place.close()
+
+
+def _drawn(numbers: random.Random, facts: HostFacts) -> dict[str, str]:
+    """Some settings of v0, and values for them."""
+    cpus = facts.cpus.online or (0,)
+    mask = f"{numbers.randrange(1, 1 << len(cpus)):x}"
+    choices = {
+        "rps:v0:rx-0": mask,
+        "rps:v0:rx-1": mask,
+        "xps:v0:tx-1": mask,
+        "rps-flows:v0:rx-0": str(numbers.randrange(1, 5000)),
+        "queue-length:v0": str(numbers.randrange(1, 5000)),
+    }
+    (link,) = (link for link in facts.links or () if link.name == "v0")
+    for name, feature in sorted((link.features or {}).items()):
+        if name in _SWITCHED:
+            choices[f"feature:v0:{name}"] = "off" if feature.on else "on"
+    drawn = numbers.sample(sorted(choices), numbers.randrange(1, 4))
+    features = [field for field in drawn if field.startswith("feature:")]
+    return {field: choices[field] for field in drawn if field not in features[1:]}
+
+
+_SWITCHED = (
+    "tx-checksumming",
+    "scatter-gather",
+    "tcp-segmentation-offload",
+    "generic-segmentation-offload",
+    "generic-receive-offload",
+)
+
+
+def test_checksums_and_what_goes_with_them_in_a_namespace(tmp_path: Path) -> None:
+    if shutil.which("ethtool") is None:
+        not_run("tests", "ethtool is not installed")
+    with veth_namespace() as namespace:
+        target, stage = f"netns://{namespace}", Stage(tmp_path)
+        facts = stage.adapters.host(target, 15).facts("v0")
+        before = seen(namespace)
+        step = step_to(facts, target, {"feature:v0:tx-checksumming": "off"})
+        (unit,) = stage.apply((step,), stage.context()).run.steps
+        assert unit.outcome == "applied"
+        assert "\ttx-tcp-segmentation: off [requested on]" in seen(namespace)
+        stage.rollback(stage.context())
+        assert seen(namespace) == before

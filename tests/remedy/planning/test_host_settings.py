@@ -1,0 +1,89 @@
+"""Hosts as targets of a plan: what their findings propose, and what stands in the way."""
+
+from collections.abc import Iterator
+
+import pytest
+from msgspec.structs import replace
+
+from tests.remedy.applying.settings_host import step_to
+from tests.remedy.planning.planned import requested
+from tests.remedy.works import work
+from vnicaudit.audit.reading.targets import target_of
+from vnicaudit.cli.wiring.platforms import every_platform
+from vnicaudit.model.fleet import LiveOptions
+from vnicaudit.model.host import Host
+from vnicaudit.model.host_facts import CpuFacts, Feature, HostFacts, HostLink, Queue
+from vnicaudit.model.plan import Plan
+from vnicaudit.platforms.host.visiting import visit
+from vnicaudit.remedy.planning.run import PlanOptions, make_plan
+
+TARGET = "ssh://kvm1"
+FACTS = HostFacts(
+    cpus=CpuFacts(online=(0, 1, 2, 3), isolated=(2, 3)),
+    links=(
+        HostLink(
+            name="eth0",
+            physical=True,
+            queues=(Queue(name="rx-0", cpus=(1, 2)), Queue(name="rx-1", cpus=())),
+        ),
+    ),
+)
+
+
+def plan_of(
+    facts: HostFacts, monkeypatch: pytest.MonkeyPatch, options: PlanOptions | None = None
+) -> Plan:
+    """The plan of a host with these facts."""
+
+    def read(_url: str, options: LiveOptions) -> Iterator[Host | HostFacts]:
+        assert options.window == 0
+        yield Host("kvm1")
+        yield facts
+
+    monkeypatch.setattr(visit, "read_visit", read)
+    platforms = every_platform()
+    asked = requested(work(platforms), options=options or PlanOptions())
+    return make_plan([target_of(TARGET, platforms.targets)], platforms.planners, asked)
+
+
+def test_a_finding_becomes_a_step_on_its_link(monkeypatch: pytest.MonkeyPatch) -> None:
+    (step,) = plan_of(FACTS, monkeypatch).steps
+    assert (step.about.kind, step.about.name, step.owner) == ("link", "eth0", "host")
+    assert step.rules == ("VNIC115",)
+    assert step.diff.endswith("-rps:eth0:rx-0=6\n+rps:eth0:rx-0=2\n")
+    assert step.blocked == ()
+
+
+def test_what_is_not_known_now_is_left_to_people(monkeypatch: pytest.MonkeyPatch) -> None:
+    link = HostLink(name="eth 0", physical=True, queues=(Queue(name="rx-0", cpus=(1, 2)),))
+    plan = plan_of(replace(FACTS, links=(link,)), monkeypatch)
+    assert plan.steps == ()
+    (note,) = plan.notes
+    assert note.startswith("ssh://kvm1: 2 findings without a change that can be planned")
+
+
+def test_a_container_shows_its_host_and_may_not_change_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    (step,) = plan_of(replace(FACTS, container="docker"), monkeypatch).steps
+    assert [one.code for one in step.blocked] == ["operator-only"]
+
+
+@pytest.mark.parametrize(
+    ("links", "codes"),
+    [
+        ([HostLink(name="eth0", master="bond0"), HostLink(name="bond0", kind="bond")], ["teamed"]),
+        ([HostLink(name="eth1", master="eth0"), HostLink(name="eth0", kind="bond")], ["teamed"]),
+        ([HostLink(name="eth0", kind="vlan", lower="eth1")], ["teamed"]),
+        ([HostLink(name="eth0", master="br0"), HostLink(name="br0", kind="bridge")], []),
+    ],
+)
+def test_features_of_members_go_together(links: list[HostLink], codes: list[str]) -> None:
+    features = {"tx-checksumming": Feature(on=True)}
+    links = [replace(one, features=features) if one.name == "eth0" else one for one in links]
+    step = step_to(HostFacts(links=tuple(links)), TARGET, {"feature:eth0:tx-checksumming": "off"})
+    assert [one.code for one in step.blocked] == codes
+
+
+def test_another_domain_was_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    other = PlanOptions(domains=frozenset({"eth0"}))
+    assert len(plan_of(FACTS, monkeypatch, other).steps) == 1
+    assert plan_of(FACTS, monkeypatch, PlanOptions(to="vdpa")).steps == ()

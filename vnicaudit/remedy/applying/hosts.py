@@ -1,0 +1,373 @@
+"""Settings of hosts: set until the next boot, read again, and set back to what was read before.
+
+What one setting changes along (TSO goes with checksums, a group of features with its members) is
+recorded with it, and set back too. Nothing is written into a host's configuration.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import ExitStack
+from typing import cast
+
+from vnicaudit.errors import ActionError, GoneError, JournalError, NoResponseError, VnicauditError
+from vnicaudit.knowledge.host_settings import (
+    ORDER,
+    HostSetting,
+    made_of,
+    setting_of,
+    takes,
+    value_of,
+    values_of,
+)
+from vnicaudit.model.host_facts import HostFacts
+from vnicaudit.model.plan import SettingUnit, Step
+from vnicaudit.model.runs import Check, Outcome, UnitState
+from vnicaudit.remedy.applying.driver import (
+    NOTHING_TO_DO,
+    BegunUnit,
+    Driver,
+    Prepared,
+    PrepareRequest,
+    UndoRequest,
+    UnitWork,
+)
+from vnicaudit.remedy.applying.journal.events import (
+    Begin,
+    Result,
+    Set,
+    Setting,
+    Transaction,
+    Undoing,
+    UnitRequest,
+    unit_of,
+)
+from vnicaudit.remedy.applying.journal.past_run import PastRun
+from vnicaudit.remedy.applying.session import Session
+from vnicaudit.remedy.hypervisor import HostSettings
+from vnicaudit.remedy.planning.host_settings import CONTAINER, setting_diff
+from vnicaudit.remedy.replacing import UnitRefusedError, check_uri, kept_digest, short_digest
+
+_NOT_UNDONE = (NoResponseError, JournalError, GoneError)
+"""Errors after which nothing can be undone: no answer, no record, or no device."""
+_DRIFT = "it changed since the plan was made: make a new plan"
+_EDITED = "somebody has changed it since: check it, then use --over-edits to set it back anyway"
+_MEANWHILE = "somebody else changed it in the meantime: {}; their change was kept"
+_PASSES = 3
+"""How often settings are set until they are as wanted: what one changes along is then set by
+itself."""
+
+Values = dict[str, str]
+"""Field of a setting -> its value."""
+
+
+class SettingTransaction(Transaction, frozen=True, kw_only=True):
+    """The change of the settings of one device (empty: of the host). ``before``: their values
+    before it; ``beside``: those of all other settings of the device, which may change along."""
+
+    device: str
+    before: Values
+    goal: Values
+    beside: Values
+
+
+SettingWork = UnitWork[HostSettings, SettingTransaction]
+
+
+class SettingDriver(Driver):
+    """Changes settings of hosts, of network namespaces and of this machine."""
+
+    kind = "setting"
+    unmeasured = "of a host"
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(session)
+        self._places: dict[str, HostSettings] = {}
+
+    @classmethod
+    def key(cls, step: Step) -> str:
+        """All settings of a device are one unit."""
+        which = f"{step.target}\n{cast(SettingUnit, step.unit).device}".encode()
+        return f"{cls.kind}-{short_digest(which, 24)}"
+
+    @classmethod
+    def unit(cls, key: str, steps: tuple[Step, ...]) -> UnitRequest:
+        """The device, or the host."""
+        first = steps[0]
+        name = cast(SettingUnit, first.unit).device or first.about.name or "host"
+        return unit_of(key, steps, cls.kind, name, macs=())
+
+    def check(self, unit: UnitRequest) -> None:
+        """Raises RefusedError for a place that may start a program, unless the user named it."""
+        if unit.target not in ("local", "local://"):
+            check_uri(unit.target, self._session.reach.trusted)
+
+    def open(self, unit: UnitRequest) -> None:
+        """Connect to its host, and keep other runs of this machine away from it."""
+        if unit.target in self._places:
+            return
+        place = self._adapters.host(unit.target, self._session.deadline)
+        with ExitStack() as opened:
+            opened.callback(place.close)
+            key = f"settings-{short_digest(place.identity().encode(), 24)}"
+            self._session.hold(key, unit.target, opened)
+            self._session.at(unit.target).push(opened.pop_all())
+        self._session.at(unit.target).callback(self._places.pop, unit.target)
+        self._places[unit.target] = place
+
+    def prepare(
+        self, unit: UnitRequest, steps: tuple[Step, ...], request: PrepareRequest
+    ) -> Prepared:
+        """The change that sets the values of the unit's step."""
+        if len(steps) > 1:
+            raise UnitRefusedError("the plan must have exactly one step for it", "plan")
+        part = cast(SettingUnit, steps[0].unit)
+        _check_step(steps[0], part)
+        facts = self._read(unit, part.device)
+        now = _now(facts, part.values)
+        if not _unlike(facts, part.values):
+            return NOTHING_TO_DO
+        if drift := _differing(now, part.old):
+            raise UnitRefusedError(f"{_DRIFT} ({drift})", "drift")
+        beside = values_of(facts, part.device)
+        transaction = SettingTransaction(
+            request.mode, device=part.device, before=dict(part.old), goal=dict(part.values),
+            beside={field: value for field, value in beside.items() if field not in part.values},
+        )  # fmt: skip
+        return Prepared(transaction, keeps_texts=False)
+
+    def prepare_undo(self, unit: UnitRequest, request: UndoRequest) -> Prepared:
+        """The change that sets back what the run set, and what changed along with it and was not
+        changed since."""
+        made = request.transaction(unit, SettingTransaction)
+        facts = self._read(unit, made.device)
+        present = values_of(facts, made.device) | _now(facts, made.goal)
+        others = [
+            field for field in _unlike(facts, made.goal) if present.get(field) != made.before[field]
+        ]
+        if others and not request.over_edits:
+            differ = ", ".join(f"{field}={present.get(field)}" for field in others)
+            raise UnitRefusedError(f"{_EDITED} ({differ})", "edited")
+        along = _along(entry.event for entry in request.run.of(unit.key))
+        wanted = made.before | {
+            field: made.beside[field]
+            for field, value in (along or {}).items()
+            if present.get(field) == value and field in made.beside
+        }
+        goal = {field: value for field, value in wanted.items() if present.get(field) != value}
+        if not goal:
+            return NOTHING_TO_DO
+        if gone := [field for field in goal if field not in present]:
+            raise UnitRefusedError(f"{gone[0]} is no longer there", "edited")
+        transaction = SettingTransaction(
+            request.mode, device=made.device, before={field: present[field] for field in goal},
+            goal=_ordered(goal),
+            beside={field: value for field, value in present.items() if field not in goal},
+        )  # fmt: skip
+        return Prepared(transaction, keeps_texts=False)
+
+    def prepare_restore(self, unit: UnitRequest, request: UndoRequest) -> Prepared:
+        """The change that undoes the run, as :meth:`prepare_undo` makes it: a run saves only the
+        values of settings."""
+        return self.prepare_undo(unit, request)
+
+    def can_restore(self, unit: UnitRequest, run: PastRun) -> bool:
+        """True if the run began to change the unit."""
+        return run.has_begun(unit.key)
+
+    def forward(self, work: BegunUnit) -> Result:
+        """Set the values, and read them again."""
+        begun = work.at(self._places[work.unit.target], SettingTransaction)
+        try:
+            return _set(begun)
+        except _NOT_UNDONE:
+            raise
+        except VnicauditError as error:
+            work.notes.write(Undoing(str(error), "failed"))
+            return _put_back(begun, str(error), "failed")
+
+    def undo(self, work: BegunUnit, undoing: Undoing) -> Result:
+        """Set the values from before the run."""
+        begun = work.at(self._places[work.unit.target], SettingTransaction)
+        return _put_back(begun, undoing.reason, undoing.outcome)
+
+    def present_state(self, unit: UnitRequest, begin: Begin) -> UnitState:
+        """``in-effect`` where every setting is as the run set it, else ``differs``."""
+        transaction = begin.of(SettingTransaction)
+        facts = self._read(unit, transaction.device)
+        if other := _unlike(facts, transaction.goal):
+            now = _now(facts, other)
+            words = ", ".join(f"{field}={now.get(field)}" for field in other)
+            return UnitState(unit.name, "differs", f"changed since, or started again: {words}")
+        return UnitState(unit.name, "in-effect")
+
+    def _read(self, unit: UnitRequest, device: str) -> HostFacts:
+        place = self._places[unit.target]
+        facts = place.facts(device)
+        if place.is_of_container(facts):
+            raise UnitRefusedError(CONTAINER.format(facts.container), "state")
+        return facts
+
+
+def _check_step(step: Step, part: SettingUnit) -> None:
+    """Raises RefusedError if a step would do something other than what was reviewed."""
+    for field, value in (*part.values.items(), *part.old.items()):
+        setting = setting_of(field)
+        if setting is None or setting.device != part.device or not takes(setting, value):
+            text = f"step {step.id}: {field[:80]}={value[:40]} is no setting that is changed here"
+            raise UnitRefusedError(text, "plan")
+    made_from = kept_digest(part.kind, part.device, part.old)
+    reviewed = setting_diff(part.device, part.old, part.values)
+    if not part.values or set(part.old) != set(part.values) or made_from != step.digest:
+        raise UnitRefusedError(
+            f"step {step.id}: its values do not match its changes: make a new plan", "plan"
+        )
+    if reviewed != step.diff:
+        raise UnitRefusedError(
+            f"step {step.id}: the change does not match its diff: make a new plan", "plan"
+        )
+
+
+# Work on one device: set, read again, set back.
+
+
+def _set(work: SettingWork) -> Result:
+    place, made = work.place, work.transaction
+    facts = place.facts(made.device)
+    now, open_fields = _now(facts, made.goal), _unlike(facts, made.goal)
+    asked = work.notes.last(Setting) is not None
+    if foreign := [
+        field for field in open_fields if not asked and now.get(field) != made.before[field]
+    ]:
+        words = ", ".join(f"{field}={now.get(field)}" for field in foreign)
+        return Result("failed", _MEANWHILE.format(words))
+    if open_fields:
+        work.notes.write(Setting({field: made.goal[field] for field in made.goal}))
+        facts = _brought(place, made.device, facts, made.goal)
+    if work.notes.pending(Setting, Set) or work.notes.last(Set) is None:
+        work.notes.write(Set(_changed_along(facts, made)))
+    until = "" if work.rollback_of else _LATER
+    return Result("applied", until, tuple(_checks(facts, made)))
+
+
+_LATER = "until the next boot"
+
+
+def _checks(facts: HostFacts, made: SettingTransaction) -> Iterable[Check]:
+    """Each setting as it is now, the form that the kernel gave it, and what changed along."""
+    now = _now(facts, made.goal)
+    for field, value in made.goal.items():
+        made_it = "" if now[field] == value else f" (the kernel's form of {value})"
+        yield Check("setting", "ok", f"{field} is {now[field]}{made_it}")
+    for field, other in _changed_along(facts, made).items():
+        yield Check("setting", "ok", f"{field} changed along: {other}")
+
+
+def _changed_along(facts: HostFacts, made: SettingTransaction) -> dict[str, str | None]:
+    present = values_of(facts, made.device)
+    return {
+        field: present[field]
+        for field, value in made.beside.items()
+        if present.get(field, value) != value
+    }
+
+
+def _put_back(work: SettingWork, reason: str, outcome: Outcome) -> Result:
+    """Set back what was read before the change, and what changed along with it."""
+    place, made = work.place, work.transaction
+    try:
+        if work.notes.last(Setting) is not None:
+            facts = place.facts(made.device)
+            finished = work.notes.pending(Setting, Set) is None
+            now = _now(facts, made.goal)
+            foreign = [
+                field
+                for field in (_unlike(facts, made.goal) if finished else ())
+                if now.get(field) != made.before[field]
+            ]
+            if foreign:
+                words = ", ".join(f"{field}={now.get(field)}" for field in foreign)
+                raise ActionError(_MEANWHILE.format(words))
+            along = _along(entry.event for entry in work.notes.entries()) if finished else None
+            changed = _changed_along(facts, made) if along is None else along
+            wanted = made.before | {
+                field: made.beside[field] for field in changed if field in made.beside
+            }
+            _brought(place, made.device, facts, wanted)
+    except _NOT_UNDONE:
+        raise
+    except VnicauditError as error:
+        why = f"{reason}; not everything could be undone: {error}"
+        return Result("failed", why, undone=False)
+    return Result(outcome, f"{reason}; its settings are as before")
+
+
+def _brought(place: HostSettings, device: str, facts: HostFacts, wanted: Values) -> HostFacts:
+    """The facts once all settings are as wanted. Raises ActionError if they are not."""
+    refused = ""
+    for _ in range(_PASSES):
+        left = _unlike(facts, wanted)
+        if not left:
+            return facts
+        for field in _ordered(left):
+            try:
+                place.set(_setting(field), wanted[field])
+            except NoResponseError:
+                raise
+            except ActionError as error:  # another pass may do it, once others are set
+                refused = refused or f"{field}: {error}"
+        facts = place.facts(device)
+    left = _unlike(facts, wanted)
+    if not left:
+        return facts
+    now = _now(facts, left)
+    words = ", ".join(f"{field} is {now.get(field)}, not {wanted[field]}" for field in left)
+    raise ActionError(refused or f"accepted but not applied: {words}")
+
+
+def _along(events: Iterable[object]) -> dict[str, str | None] | None:
+    """The settings that changed along, as they were read after the change; None: that was not
+    recorded."""
+    found = [event.along for event in events if isinstance(event, Set)]
+    return found[-1] if found else None
+
+
+def _unlike(facts: HostFacts, wanted: Values) -> Values:
+    """Those of the settings that are neither as wanted nor what the kernel makes of that."""
+    now = _now(facts, wanted)
+    return {
+        field: value
+        for field, value in wanted.items()
+        if now.get(field) not in (value, made_of(_setting(field), value, facts))
+    }
+
+
+def _now(facts: HostFacts, fields: Iterable[str]) -> Values:
+    """The present values of settings; one that does not exist is left out."""
+    found = {field: value_of(facts, _setting(field)) for field in fields}
+    return {field: value for field, value in found.items() if value is not None}
+
+
+def _setting(field: str) -> HostSetting:
+    """The setting of a field. Raises RefusedError for one that is not changed here, as from an
+    edited journal."""
+    setting = setting_of(field)
+    if setting is None:
+        raise UnitRefusedError(f"{field[:80]} is no setting that is changed here", "plan")
+    return setting
+
+
+def _ordered(values: Values) -> Values:
+    """The values in the order in which they are set: the same for every host."""
+
+    def place(field: str) -> tuple[int, str]:
+        return ORDER.index(_setting(field).kind), field
+
+    return {field: values[field] for field in sorted(values, key=place)}
+
+
+def _differing(now: Values, old: Values) -> str:
+    """The settings that are not as they were when the step was made."""
+    return ", ".join(
+        f"{field}={now.get(field, 'not there')}" for field in old if now.get(field) != old[field]
+    )

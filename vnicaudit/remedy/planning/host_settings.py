@@ -1,0 +1,209 @@
+"""The settings of hosts, as targets of a plan: one step for each device, and one for the host."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from msgspec.structs import replace
+
+from vnicaudit.audit.judging.hosts import SeenHost
+from vnicaudit.audit.reading.error_boundary import guarded
+from vnicaudit.audit.reading.targets import Target
+from vnicaudit.base.wording import count
+from vnicaudit.errors import RefusedError
+from vnicaudit.knowledge.host_settings import HostSetting, setting_of
+from vnicaudit.model.finding import HOST, Finding, Ref
+from vnicaudit.model.fleet import LiveDomain
+from vnicaudit.model.host_facts import HostFacts, SettingOwner
+from vnicaudit.model.plan import (
+    MODES,
+    Blocked,
+    FindingKey,
+    ModeOption,
+    NotPlanned,
+    SettingUnit,
+    UnitStep,
+)
+from vnicaudit.model.report import ReadError
+from vnicaudit.remedy.planning.run import TargetPlanner
+from vnicaudit.remedy.planning.subject import findings_in, reason_of, safety
+from vnicaudit.remedy.replacing import kept_digest
+
+_AT_ONCE = "it takes effect at once, whatever the mode"
+_ANY_MODE = tuple(ModeOption(mode, possible=True, reason=_AT_ONCE) for mode in MODES)
+_UNTIL_BOOT = (
+    "It lasts until the next boot; for good, set it in the configuration of the host's network."
+)
+_MAY_SET = "{} ({}) configures links there, and may set it again."
+_OWNED = "{} ({}) sets it on this host: change it there"
+CONTAINER = "it is a container's view of a host ({}): change the host itself"
+_MEMBERS = "the features of {} and of its members go together: change all of them by hand"
+_BY_HAND = "{}: {} without a change that can be planned; vnicaudit audit {} says what to do"
+_GUESTS = (
+    "{}: only settings of the host are planned; to plan the NICs of its guests, name its libvirt, "
+    "for example qemu+ssh://HOST/system"
+)
+_OWN_CONFIGURATION = "links"
+"""What a :class:`SettingOwner` sets if it is the host's own configuration of its network."""
+_OF_OWNER = {"feature": "features", "rps": "rps"}
+"""Kind of a setting -> the name that its owners have for it."""
+
+
+class HostTargetPlanner(TargetPlanner):
+    """Plans the settings of hosts that are visited."""
+
+    def takes(self, target: Target) -> bool:
+        """True for a host, a network namespace, this machine."""
+        return target.kind == HOST
+
+    def plan(self, targets: tuple[Target, ...]) -> None:
+        """Visit each host, and plan what its findings propose."""
+        read = {target.name for target in targets if self._plan_host(target)}
+        self._run.add_unread_targets(targets, read)
+
+    def _plan_host(self, target: Target) -> bool:
+        """True if anything could be read."""
+        seen, facts = self._visited(target)
+        subject, options = seen.subject(), self._request.options
+        if subject is None or facts is None:
+            return False
+        if subject.guests:
+            self._run.notes.append(_GUESTS.format(target.name))
+        if options.to != "virtio" or options.macs:
+            return True
+        planned = self._run.planned[target.name]
+        try:
+            findings = findings_in(self._request.work.host(seen.name, subject, target.name))
+        except RefusedError as error:
+            reason, ref = reason_of(error), Ref("host", seen.name)
+            planned.append(NotPlanned(ref, target.name, (), reason.text, code=reason.code))
+            return True
+        if by_hand := sum(_setting_in(finding) is None for finding in findings):
+            found = count(by_hand, "finding")
+            self._run.notes.append(_BY_HAND.format(target.name, found, target.name))
+        for step in steps_of(findings, facts, target.name, seen.name):
+            if self._run.requested.add(step.about.name or "", None):
+                planned.append(step)
+        return True
+
+    def _visited(self, target: Target) -> tuple[SeenHost, HostFacts | None]:
+        """The host, and its facts if they could be read."""
+        seen, facts = SeenHost(), None
+        kind = self._platforms.kind_of(target)
+        read = None if kind is None else kind.read
+        live = replace(self._request.reading.live, window=0.0)
+        items = () if read is None else read(target.name, live)
+        for item in guarded(target.name, iter(items)):
+            if isinstance(item, HostFacts):
+                facts = item
+            left = seen.take(item)
+            if isinstance(left, ReadError):
+                self._run.add_unread(target, left)
+            elif isinstance(left, LiveDomain):
+                seen.runs(left.domain, left.host)
+        return seen, facts
+
+
+def steps_of(
+    findings: Iterable[Finding], facts: HostFacts, target: str, host: str
+) -> Iterator[UnitStep[SettingUnit]]:
+    """The steps that the findings propose on a host of that name, with these facts: one for each
+    device, and one for the host. The first change of a setting counts."""
+    by_device: dict[str, dict[str, Finding]] = {}
+    for finding in findings:
+        setting = _setting_in(finding)
+        if setting is not None and finding.change is not None:
+            by_device.setdefault(setting.device, {}).setdefault(finding.change.field, finding)
+    for device, found in by_device.items():
+        yield _step(device, tuple(found.values()), facts, target, host)
+
+
+def _setting_in(finding: Finding) -> HostSetting | None:
+    """The setting that a finding proposes to change; None: it proposes none that can be set back,
+    because it is unknown what it is now."""
+    change = finding.change
+    if change is None or change.old is None or change.new is None:
+        return None
+    return setting_of(change.field)
+
+
+def _step(
+    device: str, findings: tuple[Finding, ...], facts: HostFacts, target: str, host: str
+) -> UnitStep[SettingUnit]:
+    changes = tuple(one.change for one in findings if one.change is not None)
+    old = {change.field: change.old or "" for change in changes}
+    values = {change.field: change.new or "" for change in changes}
+    safe, reason = safety(changes)
+    unit = SettingUnit(device, values, old)
+    return UnitStep(
+        id="",
+        target=target,
+        about=Ref("link", device) if device else Ref("host", host),
+        owner="host",
+        to="virtio",
+        rules=tuple(dict.fromkeys(one.rule for one in findings)),
+        changes=changes,
+        readiness="unknown",
+        safe=safe,
+        reason=reason,
+        running=False,
+        modes=_ANY_MODE,
+        digest=kept_digest(unit.kind, device, old),
+        diff=setting_diff(device, old, values),
+        unit=unit,
+        blocked=tuple(_blocked(values, facts, target)),
+        notes=(_UNTIL_BOOT, *_may_set(facts)),
+        findings=tuple(FindingKey(one.rule, one.fingerprint) for one in findings),
+    )
+
+
+def _blocked(fields: Iterable[str], facts: HostFacts, target: str) -> Iterator[Blocked]:
+    """Why these settings are not changed here: they are a container's view of its host's, or
+    another program sets them. A network namespace that the user names has links of its own,
+    wherever it is."""
+    if facts.container not in ("", "netns") and not target.startswith("netns://"):
+        yield Blocked("operator-only", CONTAINER.format(facts.container))
+    settings = [setting for field in fields if (setting := setting_of(field)) is not None]
+    devices = dict.fromkeys(one.device for one in settings if one.kind == "feature")
+    for group in filter(None, (_group_of(device, facts) for device in devices)):
+        yield Blocked("teamed", _MEMBERS.format(group))
+    for owner in facts.owners:
+        if any(_sets(owner, setting) for setting in settings):
+            yield Blocked("owner-changes-it", _OWNED.format(owner.name, owner.evidence))
+
+
+def _group_of(device: str, facts: HostFacts) -> str:
+    """The bond, or other device with members, whose features go with those of this device; empty:
+    none. Those of a bridge follow its ports, and come back with them."""
+    link = facts.link(device)
+    if link is None:
+        return ""
+    above = facts.link(link.master)
+    if above is not None and above.kind in ("bond", "team"):
+        return above.name
+    has_members = any(device == other.master for other in facts.links or ())
+    return device if has_members or link.lower else ""
+
+
+def _sets(owner: SettingOwner, setting: HostSetting) -> bool:
+    """True if the program sets this, or may set anything."""
+    return not owner.sets or _OF_OWNER.get(setting.kind, setting.name) in owner.sets
+
+
+def _may_set(facts: HostFacts) -> Iterator[str]:
+    for owner in facts.owners:
+        if _OWN_CONFIGURATION in owner.sets:
+            yield _MAY_SET.format(owner.name, owner.evidence)
+
+
+def setting_diff(device: str, old: Mapping[str, str], new: Mapping[str, str]) -> str:
+    """Changed settings, one line for each old and new value."""
+    title = device or "host"
+    lines = [
+        f"{sign}{field}={value}"
+        for field in new
+        for sign, value in (("-", old.get(field)), ("+", new[field]))
+    ]
+    return "".join(
+        f"{line}\n" for line in (f"--- {title}", f"+++ {title}", "@@ settings @@", *lines)
+    )
