@@ -77,7 +77,7 @@ def check(subject: HostSubject) -> Iterator[Problem]:
     rate = sum((ovs.coverage_rates or {}).get(event, 0) for event in SEGMENTATION_EVENTS)
     if not grown and not rate:
         return
-    how = f"{grown} while it was read" if grown else f"{rate:.1f} a second"
+    how = f"{grown} while it was read" if grown else f"{rate:.1f} a second within the last minute"
     why = _reasons(ovs)
     yield Problem(
         f"Open vSwitch cuts large segments in software ({how}){f': {why}' if why else ''}",
