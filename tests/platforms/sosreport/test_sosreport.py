@@ -198,12 +198,14 @@ def test_a_host_that_is_no_hypervisor_is_told_in_one_line(tmp_path: Path) -> Non
     (target / "sos_commands/host/hostnamectl_status").write_text(
         "   Static hostname: c1\n           Chassis: container\n    Virtualization: lxc\n"
     )
-    found = list(read(str(target)))
-    assert [type(each) for each in found] == [NotJudged]
+    assert [type(each) for each in read(str(target))] == [NotJudged]
     ran = vnicaudit("audit", target)
     assert ran.returncode == 0
     said = " ".join(ran.stdout.split())
     assert ("no hypervisor" in said, "VNIC" in said) == (True, False)
+    (target / "etc/nova").mkdir(parents=True)
+    (target / "etc/nova/nova.conf").write_text("[DEFAULT]\nlibvirt_vif_driver = x\n")
+    assert [type(each) for each in read(str(target))] == [NotJudged, NovaConfig]
 
 
 def test_nothing_is_offered_to_be_changed_in_a_copy(tmp_path: Path) -> None:

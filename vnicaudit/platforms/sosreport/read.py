@@ -63,19 +63,18 @@ def _read(target: str) -> Iterator[Found]:
     tree = tree_of(target)
     facts = replace(facts_from(TreeReadings(tree, EVERY_FACT), EVERY_FACT), source="sosreport")
     guests = read_guests(tree, target)
-    configs = list(_configs(tree, target))
     config = _host_config(tree, facts)
     is_none = facts.hypervisor is False or (facts.hypervisor is None and bool(facts.container))
     if not is_none or guests.domains:
         yield Host(_name(tree, target), config)
         yield facts
-    elif not configs:
+    else:
         yield NotJudged(_NO_HYPERVISOR, target, 1)
     yield from guests.errors
     for domain in guests.domains:
         yield LiveDomain(domain, config)
         yield from domain.unread
-    yield from configs
+    yield from _configs(tree, target)
 
 
 def tree_of(target: str) -> CopiedTree:
