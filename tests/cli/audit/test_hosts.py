@@ -100,3 +100,26 @@ def test_options_that_make_no_sense_are_refused(words: tuple[str, ...], why: str
     refused = inside("audit", *words)
     assert refused.returncode == 2
     assert why in refused.stderr
+
+
+@pytest.mark.parametrize(
+    ("entry", "code"),
+    [
+        ('link = "tap*"', 0),
+        ('host = "kvm?"', 0),
+        ('host = "kvm1"\nlink = "tap9"', 0),
+        ('host = "kvm2"\nlink = "tap9"', 1),
+        ('link = "eth0"', 1),
+        ('domain = "web"', 1),
+        ('domain = "web"\nlink = "tap9"', 2),
+    ],
+)
+def test_a_finding_on_a_link_is_accepted(recording: Path, entry: str, code: int) -> None:
+    settings = recording.parent / "vnicaudit.toml"
+    settings.write_text(f'[[suppress]]\nrule = "VNIC048"\nreason = "until the move"\n{entry}\n')
+    shown = inside("audit", recording, *ONLY, "--config", settings, "--format", "json")
+    assert shown.returncode == code, shown.stderr
+    if code < 2:
+        report = json.loads(shown.stdout)
+        assert len(report["suppressed"]) == 1 - code
+        assert [one["rule"] for one in report["findings"]] == ["VNIC048", "SUPP002"] * code

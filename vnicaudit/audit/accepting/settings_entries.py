@@ -248,7 +248,7 @@ def _ref(entry: Suppression) -> Ref:
     name = entry.name if entry.about_one else None
     if entry.mac is not None:
         return Ref("nic", name, entry.uuid, entry.mac)
-    if name is None and entry.uuid is None:
+    if (name is None and entry.uuid is None) or entry.host is not None:
         return Ref("config")
     if entry.domain is None and entry.image is not None:
         return Ref("image", name, entry.uuid)

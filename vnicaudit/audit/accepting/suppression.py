@@ -18,7 +18,14 @@ from msgspec.structs import replace
 from vnicaudit.audit.judging.catalogue import Catalogue, close_hint
 from vnicaudit.base.wording import close_to, shortened
 from vnicaudit.model.domain import Domain
-from vnicaudit.model.finding import ALL_BUT_THE_MODEL, EVERY_RULE, AuditedScope, Finding, Location
+from vnicaudit.model.finding import (
+    ALL_BUT_THE_MODEL,
+    EVERY_RULE,
+    AuditedScope,
+    Finding,
+    Location,
+    Ref,
+)
 from vnicaudit.model.openstack import CloudServer
 from vnicaudit.model.report import Audited, Suppressed
 
@@ -77,6 +84,8 @@ class Suppression(msgspec.Struct, frozen=True, kw_only=True):
     project: str | None = None
     image: str | None = None
     flavor: str | None = None
+    host: str | None = None
+    link: str | None = None
     in_metadata: bool = False
     lines: tuple[int, int] | None = None
     """For a comment: the first and the last line of its file that it is about."""
@@ -99,6 +108,7 @@ class Suppression(msgspec.Struct, frozen=True, kw_only=True):
         return (
             self.covers(finding.rule)
             and (self.mac is None or self.mac == (finding.about.mac or "").lower())
+            and (self.link is None or _is_link(finding.about, self.link))
             and self.regards(whom, finding.location.file)
             and self._is_on(finding.location)
         )
@@ -116,6 +126,8 @@ class Suppression(msgspec.Struct, frozen=True, kw_only=True):
             (self.domain is None or whom.is_called(self.domain, "domain"))
             and (self.image is None or whom.is_called(self.image, "image"))
             and (self.flavor is None or whom.is_called(self.flavor, "flavor"))
+            and (self.host is None or whom.is_called(self.host, "host"))
+            and (self.link is None or whom.scope == "host")
             and (self.uuid is None or self.uuid == whom.id)
             and (self.file is None or (file is not None and _glob(file, self.file)))
             and (self.project is None or self.project == whom.project)
@@ -123,18 +135,21 @@ class Suppression(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def name(self) -> str | None:
-        """The name of the domain, image or flavor it is about, or a pattern of names."""
-        return self.domain or self.image or self.flavor
+        """The name of the domain, image, flavor or host it is about, or a pattern of names."""
+        return self.domain or self.image or self.flavor or self.host
 
     @property
     def about_one(self) -> bool:
-        """True if this entry names a single domain, NIC, image or flavor rather than a pattern."""
+        """True if this entry names a single domain, NIC, image, flavor or host rather than a
+        pattern."""
         exact = self.name is not None and not set("*?[") & set(self.name)
         one_line = self.lines is not None and self.lines[0] == self.lines[1]
         return exact or one_line or self.uuid is not None or self.mac is not None
 
     def __str__(self) -> str:
-        narrowing = ("domain", "image", "flavor", "uuid", "mac", "file", "project")
+        narrowing = (
+            "domain", "image", "flavor", "host", "link", "uuid", "mac", "file", "project",
+        )  # fmt: skip
         parts = [f"{name} {getattr(self, name)}" for name in narrowing if getattr(self, name)]
         return " ".join([shortened(self.rule), *([f"for {', '.join(parts)}"] if parts else [])])
 
@@ -193,6 +208,10 @@ def _date_problem(until: str | None) -> str | None:
     except ValueError:
         pass
     return f"until {shortened(until)!r} is no date such as 2027-01-31"
+
+
+def _is_link(about: Ref, pattern: str) -> bool:
+    return about.kind == "link" and _matches(about.name, pattern)
 
 
 def _matches(name: str | None, pattern: str) -> bool:

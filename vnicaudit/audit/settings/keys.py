@@ -63,6 +63,14 @@ class SuppressTable(
         str | None,
         _key("Name or id of the flavor; `*`, `?` and `[…]` as in a shell.", "m1.tiny"),
     ] = None
+    host: Annotated[
+        str | None,
+        _key("Name of the host itself; `*`, `?` and `[…]` as in a shell.", "kvm*"),
+    ] = None
+    link: Annotated[
+        str | None,
+        _key("Name of a link of a host; `*`, `?` and `[…]` as in a shell.", "eth0"),
+    ] = None
     uuid: Annotated[
         str | None, _key("UUID of the domain.", "4dea24b3-1d52-d8f3-2516-782e98a23fa0")
     ] = None

@@ -225,9 +225,9 @@ _ELEMENT = r"(?<!^suppress)\[\d+\]$"
 
 _URL = r"https?://[!-.0-~][!-~]*"
 
-_FEW = 12
+_FEW = 14
 """Keys that are all named."""
-_NAMES = ("domain", "image", "flavor")
+_NAMES = ("domain", "image", "flavor", "host")
 """Keys of a suppression of which only one may be set: a finding is about one kind of object."""
 
 _CHOICES = {
@@ -273,6 +273,8 @@ def suppressions(source: SettingsFile, settings: Settings) -> Iterator[Suppressi
             project=table.project,
             image=table.image,
             flavor=table.flavor,
+            host=table.host,
+            link=table.link,
         )
 
 
@@ -347,7 +349,8 @@ def _check(source: SettingsFile, settings: Settings, catalogue: Catalogue) -> No
         if not table.reason.strip():
             message = "'reason' is empty in [[suppress]]: say why it is accepted"
             raise source.error(message, f"suppress[{index}].reason")
-        named = [key for key in _NAMES if getattr(table, key) is not None]
+        kinds = (*_NAMES, "link" if table.host is None else "host")
+        named = [key for key in dict.fromkeys(kinds) if getattr(table, key) is not None]
         if len(named) > 1:
             message = f"{' and '.join(named)} in one [[suppress]]: nothing is both"
             raise source.error(message, f"suppress[{index}].{named[1]}")
