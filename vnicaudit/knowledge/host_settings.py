@@ -18,7 +18,7 @@ import msgspec
 
 from vnicaudit.knowledge.cpu_lists import as_mask, from_mask
 from vnicaudit.model.finding import Change
-from vnicaudit.model.host_facts import Feature, HostFacts, HostLink
+from vnicaudit.model.host_facts import Feature, HostFacts, HostLink, Queue
 
 SettingKind = Literal[
     "feature", "private-flag", "ring", "channels", "mtu", "queue-length", "rps", "rps-flows",
@@ -100,6 +100,8 @@ _CHANGED: dict[SettingKind, tuple[str, str]] = {
 """Kind -> patterns of its device and name, and of its values. In the order in which several are
 set."""
 ORDER = tuple(_CHANGED)
+_EACH = "*"
+"""In place of its number: each queue of the device."""
 FILES: dict[SettingKind, str] = {
     "rps": "/sys/class/net/{device}/queues/{name}/rps_cpus",
     "rps-flows": "/sys/class/net/{device}/queues/{name}/rps_flow_cnt",
@@ -135,11 +137,41 @@ def change_of(facts: HostFacts, setting: HostSetting, new: str, reason: str) -> 
     return Change(field_of(setting), value_of(facts, setting), new, safe=True, reason=reason)
 
 
+def change_on_each(
+    facts: HostFacts, link: HostLink, queues: Sequence[Queue], new: str, reason: str
+) -> Change | None:
+    """The change of the masks of these receive (RPS) or transmit queues (XPS): of one of them, or
+    of every one of its device, if all have one mask. None: they have several, or are only some."""
+    name = queues[0].name
+    kind: SettingKind = "rps" if name.startswith("rx-") else "xps"
+    if len(queues) > 1:
+        beside = [each for each in link.queues or () if each.name.startswith(name[:3])]
+        if len(queues) < len(beside) or len({each.cpus for each in beside}) > 1:
+            return None
+        field = f"{kind}:{link.name}:{name[:3]}{_EACH}"
+        return Change(field, as_mask(queues[0].cpus or ()), new, safe=True, reason=reason)
+    return change_of(facts, HostSetting(kind, link.name, name), new, reason)
+
+
+def fields_in(facts: HostFacts, change: Change) -> tuple[str, ...]:
+    """The fields of the settings that a change is of; none if one of them is not changed here, or
+    unknown."""
+    start = change.field.removesuffix(_EACH)
+    if start != change.field:
+        device = start.split(":")[1]
+        return tuple(field for field in values_of(facts, device) if field.startswith(start))
+    return () if change.old is None or setting_of(change.field) is None else (change.field,)
+
+
 def words_of(field: str, value: str) -> str:
     """The sentence that tells an operator to set the setting of a change."""
     kind, device, name = f"{field}::".split(":")[:3]
     if kind not in _CHANGED:
         return f"Set {field} on the host."
+    if name.endswith(_EACH):
+        queues = f"/sys/class/net/{quote(device)}/queues/{name}"
+        file = FILES[kind].rpartition("/")[2]
+        return f"Set it on each: for queue in {queues}; do echo {value} > $queue/{file}; done"
     verb = f"Switch it {value}" if kind == "feature" else "Set it"
     return f"{verb}: {command_for(HostSetting(kind, device, name), value)}"
 

@@ -51,7 +51,10 @@ from vnicaudit.knowledge import host_needs
 from vnicaudit.knowledge.cpu_lists import as_mask
 from vnicaudit.knowledge.flow_steering import set_on_each, steered_queues
 from vnicaudit.knowledge.host_cpus import near
+from vnicaudit.knowledge.host_settings import change_on_each
 from vnicaudit.model.rule import Judge, LinkSubject, Problem, Rule
+
+_SAFE = "the mask can be set back"
 
 
 def applies(subject: LinkSubject) -> bool:
@@ -65,10 +68,12 @@ def check(subject: LinkSubject) -> Iterator[Problem]:
     queues, cpus = link.rps_queues() or (), near(facts, link) or ()
     steered = steered_queues(facts, link)
     if steered and len(queues) >= len(cpus):
+        change = change_on_each(facts, link, steered, "0", _SAFE)
         yield Problem(
             f"RPS is on ({as_mask(steered[0].cpus or ())} on {steered[0].name}) on {link.name}, "
             f"whose {len(queues)} receive queues reach each of the {len(cpus)} CPUs near it",
-            fix=f"Switch it off: {set_on_each(link.name, 'rps_cpus', 0)}",
+            change=change,
+            fix="" if change else f"Switch it off: {set_on_each(link.name, 'rps_cpus', 0)}",
         )
 
 

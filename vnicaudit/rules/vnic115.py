@@ -54,7 +54,7 @@ from vnicaudit.knowledge.cpu_lists import as_list, as_mask
 from vnicaudit.knowledge.flow_steering import steered_queues
 from vnicaudit.knowledge.host_cpus import NO_CPUS, not_for_packets, online
 from vnicaudit.knowledge.host_needs import guests_named
-from vnicaudit.knowledge.host_settings import HostSetting, SettingKind, change_of, command_for
+from vnicaudit.knowledge.host_settings import HostSetting, SettingKind, change_on_each, command_for
 from vnicaudit.model.host_facts import HostFacts, HostLink, Queue
 from vnicaudit.model.rule import Judge, LinkSubject, Problem, Rule
 
@@ -87,14 +87,14 @@ def check(subject: LinkSubject) -> Iterator[Problem]:
             right = as_mask(frozenset(on[0].cpus or ()) - wrong)
             setting = HostSetting(kind, link.name, on[0].name)
             reasons = "; ".join(f"{as_list(cpus)} ({why})" for why, cpus in others.items())
-            is_one = len(on) == 1
+            change = change_on_each(facts, link, on, right, _SAFE)
             yield Problem(
                 f"{kind.upper()} of {guests_named([queue.name for queue in on])} on {link.name} "
                 f"names CPUs that are kept for something else: {reasons}",
                 field=kind,
                 severity="low" if kind == "xps" else None,
-                change=change_of(facts, setting, right, _SAFE) if is_one else None,
-                fix="" if is_one else f"Leave them out of each mask: {command_for(setting, right)}",
+                change=change,
+                fix="" if change else f"Leave them out of each mask: {command_for(setting, right)}",
             )
 
 

@@ -13,7 +13,7 @@ from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.model.fleet import LiveOptions
 from vnicaudit.model.host import Host
 from vnicaudit.model.host_facts import CpuFacts, Feature, HostFacts, HostLink, Queue
-from vnicaudit.model.plan import Plan
+from vnicaudit.model.plan import Plan, SettingUnit
 from vnicaudit.platforms.host.visiting import visit
 from vnicaudit.remedy.planning.run import PlanOptions, make_plan
 
@@ -52,6 +52,17 @@ def test_a_finding_becomes_a_step_on_its_link(monkeypatch: pytest.MonkeyPatch) -
     assert step.rules == ("VNIC115",)
     assert step.diff.endswith("-rps:eth0:rx-0=6\n+rps:eth0:rx-0=2\n")
     assert step.blocked == ()
+
+
+def test_a_mask_of_every_queue_is_a_change_of_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    queues = tuple(Queue(name=name, cpus=(0, 2)) for name in ("rx-0", "rx-1", "tx-0"))
+    link = HostLink(name="eth0", physical=True, queues=queues)
+    (step,) = plan_of(replace(FACTS, links=(link,)), monkeypatch).steps
+    assert step.changes[0].field == "rps:eth0:rx-*"
+    unit = step.unit
+    assert isinstance(unit, SettingUnit)
+    assert unit.old == {"rps:eth0:rx-0": "5", "rps:eth0:rx-1": "5", "xps:eth0:tx-0": "5"}
+    assert unit.values == {"rps:eth0:rx-0": "1", "rps:eth0:rx-1": "1", "xps:eth0:tx-0": "1"}
 
 
 def test_what_is_not_known_now_is_left_to_people(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -11,7 +11,7 @@ from vnicaudit.audit.reading.error_boundary import guarded
 from vnicaudit.audit.reading.targets import Target
 from vnicaudit.base.wording import count
 from vnicaudit.errors import RefusedError
-from vnicaudit.knowledge.host_settings import HostSetting, setting_of
+from vnicaudit.knowledge.host_settings import HostSetting, fields_in, setting_of
 from vnicaudit.model.finding import HOST, Finding, Ref
 from vnicaudit.model.fleet import LiveDomain
 from vnicaudit.model.host_facts import HostFacts, SettingOwner
@@ -78,7 +78,7 @@ class HostTargetPlanner(TargetPlanner):
             reason, ref = reason_of(error), Ref("host", seen.name)
             planned.append(NotPlanned(ref, target.name, (), reason.text, code=reason.code))
             return True
-        if by_hand := sum(_setting_in(finding) is None for finding in findings):
+        if by_hand := sum(not _fields_of(finding, facts) for finding in findings):
             found = count(by_hand, "finding")
             self._run.notes.append(_BY_HAND.format(target.name, found, target.name))
         for step in steps_of(findings, facts, target.name, seen.name):
@@ -109,30 +109,31 @@ def steps_of(
 ) -> Iterator[UnitStep[SettingUnit]]:
     """The steps that the findings propose on a host of that name, with these facts: one for each
     device, and one for the host. The first change of a setting counts."""
-    by_device: dict[str, dict[str, Finding]] = {}
+    by_device: dict[str, list[Finding]] = {}
+    taken: set[str] = set()
     for finding in findings:
-        setting = _setting_in(finding)
-        if setting is not None and finding.change is not None:
-            by_device.setdefault(setting.device, {}).setdefault(finding.change.field, finding)
+        fields = _fields_of(finding, facts)
+        if fields and not taken.intersection(fields):
+            taken.update(fields)
+            by_device.setdefault(fields[0].split(":")[1], []).append(finding)
     for device, found in by_device.items():
-        yield _step(device, tuple(found.values()), facts, target, host)
+        yield _step(device, found, facts, target, host)
 
 
-def _setting_in(finding: Finding) -> HostSetting | None:
-    """The setting that a finding proposes to change; None: it proposes none that can be set back,
-    because it is unknown what it is now."""
+def _fields_of(finding: Finding, facts: HostFacts) -> tuple[str, ...]:
+    """The settings that a finding proposes to change; none if it proposes nothing that can be set
+    back, because it is unknown what it is now."""
     change = finding.change
-    if change is None or change.old is None or change.new is None:
-        return None
-    return setting_of(change.field)
+    return () if change is None or change.new is None else fields_in(facts, change)
 
 
 def _step(
-    device: str, findings: tuple[Finding, ...], facts: HostFacts, target: str, host: str
+    device: str, findings: Sequence[Finding], facts: HostFacts, target: str, host: str
 ) -> UnitStep[SettingUnit]:
     changes = tuple(one.change for one in findings if one.change is not None)
-    old = {change.field: change.old or "" for change in changes}
-    values = {change.field: change.new or "" for change in changes}
+    fields = [(field, one) for one in changes for field in fields_in(facts, one)]
+    old = {field: change.old or "" for field, change in fields}
+    values = {field: change.new or "" for field, change in fields}
     safe, reason = safety(changes)
     unit = SettingUnit(device, values, old)
     return UnitStep(
