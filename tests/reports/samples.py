@@ -93,7 +93,8 @@ WHOLE = finding(
     fix="",
 )
 VHOST_NEEDS = (
-    "the running QEMU: run it on the hypervisor as root, or give QEMU's command line or log"
+    "the running QEMU: run it on the hypervisor as root, add --host-facts, or give QEMU's command "
+    "line or log"
 )
 
 WEB_01 = Audited(

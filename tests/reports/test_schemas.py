@@ -27,6 +27,7 @@ from vnicaudit.cli.diff_compare import ReportDifference
 from vnicaudit.cli.doctor import DoctorCheck, DoctorReport
 from vnicaudit.fleet.own_format import HostCheck
 from vnicaudit.model.fleet import HostOptions
+from vnicaudit.model.host_recording import HostRecording, RecordedSection
 from vnicaudit.model.report import NotFixed
 from vnicaudit.model.runs import Preview
 from vnicaudit.reports import history as history_json
@@ -64,6 +65,12 @@ DIFFERENCES = diff_output.differences(
 DOCTOR = DoctorReport(
     "vnicaudit.doctor/1", "0.1.0", False, (DoctorCheck("libvirt", "problem", "no socket"),)
 )
+RECORDING = HostRecording(
+    version="0.1.0",
+    recorded="2026-11-01T02:03:04Z",
+    place="ssh://kvm1",
+    sections=(RecordedSection("files", "/proc/uptime\x007.00 1.00"), RecordedSection("a", "", 1)),
+)
 WRITTEN: dict[str, Callable[[], str | bytes]] = {
     "vnicaudit.report-1.json": lambda: written("json"),
     "vnicaudit.nics-1.json": lambda: "".join(nics_json([WEB, ODD])),
@@ -93,6 +100,7 @@ WRITTEN: dict[str, Callable[[], str | bytes]] = {
     "vnicaudit.top-1.json": lambda: ranking_json(ranked_sample()),
     "vnicaudit.diff-1.json": lambda: _differences(diff_output.report_differences(DIFFERENCES)),
     "vnicaudit.doctor-1.json": lambda: msgspec.json.encode(DOCTOR),
+    "vnicaudit.host-facts-1.json": lambda: msgspec.json.encode(RECORDING),
     "vnicaudit.inventory-1.json": lambda: inventory_json.to_json([HOST_OF_A_FLEET], ["a note"]),
 }
 

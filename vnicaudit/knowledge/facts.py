@@ -220,7 +220,8 @@ STATE: Fact[_InDomain] = Fact(
 )
 RUNNING_VHOST: Fact[Subject] = Fact(
     lambda subject: subject.running is not None and subject.running.vhost is not None,
-    "the running QEMU: run it on the hypervisor as root, or give QEMU's command line or log",
+    "the running QEMU: run it on the hypervisor as root, add --host-facts, or give QEMU's command "
+    "line or log",
     live=True,
 )
 RUNNING_LOG_WARNING: Fact[Subject] = Fact(
