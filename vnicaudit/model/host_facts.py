@@ -11,6 +11,7 @@ the window of the reading, and None without a window.
 
 from __future__ import annotations
 
+import re
 from typing import Literal
 
 import msgspec
@@ -439,7 +440,7 @@ class HostFacts(_Record, frozen=True):
     def sysctl(self, name: str) -> int | None:
         """A numeric setting of the kernel; None: unknown."""
         text = (self.sysctls or {}).get(name, "")
-        return int(text) if text.isascii() and text.lstrip("-").isdigit() else None
+        return int(text) if re.fullmatch(r"-?[0-9]{1,19}", text) else None
 
 
 # What guests use of their host, for the rules that join the two.

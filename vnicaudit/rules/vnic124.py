@@ -42,6 +42,7 @@ and after.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from vnicaudit.knowledge import host_needs
@@ -50,7 +51,7 @@ from vnicaudit.model.host_facts import HostFacts
 from vnicaudit.model.rule import Fact, HostSubject, Judge, Problem, Rule
 
 _DEFAULT, _ADVISED = 500000, 60000
-_IN_DEBUGFS = [5, 13]
+_IN_DEBUGFS = (5, 13)
 
 
 def applies(subject: HostSubject) -> bool:
@@ -71,8 +72,8 @@ def check(subject: HostSubject) -> Iterator[Problem]:
 
 
 def _command(facts: HostFacts) -> str:
-    version = [int(part) for part in (facts.kernel or "").split(".")[:2] if part.isdecimal()]
-    if len(version) == 2 and version < _IN_DEBUGFS:
+    version = re.match(r"([0-9]{1,4})\.([0-9]{1,4})\b", facts.kernel or "")
+    if version is not None and (int(version[1]), int(version[2])) < _IN_DEBUGFS:
         setting = HostSetting("sysctl", name="kernel.sched_migration_cost_ns")
         return command_for(setting, str(_ADVISED))
     return f"echo {_ADVISED} > /sys/kernel/debug/sched/migration_cost_ns"

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from vnicaudit.platforms.host.readings import HostFact, HostReadings, matches
+from vnicaudit.platforms.host.readings import HostFact, HostReadings, matching
 
 
 class Given:
@@ -26,7 +26,7 @@ class Given:
         return self._files.get(path)
 
     def texts(self, pattern: str) -> Mapping[str, str]:
-        return {path: text for path, text in self._files.items() if matches(path, pattern)}
+        return matching(self._files, pattern)
 
     def output(self, command: str) -> str | None:
         return self._outputs.get(command)

@@ -4,6 +4,8 @@ import os
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from vnicaudit.model.host_facts import CpuFacts, HostFacts
 from vnicaudit.platforms.host.readings import (
     Excerpt,
@@ -12,7 +14,7 @@ from vnicaudit.platforms.host.readings import (
     HostReadings,
     SectionReadings,
     facts_from,
-    matches,
+    matching,
     script_for,
 )
 
@@ -100,9 +102,14 @@ def test_a_fact_gives_fields_of_the_host_or_of_its_cpus(tmp_path: Path) -> None:
     assert facts_from(seen, [links, cpus]) == HostFacts(links=(), cpus=CpuFacts(online=(0,)))
 
 
+@pytest.mark.parametrize("text", ["--5", "9" * 5000, "5-", "", "\N{ARABIC-INDIC DIGIT FIVE}"])
+def test_a_setting_that_is_no_number_is_unknown(text: str) -> None:
+    assert HostFacts(sysctls={"net.core.x": text}).sysctl("net.core.x") is None
+
+
 def test_a_pattern_matches_part_by_part() -> None:
-    assert matches("/sys/class/net/eth0/mtu", "/sys/class/net/*/mtu")
-    assert not matches("/sys/class/net/eth0/queues/mtu", "/sys/class/net/*/mtu")
+    files = {"/sys/class/net/eth0/mtu": "1500", "/sys/class/net/eth0/queues/mtu": ""}
+    assert matching(files, "/sys/class/net/*/mtu") == {"/sys/class/net/eth0/mtu": "1500"}
 
 
 GREP = """#!/bin/sh

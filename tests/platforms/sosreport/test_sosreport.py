@@ -378,6 +378,14 @@ def test_no_damage_stops_the_program(tmp_path: Path, seed: int) -> None:
         assert list(read(str(path)))
 
 
+def test_a_size_of_thousands_of_digits_is_no_size(tmp_path: Path) -> None:
+    long = member("r/proc/uptime", b"1.00 1\n")
+    long[0].pax_headers = {"size": "9" * 5000}
+    root = member("r/sos_commands", kind=tarfile.DIRTYPE)
+    path = _archive(tmp_path / "r.tar.gz", root, long, form=tarfile.PAX_FORMAT)
+    assert ArchiveFiles(str(path), ["proc/uptime"]).content("proc/uptime", 99) == b"1.00 1\n"
+
+
 def test_an_archive_without_a_host_is_told(tmp_path: Path) -> None:
     path = _archive(
         tmp_path / "a.tar.gz", member("a/web.xml", b"<domain/>"), form=tarfile.GNU_FORMAT

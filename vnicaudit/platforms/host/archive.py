@@ -18,6 +18,7 @@ from typing import BinaryIO, NamedTuple
 from vnicaudit.base.opening import open_regular
 from vnicaudit.errors import TargetError
 from vnicaudit.platforms.host.copied_tree import TreeEntry, is_log
+from vnicaudit.platforms.host.readings import expression_of
 
 _BLOCK = 512
 _MOST_HEADER = 64 << 10
@@ -26,7 +27,7 @@ _MOST_KEPT = 256 << 20
 """Bytes of all files, names and links that are kept."""
 _MOST_NAMES = 200_000
 """Files, folders and links of which the names are kept."""
-_LONGEST_NAME, _DEEPEST = 4096, 100
+_LONGEST_NAME, _DEEPEST, _LONGEST_SIZE = 4096, 100, 19
 _MOST_RATIO = 250
 _FREE = 256 << 20
 """Bytes up to which the ratio does not matter: a report may have large files of zeros."""
@@ -153,7 +154,8 @@ def _members(stream: _Limited) -> Iterator[_Member]:
         more = kind == b"S" and block[482:483] == b"\1"
         while more:  # the map of a sparse file, which is not kept
             more = stream.exactly(_BLOCK)[504:505] == b"\1"
-        size = int(extended[b"size"]) if extended.get(b"size", b"").isdigit() else size
+        told = extended.get(b"size", b"")
+        size = int(told) if told.isdigit() and len(told) <= _LONGEST_SIZE else size
         prefix = block[345:500] if block[263:265] == b"00" else b""
         own = b"/".join(filter(None, (_text(prefix), _text(block[:100]))))
         name, link = extended.get(b"path", own), extended.get(b"linkpath", _text(block[157:257]))
@@ -186,14 +188,7 @@ def _clean(name: str) -> str:
 def _matcher(patterns: Iterable[str]) -> re.Pattern[str]:
     """Return an expression for the paths of shell patterns, below the root of an archive or a
     folder in it."""
-    signs = {"*": "[^/]*", "?": "[^/]"}
-    found = (
-        "".join(
-            signs.get(part) or (part.replace("[!", "[^", 1) if part[0] == "[" else re.escape(part))
-            for part in re.findall(r"\[[^]]+\]|[*?]|[^*?\[]+", pattern.strip("/"))
-        )
-        for pattern in dict.fromkeys(patterns)
-    )
+    found = (expression_of(pattern.strip("/")) for pattern in dict.fromkeys(patterns))
     return re.compile(f"(?:[^/]+/)?(?:{'|'.join(found)})")
 
 

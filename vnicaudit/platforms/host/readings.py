@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from fnmatch import fnmatchcase
 from typing import NamedTuple, Protocol, TypeVar
 
 import msgspec
@@ -93,6 +92,7 @@ LATER = "later"
 _FILES = "files"
 """Name of the sections with files: their contents, excerpts of them, or only their names."""
 _COMMAND_SECONDS = 10
+_DIGITS = 20
 
 
 _CONTENTS = r"""
@@ -190,7 +190,7 @@ class SectionReadings:
 
     def texts(self, pattern: str) -> Mapping[str, str]:
         """The files that match a pattern."""
-        return {path: text for path, text in self._files.items() if matches(path, pattern)}
+        return matching(self._files, pattern)
 
     def output(self, command: str) -> str | None:
         """The output of a command."""
@@ -220,10 +220,24 @@ def files_in(text: str) -> dict[str, str]:
     return {path: "\n".join(lines) for path, lines in found.items()}
 
 
-def matches(path: str, pattern: str) -> bool:
-    """True if a path matches a pattern, part by part."""
-    parts, wanted = path.split("/"), pattern.split("/")
-    return len(parts) == len(wanted) and all(map(fnmatchcase, parts, wanted))
+def matching(files: Mapping[str, str], pattern: str) -> dict[str, str]:
+    """Those of the files whose paths match a pattern, part by part."""
+    matches = re.compile(expression_of(pattern)).fullmatch
+    return {path: text for path, text in files.items() if matches(path)}
+
+
+def expression_of(pattern: str) -> str:
+    """The regular expression for the paths of a shell pattern."""
+    signs = {"*": "[^/]*", "?": "[^/]"}
+    return "".join(
+        signs.get(part) or (part.replace("[!", "[^", 1) if part[0] == "[" else re.escape(part))
+        for part in re.findall(r"\[[^]]+\]|[*?]|[^*?\[]+", pattern)
+    )
+
+
+def number_in(text: str) -> int | None:
+    """A count in decimal digits; None: it is none, or longer than a counter of the kernel."""
+    return int(text) if len(text) <= _DIGITS and text.isascii() and text.isdigit() else None
 
 
 def _seconds_between(first: HostReadings, second: HostReadings) -> float | None:

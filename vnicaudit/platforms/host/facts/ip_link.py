@@ -16,6 +16,7 @@ from typing import cast
 import msgspec
 
 from vnicaudit.model.host_facts import Counters, HostLink, Tunnel
+from vnicaudit.platforms.host.readings import number_in
 
 _Fields = dict[str, object]
 _MOST_LINKS = 16_384
@@ -171,12 +172,8 @@ def _own_lines(block: list[str]) -> Iterator[str]:
 
 
 def _numbers(words: list[str]) -> _Fields:
-    values = {key: _after(words, word) or "" for word, key in _NUMBERS.items()}
-    return {key: int(value) for key, value in values.items() if _is_number(value)}
-
-
-def _is_number(word: str) -> bool:
-    return word.isascii() and word.isdigit() and len(word) <= 20
+    values = {key: number_in(_after(words, word) or "") for word, key in _NUMBERS.items()}
+    return {key: value for key, value in values.items() if value is not None}
 
 
 def _after(words: list[str], key: str) -> str | None:
@@ -188,7 +185,8 @@ def _stats(lines: list[list[str]]) -> _Fields:
     found: dict[str, dict[str, int]] = {"rx": {}, "tx": {}}
     for names, values in pairwise(lines):
         way = names[0].rstrip(":").lower() if names else ""
-        if way in found and all(map(_is_number, values)):
+        numbers = [number for each in values if (number := number_in(each)) is not None]
+        if way in found and len(numbers) == len(values):
             names = names[2:] if names[1:2] == ["errors:"] else names[1:]
-            found[way].update(zip(names, map(int, values), strict=False))
+            found[way].update(zip(names, numbers, strict=False))
     return cast(_Fields, found)

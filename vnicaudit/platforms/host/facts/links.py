@@ -8,7 +8,7 @@ specific route of the main table to its remote.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from ipaddress import ip_network
 from itertools import pairwise
 
@@ -19,7 +19,7 @@ from vnicaudit.knowledge.host_links import route_to
 from vnicaudit.model.host_facts import Amount, Counters, HostLink, HostRoute, Queue, Tunnel
 from vnicaudit.platforms.host.facts import ethtool, qeth
 from vnicaudit.platforms.host.facts.ip_link import links_in
-from vnicaudit.platforms.host.readings import HostCommand, HostFact, HostReadings
+from vnicaudit.platforms.host.readings import HostCommand, HostFact, HostReadings, number_in
 
 _LINKS = HostCommand(
     "ip -j -d -s -s link", ("sos_commands/networking/ip_-s_-d_link",), is_counter=True
@@ -49,17 +49,14 @@ def read(readings: HostReadings) -> dict[str, object]:
     answers, queues = ethtool.answers_in(readings), _queues(readings)
     devices, addresses = qeth.qeth_in(readings), qeth.static_macs(readings)
     nodes, functions, speeds = (_numbers(readings, each) for each in (_NODE, _FUNCTIONS, _SPEED))
-    grown = growth(readings)
+    totals = _counters(links, readings)
+    grown = _growth(readings, totals)
     names = {link.name for link in links}
-    first = ethtool.no_buffers(readings)
     found: list[HostLink] = []
     for link in links:
         name, own, channels = link.name, queues.get(link.name), answers.channels.get(link.name)
         speed = speeds.get(name, answers.speeds.get(name))
         physical = link.physical if answers.adapters is None else name in answers.adapters
-        counters = link.counters
-        if counters is not None and name in first:
-            counters = {**counters, "rx_no_buffer": first[name]}
         found.append(
             msgspec.structs.replace(
                 link,
@@ -77,7 +74,7 @@ def read(readings: HostReadings) -> dict[str, object]:
                 channels=channels,
                 coalescing=answers.coalescing.get(name) or None,
                 queues=own,
-                counters=counters,
+                counters=totals.get(name),
                 growth=grown.get(name),
                 tunnel=link.tunnel and _way(link.tunnel, routes, links),
                 static_macs=None if addresses is None else addresses.get(name, 0),
@@ -97,11 +94,12 @@ FACT = HostFact(
 )
 
 
-def growth(readings: HostReadings) -> dict[str, Counters]:
+def _growth(readings: HostReadings, before: Mapping[str, Counters]) -> dict[str, Counters]:
     """Link -> what its counters grew by within the window; without those that were reset."""
     if readings.window is None:
         return {}
-    before, after = _counters(readings), _counters(readings.later())
+    later = readings.later()
+    after = _counters(links_in(later.output(_LINKS.name) or "") or (), later)
     return {
         name: {
             key: value - before[name][key]
@@ -113,8 +111,7 @@ def growth(readings: HostReadings) -> dict[str, Counters]:
     }
 
 
-def _counters(readings: HostReadings) -> dict[str, Counters]:
-    links = links_in(readings.output(_LINKS.name) or "") or ()
+def _counters(links: Iterable[HostLink], readings: HostReadings) -> dict[str, Counters]:
     dropped = ethtool.no_buffers(readings)
     return {
         link.name: {
@@ -147,9 +144,8 @@ def routes_in(text: str | None) -> tuple[HostRoute, ...] | None:
             ip_network(network, strict=False)
         except ValueError:
             continue
-        mtu = options.get("mtu", "")
-        number = int(mtu) if mtu.isascii() and mtu.isdigit() and len(mtu) < 10 else None
-        found.append(HostRoute(network=network, device=options["dev"], mtu=number))
+        mtu = number_in(options.get("mtu", ""))
+        found.append(HostRoute(network=network, device=options["dev"], mtu=mtu))
     return tuple(found)
 
 
@@ -182,16 +178,15 @@ def _queues(readings: HostReadings) -> Mapping[str, tuple[Queue, ...]]:
         for path, text in readings.texts(pattern).items():
             device, name = path.split("/")[4:7:2]
             count = flows.get(f"{path.rpartition('/')[0]}/rps_flow_cnt", "").strip()
-            number = int(count) if re.fullmatch(r"\d{1,9}", count, re.ASCII) else None
             found.setdefault(device, []).append(
-                Queue(name=name, cpus=from_mask(text), flows=number)
+                Queue(name=name, cpus=from_mask(text), flows=number_in(count))
             )
     return {name: tuple(sorted(queues, key=_order)) for name, queues in found.items()}
 
 
 def _order(queue: Queue) -> tuple[str, int, str]:
     kind, _dash, number = queue.name.partition("-")
-    return kind, int(number) if number.isascii() and number.isdigit() else 0, queue.name
+    return kind, number_in(number) or 0, queue.name
 
 
 def _count(

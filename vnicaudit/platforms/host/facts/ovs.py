@@ -24,7 +24,7 @@ from vnicaudit.model.host_facts import (
     PmdQueue,
 )
 from vnicaudit.platforms.host.ovsdb import Row, Value, bridges_shown, rows_of, value_of
-from vnicaudit.platforms.host.readings import HostCommand, HostFact, HostReadings
+from vnicaudit.platforms.host.readings import HostCommand, HostFact, HostReadings, number_in
 
 _WHERE = r"""
 ovs=none
@@ -369,8 +369,7 @@ def _text(value: Value | None) -> str:
 
 
 def _number(value: Value | None) -> int | None:
-    text = _text(value)
-    return int(text) if len(text) < 25 and text.isascii() and text.isdigit() else None
+    return number_in(_text(value))
 
 
 def _rate(text: str) -> float:

@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping
 
 from vnicaudit.model.host_facts import Qeth
-from vnicaudit.platforms.host.readings import HostCommand, HostReadings
+from vnicaudit.platforms.host.readings import HostCommand, HostReadings, number_in
 
 _FOLDER = "/sys/bus/ccwgroup/drivers/qeth/*"
 _NAMES = (
@@ -65,7 +65,7 @@ def _qeth(device: str, said: Mapping[str, str]) -> Qeth:
         card_type=said.get("card_type") or None,
         layer2={"0": False, "1": True}.get(said.get("layer2", "")),
         online={"0": False, "1": True}.get(said.get("online", "")),
-        buffers=_number(said.get("buffer_count", "")),
+        buffers=number_in(said.get("buffer_count", "")),
         buffer_bytes=_bytes(said.get("inbuf_size", "")),
         bridge_role=said.get("bridge_role"),
         bridge_state=said.get("bridge_state"),
@@ -78,11 +78,7 @@ def _qeth(device: str, said: Mapping[str, str]) -> Qeth:
     )
 
 
-def _number(text: str) -> int | None:
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None
-
-
 def _bytes(text: str) -> int | None:
     """``64k``, as the driver prints it."""
-    number = _number(text.removesuffix("k"))
+    number = number_in(text.removesuffix("k"))
     return None if number is None else number * (1024 if text.endswith("k") else 1)
