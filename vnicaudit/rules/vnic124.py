@@ -42,7 +42,6 @@ and after.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from vnicaudit.knowledge import host_needs
@@ -51,7 +50,7 @@ from vnicaudit.model.host_facts import HostFacts
 from vnicaudit.model.rule import Fact, HostSubject, Judge, Problem, Rule
 
 _DEFAULT, _ADVISED = 500000, 60000
-_IN_DEBUGFS = (5, 13)
+_IN_DEBUGFS = [5, 13]
 
 
 def applies(subject: HostSubject) -> bool:
@@ -72,8 +71,9 @@ def check(subject: HostSubject) -> Iterator[Problem]:
 
 
 def _command(facts: HostFacts) -> str:
-    version = re.match(r"([0-9]{1,4})\.([0-9]{1,4})\b", facts.kernel or "")
-    if version is not None and (int(version[1]), int(version[2])) < _IN_DEBUGFS:
+    words = (facts.kernel or "").split(".")[:2]
+    version = [int(word) for word in words if word.isdecimal() and len(word) < 5]
+    if len(version) == 2 and version < _IN_DEBUGFS:
         setting = HostSetting("sysctl", name="kernel.sched_migration_cost_ns")
         return command_for(setting, str(_ADVISED))
     return f"echo {_ADVISED} > /sys/kernel/debug/sched/migration_cost_ns"
