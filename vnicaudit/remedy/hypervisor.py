@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import msgspec
 
 from vnicaudit.base.deadlines import Clock
-from vnicaudit.knowledge.host_settings import HostSetting
 from vnicaudit.model.guest_network import GuestNetwork
 from vnicaudit.model.host import HostLock, MachineState, Traffic, VdpaDevice
-from vnicaudit.model.host_facts import HostFacts
 from vnicaudit.model.nic import RunningNic, RunningQemu
 from vnicaudit.model.runs import FlavorState, Outcome, PortState, ServerState
+
+if TYPE_CHECKING:
+    from vnicaudit.knowledge.host_settings import HostSetting
+    from vnicaudit.model.host_facts import HostFacts
 
 # The interface to a live platform for applying a plan, and how it is reached.
 #

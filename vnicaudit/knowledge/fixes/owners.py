@@ -12,7 +12,6 @@ from vnicaudit.knowledge.fixes.hypervisors import ARGUMENTS, LIBVIRT, OVIRT, QEM
 from vnicaudit.knowledge.fixes.kubevirt import KUBEVIRT
 from vnicaudit.knowledge.fixes.nova import NOVA
 from vnicaudit.knowledge.fixes.wording import POWER_CYCLE, Wording, advice_text, fixes_of, text_of
-from vnicaudit.knowledge.host_settings import words_of
 from vnicaudit.model.finding import Change, Finding, FindingOwner, Owner, name_of, rewritten_by
 from vnicaudit.model.fix import (
     Advice,
@@ -51,7 +50,12 @@ def _setting(change: Change) -> OwnersFix:
 
 
 def _setting_words(fix: OwnersFix, _named: FixNames) -> str:
-    return words_of(fix.field, fix.value) if isinstance(fix, SetHostSetting) else ""
+    if not isinstance(fix, SetHostSetting):
+        return ""
+    # imported here: definitions have no settings of hosts
+    from vnicaudit.knowledge.host_settings import words_of
+
+    return words_of(fix.field, fix.value)
 
 
 SHIPPED: Mapping[str, Wording] = {
