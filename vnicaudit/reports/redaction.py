@@ -27,6 +27,7 @@ from vnicaudit.model.finding import (
     Ref,
     Skipped,
 )
+from vnicaudit.model.fix import SetHostSetting
 from vnicaudit.model.fleet import Coverage, FleetAudit, HostReading, InventoryHost
 from vnicaudit.model.names import FixNames, RuleInfo, RuleSetting
 from vnicaudit.model.nic import Nic, Resolved, RunningNic
@@ -241,6 +242,13 @@ class Redactor:
             new = self._any(old, _kind_of(kind, record))
             if new is not old:
                 changed[field] = new
+        if (
+            isinstance(record, (Change, SetHostSetting)) and ":" in record.field
+        ):  # a host's setting names its link
+            setting, device, *rest = record.field.split(":")
+            if not ADAPTER.fullmatch(device):
+                device = self._value(device, "dev")
+            changed["field"] = ":".join((setting, device, *rest))
         return replace(record, **changed) if changed else record
 
     def _any(self, value: object, kind: Kind | None) -> object:

@@ -9,7 +9,8 @@ from tests.reports.redaction.planting import NAME, Planter, texts_of, unpacked
 from tests.reports.samples import RULES
 from vnicaudit.knowledge.fixes.owners import Wordings
 from vnicaudit.model.domain import Domain, Server
-from vnicaudit.model.finding import Ref
+from vnicaudit.model.finding import Change, Finding, Location, Ref
+from vnicaudit.model.fix import SetHostSetting
 from vnicaudit.model.fleet import FleetAudit, HostReading
 from vnicaudit.model.report import Audited, Explanation, RunEnd, RunInfo, TargetResult, Tool
 from vnicaudit.reports.explain import explanation_json, explanation_text
@@ -124,3 +125,18 @@ def test_links_with_usual_names_are_shown(name: str, *, is_kept: bool) -> None:
     shown = redactor.record(Ref("link", name)).name or ""
     assert (shown == name) is is_kept
     assert (name in redactor.text(f"{name} has an MTU of 1500")) is is_kept
+
+
+def test_the_setting_that_a_change_names_does_not_name_a_tap() -> None:
+    change = Change("rps:tap-web:rx-0", "f", "3", safe=True)
+    fixes = (SetHostSetting(change.field, "3"),)
+    finding = Finding(
+        "VNIC115", "steering-onto-wrong-cpus", "medium", "high", "RPS of rx-0 on tap-web",
+        Ref("link", "tap-web"), Location("ssh://kvm1"), "host", change, "f" * 24, "", (), fixes,
+    )  # fmt: skip
+    redacted = Redactor(KEY).record(finding)
+    assert redacted.change is not None
+    kind, device, queue = redacted.change.field.split(":")
+    assert (kind, queue, device) == ("rps", "rx-0", redacted.about.name)
+    assert redacted.fixes == (SetHostSetting(redacted.change.field, "3"),)
+    assert "tap-web" not in str(redacted)
