@@ -22,6 +22,7 @@ from vnicaudit.cli.diff_compare import ReportDifferences
 from vnicaudit.cli.doctor import DoctorReport
 from vnicaudit.model.finding import SEVERITIES
 from vnicaudit.model.history import AuditDetails, Drift, HistoryStatus, Trend
+from vnicaudit.model.host_partitions import HostCpus
 from vnicaudit.model.host_recording import HostRecording
 from vnicaudit.model.measurement import BenchResult
 from vnicaudit.model.names import RulesReport
@@ -48,6 +49,7 @@ RECORDS: dict[str, type[msgspec.Struct]] = {
     "vnicaudit.line-rate-1.json": LineRate,
     "vnicaudit.inventory-1.json": InventoryReport,
     "vnicaudit.host-facts-1.json": HostRecording,
+    "vnicaudit.host-cpus-1.json": HostCpus,
     "vnicaudit.history-1.json": HistoryStatus,
     "vnicaudit.history-audit-1.json": AuditDetails,
     "vnicaudit.trend-1.json": Trend,

@@ -26,7 +26,9 @@ from vnicaudit.cli import diff_compare as diff_output
 from vnicaudit.cli.diff_compare import ReportDifference
 from vnicaudit.cli.doctor import DoctorCheck, DoctorReport
 from vnicaudit.fleet.own_format import HostCheck
+from vnicaudit.knowledge.partitions import partition_of
 from vnicaudit.model.fleet import HostOptions
+from vnicaudit.model.host_facts import CpuFacts, HostFacts
 from vnicaudit.model.host_recording import HostRecording, RecordedSection
 from vnicaudit.model.report import NotFixed
 from vnicaudit.model.runs import Preview
@@ -91,6 +93,9 @@ WRITTEN: dict[str, Callable[[], str | bytes]] = {
     "vnicaudit.bench-1.json": lambda: written_bench("json", two_arms()),
     "vnicaudit.profiles-1.json": lambda: profiles_json.to_json(
         [load_profile(name) for name in shipped_profiles()]
+    ),
+    "vnicaudit.host-cpus-1.json": lambda: msgspec.json.encode(
+        partition_of(HostFacts(cpus=CpuFacts(online=(0, 1), nova_shared=(1,))))
     ),
     "vnicaudit.line-rate-1.json": lambda: msgspec.json.encode(line_rate(25e9, Framing(), 13.4e9)),
     "vnicaudit.history-1.json": lambda: history_json.to_json(STATUS),

@@ -1,5 +1,6 @@
 """``vnicaudit host``: arithmetic of CPU masks and of the tables of RFS."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -94,6 +95,41 @@ def test_rfs_of_the_adapters_of_a_host() -> None:
         "for queue in /sys/class/net/eth1/queues/rx-*; do echo 32768 > $queue/rps_flow_cnt; done",
     ]
     assert done.stderr == "eth2: the number of its receive queues is unknown\n"
+
+
+DIVIDED = HostFacts(
+    cpus=CpuFacts(
+        online=tuple(range(8)),
+        nova_shared=(0, 1, 4),
+        nova_dedicated=(2, 3, 4, 5, 6, 7),
+        services=(0, 1),
+        interrupts=(),
+    ),
+    processes=(),
+    has_ovs=False,
+)
+
+
+@rows
+def test_cpus(width: str, printed: str) -> None:
+    done = inside("host", "cpus", "local", wiring=wiring(DIVIDED), env={"COLUMNS": width})
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == printed
+
+
+def test_cpus_for_programs() -> None:
+    done = inside("host", "cpus", "local", "--format", "json", wiring=wiring(DIVIDED))
+    document = json.loads(done.stdout)
+    assert (document["schema"], document["tables"]) == ("vnicaudit.host-cpus/1", ["plain KVM"])
+    assert [each["cpus"] for each in document["columns"]] == [[0, 1], [2, 3, 5, 6, 7], [4]]
+    cell = document["columns"][2]["cells"]["floating vCPUs and emulators"]
+    assert cell == {"allowed": False, "used": True}
+
+
+def test_cpus_of_a_host_whose_cpus_are_unknown() -> None:
+    done = inside("host", "cpus", "local", wiring=wiring(HostFacts()))
+    assert done.stdout.startswith("Table: unknown (neither guests")
+    assert done.stdout.endswith("Which CPUs are online is unknown: nothing is drawn.\n")
 
 
 def test_a_target_that_is_no_host_or_cannot_be_read() -> None:
