@@ -88,14 +88,15 @@ def features_on(device: str, names: Sequence[str]) -> str:
 
 _DEVICE = r"[A-Za-z0-9_][A-Za-z0-9_.@-]{0,14}"
 _MASK = r"[0-9a-f]{1,8}(,[0-9a-f]{1,8}){0,255}"
-_NUMBER = r"[0-9]{1,10}"
+_FLOWS = r"[0-9]{1,7}"
+"""The kernel allocates a table of that size at once."""
 _CHANGED: dict[SettingKind, tuple[str, str]] = {
     "feature": (rf"{_DEVICE}:[a-z][a-z0-9_-]{{1,63}}", r"(on|off)( \[requested (on|off)\])?"),
     "rps": (rf"{_DEVICE}:rx-[0-9]{{1,4}}", _MASK),
-    "rps-flows": (rf"{_DEVICE}:rx-[0-9]{{1,4}}", _NUMBER),
+    "rps-flows": (rf"{_DEVICE}:rx-[0-9]{{1,4}}", _FLOWS),
     "xps": (rf"{_DEVICE}:tx-[0-9]{{1,4}}", _MASK),
-    "queue-length": (_DEVICE, _NUMBER),
-    "sysctl": (r":net\.core\.[a-z_]{1,60}", _NUMBER),
+    "queue-length": (_DEVICE, "[0-9]{1,9}"),
+    "sysctl": (r":net\.core\.rps_sock_flow_entries", _FLOWS),
 }
 """Kind -> patterns of its device and name, and of its values. In the order in which several are
 set."""
@@ -130,6 +131,14 @@ def setting_of(field: str) -> HostSetting | None:
 def takes(setting: HostSetting, value: str) -> bool:
     """True if the text may be a value of the setting."""
     return re.fullmatch(_CHANGED[setting.kind][1], value) is not None
+
+
+def may_become(setting: HostSetting, new: str) -> bool:
+    """True if a plan may set it to that. Other features than these stop frames (``loopback``) or
+    lose more than their state (``ntuple``, its rules); a queue without room may send nothing."""
+    if setting.kind == "feature":
+        return setting.name in SHORT
+    return setting.kind != "queue-length" or int(new) > 0
 
 
 def change_of(facts: HostFacts, setting: HostSetting, new: str, reason: str) -> Change:

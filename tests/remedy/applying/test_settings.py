@@ -2,6 +2,7 @@
 
 import random
 import shutil
+import subprocess
 from collections.abc import Iterator
 from contextlib import suppress
 from itertools import count
@@ -31,6 +32,8 @@ from vnicaudit.model.host_facts import HostFacts, SettingOwner
 from vnicaudit.model.plan import Step
 from vnicaudit.remedy.applying.history import runs
 from vnicaudit.remedy.applying.rollback import RollbackSelection
+from vnicaudit.remedy.planning.host_settings import setting_diff
+from vnicaudit.remedy.replacing import kept_digest
 
 
 @pytest.fixture
@@ -129,11 +132,23 @@ def test_a_container_is_not_its_host(world: SettingsWorld) -> None:
 @pytest.mark.parametrize(
     ("field", "value"),
     [("sysctl::kernel.core_pattern", "1"), ("rps:../../x:rx-0", "1"), ("mtu:eth0", "9000"),
-     (RPS, "3; reboot"), ("rps:eth1:rx-0", "3"), ("queue-length:-eth0", "3"), (FLOWS, "1\n2")],
+     (RPS, "3; reboot"), ("rps:eth1:rx-0", "3"), ("queue-length:-eth0", "3"), (FLOWS, "1\n2"),
+     ("sysctl::net.core.netdev_max_backlog", "0"), ("sysctl::net.core.../../x", "0"),
+     ("feature:eth0:loopback", "on"), ("feature:eth0:ntuple", "off"), (FLOWS, "2147483648"),
+     ("queue-length:eth0", "0")],
 )  # fmt: skip
 def test_an_edited_plan_sets_nothing_else(world: SettingsWorld, field: str, value: str) -> None:
     step = step_to(world.host.now, TARGET, {RPS: "3"})
-    step = replace(step, unit=replace(step.unit, values={field: value}, old={field: "0"}))
+    old, values = (
+        {field: "off" if value == "on" else "on" if value == "off" else "1"},
+        {field: value},
+    )
+    step = replace(
+        step,
+        unit=replace(step.unit, values=values, old=old),
+        diff=setting_diff("eth0", old, values),
+        digest=kept_digest("setting", "eth0", old),
+    )
     (unit,) = world.apply((step,), world.context()).run.steps
     assert (unit.outcome, unit.codes) == ("refused", ("plan",))
     assert world.host.now == FACTS
@@ -270,6 +285,8 @@ def test_checksums_and_what_goes_with_them_in_a_namespace(tmp_path: Path) -> Non
     with veth_namespace() as namespace:
         target, stage = f"netns://{namespace}", Stage(tmp_path)
         facts = stage.adapters.host(target, 15).facts("v0")
+        odd = ["ip", "netns", "exec", namespace, "ethtool", "-K", "v0", "tx-checksum-sctp", "off"]
+        subprocess.run(odd, check=True)
         before = seen(namespace)
         step = step_to(facts, target, {"feature:v0:tx-checksumming": "off"})
         (unit,) = stage.apply((step,), stage.context()).run.steps

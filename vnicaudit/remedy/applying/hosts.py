@@ -7,7 +7,7 @@ recorded with it, and set back too. Nothing is written into a host's configurati
 from __future__ import annotations
 
 from collections.abc import Iterable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from typing import cast
 
 from vnicaudit.errors import ActionError, GoneError, JournalError, NoResponseError, VnicauditError
@@ -15,6 +15,7 @@ from vnicaudit.knowledge.host_settings import (
     ORDER,
     HostSetting,
     made_of,
+    may_become,
     setting_of,
     takes,
     value_of,
@@ -211,9 +212,12 @@ class SettingDriver(Driver):
 
 def _check_step(step: Step, part: SettingUnit) -> None:
     """Raises RefusedError if a step would do something other than what was reviewed."""
-    for field, value in (*part.values.items(), *part.old.items()):
+    checked = [(field, value, True) for field, value in part.values.items()]
+    checked += [(field, value, False) for field, value in part.old.items()]
+    for field, value, is_new in checked:
         setting = setting_of(field)
-        if setting is None or setting.device != part.device or not takes(setting, value):
+        is_one = setting is not None and setting.device == part.device and takes(setting, value)
+        if setting is None or not is_one or (is_new and not may_become(setting, value)):
             text = f"step {step.id}: {field[:80]}={value[:40]} is no setting that is changed here"
             raise UnitRefusedError(text, "plan")
     made_from = kept_digest(part.kind, part.device, part.old)
@@ -243,7 +247,8 @@ def _set(work: SettingWork) -> Result:
         return Result("failed", _MEANWHILE.format(words))
     if open_fields:
         work.notes.write(Setting({field: made.goal[field] for field in made.goal}))
-        facts = _brought(place, made.device, facts, made.goal)
+        bring = _brought_back if work.rollback_of else _brought
+        facts = bring(place, made.device, facts, made.goal)
     if work.notes.pending(Setting, Set) or work.notes.last(Set) is None:
         work.notes.write(Set(_changed_along(facts, made)))
     until = "" if work.rollback_of else _LATER
@@ -293,7 +298,7 @@ def _put_back(work: SettingWork, reason: str, outcome: Outcome) -> Result:
             wanted = made.before | {
                 field: made.beside[field] for field in changed if field in made.beside
             }
-            _brought(place, made.device, facts, wanted)
+            _brought_back(place, made.device, facts, wanted)
     except _NOT_UNDONE:
         raise
     except VnicauditError as error:
@@ -323,6 +328,20 @@ def _brought(place: HostSettings, device: str, facts: HostFacts, wanted: Values)
     now = _now(facts, left)
     words = ", ".join(f"{field} is {now.get(field)}, not {wanted[field]}" for field in left)
     raise ActionError(refused or f"accepted but not applied: {words}")
+
+
+def _brought_back(place: HostSettings, device: str, facts: HostFacts, wanted: Values) -> HostFacts:
+    """The same on the way back: all others stay as they are. A group of features that is switched
+    on takes members along that were off before, while others of it were on; where the kernel does
+    not let one stay, that is no failure."""
+    present = values_of(facts, device)
+    facts = _brought(place, device, facts, wanted)
+    others = {field: value for field, value in present.items() if field not in wanted}
+    if _unlike(facts, others):
+        with suppress(ActionError):
+            return _brought(place, device, facts, others | wanted)
+        facts = _brought(place, device, place.facts(device), wanted)
+    return facts
 
 
 def _along(events: Iterable[object]) -> dict[str, str | None] | None:
