@@ -129,8 +129,6 @@ class HostLink(_Record, frozen=True):
     """The bridge, bond or datapath it is a port of."""
     lower: str | None = None
     """The link below a VLAN or macvtap."""
-    bridge_mode: str | None = None
-    """Of a macvtap: ``bridge``, ``vepa``…"""
     speed: int | None = None
     """Mb/s."""
     node: int | None = None
@@ -239,8 +237,6 @@ class CpuFacts(_Record, frozen=True):
     irqbalance_banned: Cpus | None = None
     pressure: float | None = None
     """Percent of the last 10 s in which some task waited for a CPU (/proc/pressure/cpu)."""
-    virtual: bool | None = None
-    """The host is itself a guest."""
     nova_dedicated: Cpus | None = None
     nova_shared: Cpus | None = None
     nova_ratio: float | None = None
@@ -325,7 +321,6 @@ class Ovs(_Record, frozen=True):
     """Open vSwitch of this host."""
 
     version: Version | None = None
-    dpdk_version: str | None = None
     dpdk: bool | None = None
     """DPDK is asked for (``dpdk-init``) and initialized."""
     other_config: dict[str, str] | None = None
@@ -359,9 +354,8 @@ class ZFacts(_Record, frozen=True):
 
 
 class KernelLog(_Record, frozen=True):
-    """Messages of the kernel's log within ``days`` before its last one."""
+    """Messages of the kernel's log within seven days before its last one."""
 
-    days: float
     over_mtu: dict[str, int] = {}
     """Device -> number of messages ``dropped over-mtu packet``."""
     conntrack_full: int = 0
@@ -399,8 +393,6 @@ class HostFacts(_Record, frozen=True):
     source: Literal["live", "recording", "sosreport"] = "live"
     arch: str | None = None
     kernel: str | None = None
-    distribution: str | None = None
-    """ID and VERSION_ID of /etc/os-release: ``debian 12``."""
     container: str = ""
     """Kind of container from which it was read: the view of a host that such a place has is not
     that of the host. Empty: none."""

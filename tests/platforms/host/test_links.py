@@ -13,7 +13,7 @@ import pytest
 
 from tests.rows import rows
 from vnicaudit.model.host_facts import HostLink
-from vnicaudit.platforms.host.facts import EVERY_FACT, links, memory
+from vnicaudit.platforms.host.facts import EVERY_FACT, kernel, links
 from vnicaudit.platforms.host.facts.ip_link import links_in
 from vnicaudit.platforms.host.readings import SectionReadings, facts_from
 from vnicaudit.reaching.sections import Section
@@ -89,8 +89,8 @@ def test_counters_grow_within_the_window() -> None:
 
 def test_available_memory() -> None:
     told = given({}, {"/proc/meminfo": "MemTotal:  8000000 kB\nMemAvailable:    4000000 kB"})
-    assert facts_from(told, [memory.FACT]).memory_available == 4_000_000
-    assert facts_from(given({}), [memory.FACT]).memory_available is None
+    assert facts_from(told, [kernel.FACT]).memory_available == 4_000_000
+    assert facts_from(given({}), [kernel.FACT]).memory_available is None
 
 
 def test_a_tunnel_leaves_by_the_most_specific_route() -> None:

@@ -64,7 +64,7 @@ def test_json_and_text_of_this_kernel_give_equal_links(namespace: str) -> None:
         "lo": "", "br0": "bridge", "tap9": "tun", "veth0": "veth", "veth1": "veth", "vx7": "vxlan",
         "vx8": "vxlan", "macvtap0": "macvtap",
     }  # fmt: skip
-    assert (links["macvtap0"].lower, links["macvtap0"].bridge_mode) == ("veth1", "vepa")
+    assert links["macvtap0"].lower == "veth1"
 
 
 def test_planted_faults_of_links_are_found(namespace: str) -> None:

@@ -66,7 +66,7 @@ class HostFact(NamedTuple):
     """One fact: what is read for it, and the parser that makes fields of it."""
 
     name: str
-    read: Callable[[HostReadings], dict[str, object]]
+    read: Callable[[HostReadings], dict[str, object]] = lambda _readings: {}
     """Fields of :class:`~vnicaudit.model.host_facts.HostFacts`, or of its ``cpus``. Those that
     nothing tells are left out. Never raises: its input is whatever a host prints."""
     files: tuple[str, ...] = ()

@@ -30,7 +30,6 @@ _SYSTEM_CONF = ("/etc/systemd/system.conf", "/etc/systemd/system.conf.d/*.conf")
 _SOFTNET = "/proc/net/softnet_stat"
 _STAT = HostCommand("grep ^cpu /proc/stat", ("proc/stat",), is_counter=True)
 _SOFTIRQS = HostCommand("grep -E CPU0\\|NET_RX /proc/softirqs", ("proc/softirqs",), is_counter=True)
-_FLAGS = HostCommand("grep -m1 ^flags /proc/cpuinfo", ("proc/cpuinfo",))
 _PARAMETERS = frozenset({
     "isolcpus", "nohz_full", "rcu_nocbs", "irqaffinity", "systemd.cpu_affinity",
     "tuned.non_isolcpus",
@@ -51,7 +50,6 @@ def _read(readings: HostReadings) -> dict[str, object]:
         "cores": tuple(sorted(set(cores.values()))) or None,
         "nodes": _nodes(readings),
         "command_line": line,
-        "virtual": _virtual(readings),
         **_frequency(readings),
     }
     if not container_of(readings):
@@ -137,13 +135,6 @@ def _isolated_by(line: dict[str, str]) -> Cpus | None:
     if flags and "domain" not in flags:
         return ()
     return from_list(",".join(words[len(flags) :]))
-
-
-def _virtual(readings: HostReadings) -> bool | None:
-    """x86 only: other CPUs have no such flag (:mod:`vnicaudit.platforms.host.facts.z`)."""
-    text = readings.output(_FLAGS.name) or ""
-    flags = next((line for line in text.split("\n") if line.startswith("flags")), "")
-    return "hypervisor" in flags.split() if flags else None
 
 
 def _services(readings: HostReadings, line: dict[str, str] | None) -> dict[str, object]:
@@ -267,7 +258,7 @@ FACT = HostFact(
         _COMMAND_LINE, _PRESSURE,
     ),
     counters=(_SOFTNET,),
-    commands=(_STAT, _SOFTIRQS, _FLAGS),
+    commands=(_STAT, _SOFTIRQS),
     excerpts=(
         Excerpt("^Cpus_allowed_list:.*", (_INIT,)),
         Excerpt("^[[:space:]]*CPUAffinity[[:space:]]*=.*", _SYSTEM_CONF),

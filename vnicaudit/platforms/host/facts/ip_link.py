@@ -35,7 +35,6 @@ _COUNTERS = {
 }
 """Name in JSON or in text -> our name, behind ``rx_`` or ``tx_``."""
 _TUNNELS = frozenset({"vxlan", "geneve", "gre", "gretap", "ip6gre", "ip6gretap"})
-_MODES = frozenset({"macvtap", "macvlan"})
 _NO_KIND = ("alias", "altname", "vf", "prog/xdp", "RX:", "TX:")
 _NUMBERS = {
     "mtu": "mtu",
@@ -46,7 +45,7 @@ _NUMBERS = {
     "numtxqueues": "num_tx_queues",
 }
 """Word of the text -> key of the JSON."""
-_DATA = {"mode": "mode", "remote": "remote", "group": "group", "dev": "link"}
+_DATA = {"remote": "remote", "group": "group", "dev": "link"}
 
 
 def links_in(text: str) -> tuple[HostLink, ...] | None:
@@ -81,7 +80,6 @@ def _link(entry: _Fields) -> HostLink | None:
         queue_length=_number(entry, "txqlen") or 0,
         master=_text(entry, "master"),
         lower=_text(entry, "link"),
-        bridge_mode=_text(data, "mode") if kind in _MODES else None,
         physical=True if "parentdev" in entry else None,
         rx_queues=_only_one(entry, "num_rx_queues"),
         tx_queues=_only_one(entry, "num_tx_queues"),

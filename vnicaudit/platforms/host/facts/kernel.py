@@ -1,9 +1,10 @@
-"""The kernel: its version, settings, cost of migration and huge pages, and the distribution.
+"""The kernel: its version, settings, cost of migration, and memory.
 
 Sources in Linux' Documentation: admin-guide/sysctl/net.rst, networking/scaling.rst,
 admin-guide/mm/hugetlbpage.rst. sched_migration_cost_ns left /proc/sys for debugfs with 5.13
-(kernel/sched/debug.c). In a network namespace the settings of net.core that are the whole host's do
-not exist: what is missing stays unknown. os-release(5).
+(kernel/sched/debug.c). In a network namespace the settings of net.core that are the whole host's
+do not exist: what is missing stays unknown. ``MemAvailable`` is the kernel's estimate of what
+programs can get without swapping (proc_meminfo(5)).
 """
 
 from __future__ import annotations
@@ -12,13 +13,13 @@ import re
 
 from vnicaudit.model.host_facts import HugePages
 from vnicaudit.platforms.host.facts.z import SYSINFO
-from vnicaudit.platforms.host.readings import Excerpt, HostCommand, HostFact, HostReadings
+from vnicaudit.platforms.host.readings import HostCommand, HostFact, HostReadings
 
 _UNAME = HostCommand("uname -a", ("sos_commands/kernel/uname_-a", "uname"))
 _SYSCTL = HostCommand("sysctl -a", ("sos_commands/kernel/sysctl_-a",), is_run=False)
-_RELEASE = "/etc/os-release"
 _COST = "kernel.sched_migration_cost_ns"
 _DEBUG_COST = "/sys/kernel/debug/sched/migration_cost_ns"
+_MEMORY = "/proc/meminfo"
 _PAGES = "/sys/devices/system/node/node*/hugepages/hugepages-*kB/{}"
 _TOTAL, _FREE = _PAGES.format("nr_hugepages"), _PAGES.format("free_hugepages")
 _PAGE_FILE = re.compile(r".*/node(\d{1,5})/hugepages/hugepages-(\d{1,10})kB/(\w+)")
@@ -48,9 +49,9 @@ def _read(readings: HostReadings) -> dict[str, object]:
     found = {
         "kernel": kernel,
         "arch": arch or ("s390x" if readings.text(SYSINFO) else None),
-        "distribution": _distribution(readings.text(_RELEASE)),
         "sysctls": sysctls,
         "migration_cost": int(cost) if re.fullmatch(r"[0-9]{1,15}", cost) else None,
+        "memory_available": _available(readings.text(_MEMORY)),
         "huge_pages": _huge_pages(readings),
     }
     return {name: value for name, value in found.items() if value is not None}
@@ -65,18 +66,17 @@ def _version(readings: HostReadings) -> tuple[str | None, str | None]:
     return words[2], words[-2]
 
 
-def _distribution(text: str | None) -> str | None:
-    pairs = [line.partition("=") for line in (text or "").split("\n")]
-    values = {name: value.strip().strip("\"'") for name, _is, value in pairs}
-    return " ".join(filter(None, (values.get("ID"), values.get("VERSION_ID")))) or None
-
-
 def _sysctls(readings: HostReadings) -> dict[str, str] | None:
     listed = readings.output(_SYSCTL.name)
     pairs = [line.partition("=") for line in (listed or "").split("\n")]
     found = {name.strip(): value.strip() for name, _is, value in pairs if name.strip() in _KEYS}
     found |= {key: text.strip() for key in _KEYS if (text := readings.text(_path(key))) is not None}
     return found if found or listed is not None else None
+
+
+def _available(text: str | None) -> int | None:
+    found = re.search(r"^MemAvailable: +(\d{1,15}) kB$", text or "", re.M | re.A)
+    return int(found[1]) if found else None
 
 
 def _huge_pages(readings: HostReadings) -> tuple[HugePages, ...] | None:
@@ -99,7 +99,6 @@ def _huge_pages(readings: HostReadings) -> tuple[HugePages, ...] | None:
 FACT = HostFact(
     "kernel",
     _read,
-    files=(*map(_path, _KEYS), _DEBUG_COST, _TOTAL, _FREE, SYSINFO),
+    files=(*map(_path, _KEYS), _DEBUG_COST, _MEMORY, _TOTAL, _FREE, SYSINFO),
     commands=(_UNAME, _SYSCTL),
-    excerpts=(Excerpt("^(ID|VERSION_ID)=.*", (_RELEASE,)),),
 )

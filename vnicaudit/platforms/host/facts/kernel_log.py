@@ -61,7 +61,6 @@ def _read(readings: HostReadings) -> dict[str, object]:
             over_mtu[match[1]] = over_mtu.get(match[1], 0) + 1
     return {
         "log": KernelLog(
-            days=_DAYS,
             over_mtu=over_mtu,
             conntrack_full=counts[_NEEDLES[1]],
             vhost_missing=counts[_NEEDLES[2]],

@@ -145,7 +145,6 @@ def _ovs(root: Row, rows: list[Row], bridge_of: dict[str, str], readings: HostRe
     asked = None if config is None else config.get("dpdk-init", "false").lower() in ("true", "try")
     return Ovs(
         version=_version(_text(root.get("ovs_version")) or replied(readings, VERSION) or ""),
-        dpdk_version=_text(root.get("dpdk_version")) or None,
         dpdk=asked if not asked or initialized is None else initialized == "true",
         other_config=config,
         bridges=_bridges(rows),

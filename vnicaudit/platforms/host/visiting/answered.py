@@ -45,13 +45,8 @@ fact '{_TEXTS}' device_texts
 """
 
 
-def _nothing(_readings: HostReadings) -> dict[str, object]:
-    return {}
-
-
-DEVICES = HostFact(
+DEVICES = HostFact(  # they are no part of HostFacts, but of the host's configuration
     "devices",
-    _nothing,  # they are no part of HostFacts, but of the host's configuration
     files=(
         "/sys/module/vhost_net/parameters/experimental_zcopytx",
         "/sys/module/vdpa_sim/parameters/use_va",

@@ -51,11 +51,7 @@ printf '%s\n' $away
 """
 
 
-def _nothing(_readings: HostReadings) -> dict[str, object]:
-    return {}
-
-
-QEMUS = HostFact("qemu", _nothing, script=_SCRIPT)
+QEMUS = HostFact("qemu", script=_SCRIPT)
 """They are no part of HostFacts, but the host's guests."""
 _PATH = re.compile(r"/proc/([0-9]{1,9})/cmdline")
 _FOLDER = re.compile(r"/proc/([0-9]{1,9})/fd:")
