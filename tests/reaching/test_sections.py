@@ -47,6 +47,11 @@ def test_what_was_printed_is_found_again(sections: list[Section]) -> None:
     assert split(printed(SEPARATOR, *sections), SEPARATOR) == tuple(sections)
 
 
+def test_what_the_shell_of_a_login_prints_is_passed_over() -> None:
+    text = "Authorised use only\n" + printed(SEPARATOR, Section("a", "1\n", 0))
+    assert split(text, SEPARATOR) == (Section("a", "1\n", 0),)
+
+
 def test_cut_anywhere_it_is_an_error() -> None:
     whole = printed(SEPARATOR, Section("a", "1\n", 0), Section("b", "22\n"))
     for length in range(len(whole) - 1):

@@ -74,10 +74,11 @@ def ask(
 
 
 def split(text: str, separator: str) -> tuple[Section, ...]:
-    """The sections of a script's output. Raises EndpointError if its end is missing."""
-    first, *pieces = f"\n{text}".split(f"\n{separator} ")
+    """The sections of a script's output, behind what the shell of a login may print before it.
+    Raises EndpointError if its end is missing."""
+    _greeting, *pieces = f"\n{text}".split(f"\n{separator} ")
     found = [_section(piece) for piece in pieces]
-    if first.strip() or not found or found[-1] != Section("end", ""):
+    if not found or found[-1] != Section("end", ""):
         raise EndpointError("the facts printed by an endpoint are incomplete")
     return tuple(_with_codes(found[:-1]))
 

@@ -18,17 +18,20 @@ SHELL = "/bin/sh"
     [
         (["ovs-vsctl", "ovs-appctl", "docker", "db.sock"], "ovs-appctl coverage/show"),
         (["ovs-vsctl", "ovs-appctl"], None),
-        (["docker"], "docker exec openvswitch_vswitchd ovs-appctl coverage/show"),
-        (["podman"], "podman exec openvswitch_vswitchd ovs-appctl coverage/show"),
+        (["docker", "grep"], "docker exec openvswitch_vswitchd ovs-appctl coverage/show"),
+        (["podman", "grep"], "podman exec openvswitch_vswitchd ovs-appctl coverage/show"),
+        (["docker", "podman"], None),  # neither is asked, as asking may start it
         ([], None),
     ],
 )
 def test_what_stands_before_a_program(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, there: list[str], said: str | None
 ) -> None:
+    """``grep`` finds its process."""
     programs = [name for name in there if name != "db.sock"]
+    does = (f'>>{tmp_path}/ran; echo "${{0##*/}} $*"', "exit 0")
     for name in programs:
-        (tmp_path / name).write_text(f'#!{SHELL}\necho "${{0##*/}} $*"\n')
+        (tmp_path / name).write_text(f"#!{SHELL}\n{does[name == 'grep']}\n")
         (tmp_path / name).chmod(0o755)
     listening = socket.socket(socket.AF_UNIX)
     if "db.sock" in there:
@@ -47,3 +50,4 @@ def test_what_stands_before_a_program(
     printed = readings.output(ovs.COVERAGE.name)
     assert (printed.strip() if printed else None) == said
     assert ovs.read(readings) == {"has_ovs": said is not None}
+    assert (tmp_path / "ran").exists() == (said is not None), "what may start it is not run"

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from vnicaudit.model.host_facts import CpuFacts, HostFacts
+from vnicaudit.platforms.host.facts import cpus
 from vnicaudit.platforms.host.readings import (
     Excerpt,
     HostCommand,
@@ -135,3 +136,25 @@ def test_files_are_read_without_the_grep_of_gnu(tmp_path: Path) -> None:
     assert readings.texts(f"{tmp_path}/*") == {
         f"{tmp_path}/mtu a": "1500", f"{tmp_path}/list": "a:b\n\nc",
     }  # fmt: skip
+
+
+def test_of_a_command_line_only_known_parameters_leave_a_host(tmp_path: Path) -> None:
+    line = tmp_path / "cmdline"
+    excerpt = next(each for each in cpus.FACT.excerpts if each.files == ("/proc/cmdline",))
+    fact = HostFact("test", _read, excerpts=(excerpt._replace(files=(str(line),)),))
+    script = PART + script_for([fact]) + "\npart end\n"
+    for text, kept in [
+        (
+            "root=x isolcpus=1,2 rd.luks.key=hush nohz_full=3\n",
+            ["r", "isolcpus=1,2", "nohz_full=3"],
+        ),
+        ("isolcpus=1 xnohz_full=3\n", ["isolcpus=1"]),
+        ("quiet\n", ["q"]),
+    ]:
+        line.write_text(text)
+        ran = subprocess.run(
+            ["sh", "-c", script, "sh", "0"], capture_output=True, text=True, check=True
+        )
+        seen = SectionReadings(sections(ran.stdout)).text(str(line))
+        assert seen is not None
+        assert seen.split() == kept

@@ -17,7 +17,10 @@ QEMU = "\0".join((
     "/proc/7/cmdline", "/usr/bin/qemu-system-x86_64", "-machine", "q35", "-nodefaults",
     "-name", "guest=web", "-object", "secret,id=k0,data=bm90IHRvbGQ=", "-object",
     '{"qom-type":"secret","id":"k1","data":"bm90IHRvbGQ="}', "-drive",
-    "file=rbd:vms/disk:id=nova:password=hush,if=none", "-device",
+    "file=rbd:vms/disk:id=nova:password=hush,if=none", "--drive",
+    "file=rbd:vms/disk:id=nova:key=hush==,if=virtio", "-append", "rd.luks.key=hush", "-fw_cfg",
+    "name=opt/x,string=hush", "-smbios", "type=1,product=OpenStack Nova,serial=hush", "-blockdev",
+    '{"driver":"file","filename":"/var/lib/one/datastores/0/d","x":"hush"}', "-device",
     "virtio-net-pci,id=net0,mac=52:54:00:00:00:01", "",
 ))  # fmt: skip
 NAMES = "/proc/sys/kernel/hostname\0kvm1\n/proc/sys/kernel/arch\0x86_64\n"
@@ -44,6 +47,9 @@ def test_secrets_are_not_kept(tmp_path: Path) -> None:
     text = path.read_text()
     assert "bm90" not in text
     assert "hush" not in text
+    assert "if=virtio" in text
+    assert "/var/lib/one/datastores/0/d" in text
+    assert "product=OpenStack Nova" in text
     host, _facts, guest = read_recorded(str(path), LiveOptions())
     assert isinstance(host, Host)
     assert isinstance(guest, LiveDomain)

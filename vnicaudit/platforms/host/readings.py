@@ -128,7 +128,8 @@ def script_for(facts: Iterable[HostFact]) -> str:
         f"limited() {{ if command -v timeout >/dev/null; then timeout {_COMMAND_SECONDS} \"$@\"; "
         'else "$@"; fi; }',
         _CONTENTS,
-        'excerpt() { expression=$1; shift; grep -aosHZE "$expression" "$@"; true; }',
+        "excerpt() { expression=$1; shift; "
+        "printf '%s\\0' \"$@\" | xargs -0 grep -aosHZE \"$expression\"; true; }",
         "present() { for each; do [ ! -e \"$each\" ] || printf '%s\\0\\n' \"$each\"; done; }",
         f"fact {_FILES} contents {' '.join((TIME, *files))}",
         *([f"fact {_FILES} present {' '.join(present)}"] if present else []),

@@ -34,6 +34,9 @@ _PARAMETERS = frozenset({
     "isolcpus", "nohz_full", "rcu_nocbs", "irqaffinity", "systemd.cpu_affinity",
     "tuned.non_isolcpus",
 })  # fmt: skip
+_NAMED = "|".join(sorted(_PARAMETERS)).replace(".", "[.]")
+"""Other parameters may be passwords (of iSCSI, of disks, of the installer). The first character of
+the line shows that it was read."""
 _ISOLCPUS_FLAGS = frozenset({"nohz", "domain", "managed_irq"})
 _TICKS = 100
 _STEAL = 7
@@ -255,11 +258,12 @@ FACT = HostFact(
     _read,
     files=(
         _ONLINE, _ISOLATED, _NOHZ, _WHOLE, _SWITCHES, _SIBLINGS, _GOVERNORS, _DRIVERS, _NODES,
-        _COMMAND_LINE, _PRESSURE,
+        _PRESSURE,
     ),
     counters=(_SOFTNET,),
     commands=(_STAT, _SOFTIRQS),
     excerpts=(
+        Excerpt(f"^.|(^|[[:space:]])({_NAMED})=[^[:space:]]*", (_COMMAND_LINE,)),
         Excerpt("^Cpus_allowed_list:.*", (_INIT,)),
         Excerpt("^[[:space:]]*CPUAffinity[[:space:]]*=.*", _SYSTEM_CONF),
     ),

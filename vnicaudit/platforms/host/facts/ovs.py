@@ -27,24 +27,28 @@ from vnicaudit.platforms.host.ovsdb import Row, Value, bridges_shown, rows_of, v
 from vnicaudit.platforms.host.readings import HostCommand, HostFact, HostReadings, number_in
 
 _WHERE = r"""
+runs() { grep -qs '^ovs-vswitchd' /proc/[0-9]*/comm; }
 ovs=none
 if ! command -v ovs-vsctl >/dev/null || [ ! -S "${OVS_RUNDIR:-/run/openvswitch}/db.sock" ]; then
     for each in /snap/bin/openstack-hypervisor. /snap/bin/microovn.; do
         [ ! -x "${each}ovs-vsctl" ] || ovs=$each
     done
-    for each in docker podman; do
-        [ "$ovs" = none ] && command -v "$each" >/dev/null &&
-            limited "$each" inspect openvswitch_vswitchd >/dev/null 2>&1 &&
-            ovs="$each exec openvswitch_vswitchd "
-    done
-    [ "$ovs" = none ] && grep -qs '^ovs-vswitchd' /proc/[0-9]*/comm && ovs=
+    if [ "$ovs" = none ] && runs; then # else a socket of systemd could start a docker that is off
+        ovs=
+        for each in docker podman; do
+            [ "$ovs" = "" ] && command -v "$each" >/dev/null &&
+                limited "$each" inspect openvswitch_vswitchd >/dev/null 2>&1 &&
+                ovs="$each exec openvswitch_vswitchd "
+        done
+    fi
 else
     ovs=
 fi
-fact ovs printf '%s' "where: $ovs"
+[ "$ovs" = none ] && [ ! -e /proc/1/comm ] || fact ovs printf '%s' "where: $ovs"
 """
 """Chooses what stands before the names of its programs: nothing, a snap, a container of Kolla. It
-is nowhere if its database has no socket and no process has its name, whatever is installed."""
+is nowhere if its database has no socket and no process has its name, whatever is installed; where
+processes are hidden, that is unknown."""
 
 _COLUMNS = "_uuid,name,type,error,link_state,mtu,mtu_request,options,status"
 _SOS = "sos_commands/openvswitch/*"

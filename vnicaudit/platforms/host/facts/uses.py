@@ -31,7 +31,10 @@ _RULES = HostCommand(
 )
 _SCRIPT = f"""
 physdev() {{ # where nothing filters yet, iptables-save would load the kernel's modules for it
-    [ -d /sys/module/nf_tables ] || [ -e /proc/net/ip_tables_names ] || return
+    case $(limited iptables-save -V 2>/dev/null) in
+        *nf_tables*) [ -d /sys/module/nf_tables ] ;;
+        *) [ -e /proc/net/ip_tables_names ] ;;
+    esac || return
     rules=$(limited iptables-save 2>/dev/null) || return
     printf '%s\\n' '# read'
     printf '%s\\n' "$rules" | grep -e physdev

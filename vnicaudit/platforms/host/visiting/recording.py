@@ -19,6 +19,13 @@ from vnicaudit.text.secrets import STARS, masked_message
 _BYTES = 64 * 2**20
 _SECRET = re.compile(r"""(?:secret|tls-cipher|authz)[\w-]*,|.*"qom-type": ?"secret""")
 """A value of QEMU's ``-object`` that may hold a secret: the option's first word, or JSON."""
+_FREE = frozenset({"-append", "-blockdev", "-drive", "-fw_cfg", "-iscsi", "-smbios"})
+"""Options of QEMU with the keys of disks, and whatever their guest is told."""
+_SHOWN = re.compile(
+    r"(?<![^,{])(?:(?:if|type|manufacturer|product|family)=[\w. ()+-]{1,100}"
+    r"|file=/[\w./+-]{1,400}|\"filename\": ?\"/[\w./+-]{1,400}\")(?=[,}]|$)"
+)
+"""What is kept of those: it tells who started the guest."""
 
 
 def write_recording(path: str, place: str, sections: Sequence[Section]) -> None:
@@ -53,6 +60,11 @@ def _masked_line(line: str) -> str:
     """A line; that of a process is a list of words with NULs between them."""
     words = line.split("\0")
     for index, word in enumerate(words):
-        is_secret = words[index - 1] == "-object" and _SECRET.match(word) is not None
-        words[index] = STARS if is_secret else masked_message(word)
+        option = f"-{words[index - 1].lstrip('-')}" if index else ""
+        if option in _FREE:
+            words[index] = ",".join(_SHOWN.findall(word)) or STARS
+        elif option == "-object" and _SECRET.match(word) is not None:
+            words[index] = STARS
+        else:
+            words[index] = masked_message(word)
     return "\0".join(words)
