@@ -148,10 +148,10 @@ def open_descriptor(place: str) -> int | None:
 
 
 @contextlib.contextmanager
-def replaced(place: str) -> Iterator[BinaryIO]:
+def replaced(place: str, *, private: bool = False) -> Iterator[BinaryIO]:
     """A stream to write to, moved to ``place`` once it is written and closed without an error; if
-    the disk is full, the old file stays. Raises OSError."""
-    descriptor, part = begin_file(place)
+    the disk is full, the old file stays. ``private`` as in :func:`begin_file`. Raises OSError."""
+    descriptor, part = begin_file(place, private=private)
     try:
         with open(descriptor, "wb") as stream:
             yield stream

@@ -40,6 +40,13 @@ def test_this_machine_is_judged_by_its_recording(tmp_path: Path) -> None:
     assert [kind.kind for kind in target if kind.name_of(path) is not None] == ["recording"]
 
 
+def test_only_its_owner_can_read_a_recording(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.touch(mode=0o644)
+    write_recording(str(path), "local", [])
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
 def test_secrets_are_not_kept(tmp_path: Path) -> None:
     path = tmp_path / "a.json"
     sections = [Section("device texts", NAMES, 0), Section("qemu", QEMU, 0)]

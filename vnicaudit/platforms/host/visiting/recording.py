@@ -29,13 +29,14 @@ _SHOWN = re.compile(
 
 
 def write_recording(path: str, place: str, sections: Sequence[Section]) -> None:
-    """Write what a place printed, without what looks like a secret. Raises TargetError."""
+    """Write what a place printed, without what looks like a secret, so that nobody else can read
+    it. Raises TargetError."""
     kept = tuple(RecordedSection(each.name, _masked(each.text), each.code) for each in sections)
     recording = HostRecording(
         version=__version__, recorded=timestamp("seconds"), place=place, sections=kept
     )
     try:
-        with replaced(path) as stream:
+        with replaced(path, private=True) as stream:
             stream.write(msgspec.json.format(msgspec.json.encode(recording)) + b"\n")
     except OSError as error:
         raise TargetError(f"cannot be written: {error.strerror}", file=path) from None
