@@ -242,9 +242,8 @@ class Redactor:
             new = self._any(old, _kind_of(kind, record))
             if new is not old:
                 changed[field] = new
-        if (
-            isinstance(record, (Change, SetHostSetting)) and ":" in record.field
-        ):  # a host's setting names its link
+        if isinstance(record, (Change, SetHostSetting)) and ":" in record.field:
+            # a host's setting names its link
             setting, device, *rest = record.field.split(":")
             if not ADAPTER.fullmatch(device):
                 device = self._value(device, "dev")
