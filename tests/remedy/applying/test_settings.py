@@ -28,7 +28,7 @@ from tests.remedy.applying.settings_host import (
     veth_namespace,
 )
 from vnicaudit.errors import RefusedError
-from vnicaudit.model.host_facts import HostFacts, SettingOwner
+from vnicaudit.model.host_facts import HostFacts, HostLink, SettingOwner
 from vnicaudit.model.plan import Step
 from vnicaudit.remedy.applying.history import runs
 from vnicaudit.remedy.applying.rollback import RollbackSelection
@@ -127,6 +127,15 @@ def test_a_container_is_not_its_host(world: SettingsWorld) -> None:
     world.host.now = replace(FACTS, container="docker")
     (unit,) = world.apply((step,), world.context()).run.steps
     assert (unit.outcome, unit.codes) == ("refused", ("state",))
+
+
+def test_a_link_that_was_put_into_a_bond_since_keeps_its_features(world: SettingsWorld) -> None:
+    step = step_to(world.host.now, TARGET, {TX: "off"})
+    (link,) = FACTS.links or ()
+    bond = HostLink(name="bond0", kind="bond")
+    world.host.now = bonded = replace(FACTS, links=(replace(link, master="bond0"), bond))
+    (unit,) = world.apply((step,), world.context()).run.steps
+    assert (unit.outcome, unit.codes, world.host.now) == ("refused", ("state",), bonded)
 
 
 @pytest.mark.parametrize(

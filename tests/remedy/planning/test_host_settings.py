@@ -84,6 +84,7 @@ def test_a_container_shows_its_host_and_may_not_change_it(monkeypatch: pytest.Mo
         ([HostLink(name="eth0", master="bond0"), HostLink(name="bond0", kind="bond")], ["teamed"]),
         ([HostLink(name="eth1", master="eth0"), HostLink(name="eth0", kind="bond")], ["teamed"]),
         ([HostLink(name="eth0", kind="vlan", lower="eth1")], ["teamed"]),
+        ([HostLink(name="eth0", kind="veth", lower="eth1"), HostLink(name="eth1")], []),
         ([HostLink(name="eth0", master="br0"), HostLink(name="br0", kind="bridge")], []),
     ],
 )

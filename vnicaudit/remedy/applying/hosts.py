@@ -46,7 +46,7 @@ from vnicaudit.remedy.applying.journal.events import (
 from vnicaudit.remedy.applying.journal.past_run import PastRun
 from vnicaudit.remedy.applying.session import Session
 from vnicaudit.remedy.hypervisor import HostSettings
-from vnicaudit.remedy.planning.host_settings import CONTAINER, setting_diff
+from vnicaudit.remedy.planning.host_settings import CONTAINER, members_of, setting_diff
 from vnicaudit.remedy.replacing import UnitRefusedError, check_uri, kept_digest, short_digest
 
 _NOT_UNDONE = (NoResponseError, JournalError, GoneError)
@@ -130,6 +130,8 @@ class SettingDriver(Driver):
             return NOTHING_TO_DO
         if drift := _differing(now, part.old):
             raise UnitRefusedError(f"{_DRIFT} ({drift})", "drift")
+        if members := next(members_of(map(_setting, part.values), facts), ""):
+            raise UnitRefusedError(members, "state")
         beside = values_of(facts, part.device)
         transaction = SettingTransaction(
             request.mode, device=part.device, before=dict(part.old), goal=dict(part.values),

@@ -165,12 +165,18 @@ def _blocked(fields: Iterable[str], facts: HostFacts, target: str) -> Iterator[B
     if facts.container not in ("", "netns") and not target.startswith("netns://"):
         yield Blocked("operator-only", CONTAINER.format(facts.container))
     settings = [setting for field in fields if (setting := setting_of(field)) is not None]
-    devices = dict.fromkeys(one.device for one in settings if one.kind == "feature")
-    for group in filter(None, (_group_of(device, facts) for device in devices)):
-        yield Blocked("teamed", _MEMBERS.format(group))
+    for members in members_of(settings, facts):
+        yield Blocked("teamed", members)
     for owner in facts.owners:
         if any(_sets(owner, setting) for setting in settings):
             yield Blocked("owner-changes-it", _OWNED.format(owner.name, owner.evidence))
+
+
+def members_of(settings: Iterable[HostSetting], facts: HostFacts) -> Iterator[str]:
+    """Why features of a device with members, or of a member, are left to people."""
+    devices = dict.fromkeys(one.device for one in settings if one.kind == "feature")
+    for group in filter(None, (_group_of(device, facts) for device in devices)):
+        yield _MEMBERS.format(group)
 
 
 def _group_of(device: str, facts: HostFacts) -> str:
@@ -183,7 +189,8 @@ def _group_of(device: str, facts: HostFacts) -> str:
     if above is not None and above.kind in ("bond", "team"):
         return above.name
     has_members = any(device == other.master for other in facts.links or ())
-    return device if has_members or link.lower else ""
+    is_above = bool(link.lower) and link.kind != "veth"  # its peer has features of its own
+    return device if has_members or is_above else ""
 
 
 def _sets(owner: SettingOwner, setting: HostSetting) -> bool:
