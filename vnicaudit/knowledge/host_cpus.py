@@ -17,7 +17,7 @@ from vnicaudit.model.host_facts import Cpus, CpuShare, HostFacts, HostLink, Inte
 CpuSet = frozenset[int]
 NO_CPUS: CpuSet = frozenset()
 
-_FLAGS = ("domain", "managed_irq", "nohz")
+ISOLCPUS_FLAGS = frozenset({"domain", "managed_irq", "nohz"})
 """Flags of ``isolcpus=``, before its list."""
 _PROFILE = "performance-profile"
 
@@ -43,7 +43,7 @@ def isolated(facts: HostFacts) -> CpuSet:
     """CPUs that the kernel was told to keep free, whether of the scheduler's balancing, of managed
     interrupts or of ticks; empty where nothing tells of any."""
     cpus, line = facts.cpus, facts.cpus.command_line or {}
-    words = [word for word in line.get("isolcpus", "").split(",") if word not in _FLAGS]
+    words = [word for word in line.get("isolcpus", "").split(",") if word not in ISOLCPUS_FLAGS]
     return frozenset((
         *(cpus.isolated or ()),
         *(cpus.nohz_full or ()),

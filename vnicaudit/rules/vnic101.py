@@ -49,14 +49,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vnicaudit.knowledge.host_settings import HostSetting, command_for
-from vnicaudit.knowledge.host_tunnels import (
+from vnicaudit.knowledge.host_mtu import (
     largest_packets,
     ovs_guests,
     ovs_tunnels,
     ovs_uplinks,
     room,
 )
+from vnicaudit.knowledge.host_settings import HostSetting, command_for
 from vnicaudit.model.rule import Fact, HostSubject, Judge, LinkSubject, Problem, Rule
 
 _WAY: Fact[LinkSubject] = Fact(

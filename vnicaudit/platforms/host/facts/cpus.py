@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 
 from vnicaudit.knowledge.cpu_lists import from_list
+from vnicaudit.knowledge.host_cpus import ISOLCPUS_FLAGS
 from vnicaudit.model.host_facts import Counters, Cpus, CpuShare, Softnet
 from vnicaudit.platforms.host.facts.containers import container_of
 from vnicaudit.platforms.host.readings import Excerpt, HostCommand, HostFact, HostReadings
@@ -37,7 +38,6 @@ _PARAMETERS = frozenset({
 _NAMED = "|".join(sorted(_PARAMETERS)).replace(".", "[.]")
 """Other parameters may be passwords (of iSCSI, of disks, of the installer). The first character of
 the line shows that it was read."""
-_ISOLCPUS_FLAGS = frozenset({"nohz", "domain", "managed_irq"})
 _TICKS = 100
 _STEAL = 7
 _U32 = 0xFFFFFFFF
@@ -134,7 +134,7 @@ def _isolated_by(line: dict[str, str]) -> Cpus | None:
     """CPUs that ``isolcpus`` takes out of the scheduler's domains, which it does by itself, but not
     if its flags name only other things (``managed_irq``)."""
     words = line.get("isolcpus", "").split(",")
-    flags = [word for word in words if word in _ISOLCPUS_FLAGS]
+    flags = [word for word in words if word in ISOLCPUS_FLAGS]
     if flags and "domain" not in flags:
         return ()
     return from_list(",".join(words[len(flags) :]))

@@ -72,7 +72,7 @@ def guests_in(
 ) -> Iterator[Domain | ReadError]:
     """The guests of the processes, and errors for those that cannot be understood. ``elsewhere``:
     also those of other network namespaces, whose taps are no links of this one."""
-    for seen in qemus_in(readings, target, elsewhere=elsewhere):
+    for seen in seen_qemus(readings, target, elsewhere=elsewhere):
         if isinstance(seen, ReadError):
             yield seen
         else:
@@ -81,7 +81,7 @@ def guests_in(
             yield from domain.unread
 
 
-def qemus_in(
+def seen_qemus(
     readings: HostReadings, target: str, *, elsewhere: bool
 ) -> Iterator[SeenQemu | ReadError]:
     """The processes themselves; see :func:`guests_in`."""

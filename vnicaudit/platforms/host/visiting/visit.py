@@ -20,7 +20,7 @@ from vnicaudit.model.report import FailureKind, ReadError
 from vnicaudit.platforms.host.facts import EVERY_FACT
 from vnicaudit.platforms.host.readings import SectionReadings, facts_from, script_for
 from vnicaudit.platforms.host.visiting.answered import DEVICES, host_in
-from vnicaudit.platforms.host.visiting.processes import QEMUS, guests_in, qemus_in
+from vnicaudit.platforms.host.visiting.processes import QEMUS, guests_in, seen_qemus
 from vnicaudit.platforms.host.visiting.recording import read_recording, write_recording
 from vnicaudit.reaching.failures import advised, failure_in, reason_in
 from vnicaudit.reaching.opening import FORMS, open_place, parse_url
@@ -96,7 +96,7 @@ def visit_beside(url: str, target: str, options: LiveOptions) -> VisitedHost:
     if host is None:
         text = "the host's facts were not read: its answer has no name of a host"
         raise TargetError(text, file=target, failure="broken")
-    found = qemus_in(readings, target, elsewhere=True)
+    found = seen_qemus(readings, target, elsewhere=True)
     qemus = tuple(seen.qemu for seen in found if not isinstance(seen, ReadError))
     return VisitedHost(host, facts, qemus)
 
