@@ -333,7 +333,7 @@ def _brought(place: HostSettings, device: str, facts: HostFacts, wanted: Values)
 
 
 def _brought_back(place: HostSettings, device: str, facts: HostFacts, wanted: Values) -> HostFacts:
-    """The same on the way back: all others stay as they are. A group of features that is switched
+    """Bring these settings back; all others stay as they are. A group of features that is switched
     on takes members along that were off before, while others of it were on; where the kernel does
     not let one stay, that is no failure."""
     present = values_of(facts, device)
