@@ -34,14 +34,15 @@ Take the CPUs away from one of the two; `vnicaudit host cpus TARGET` shows all c
 
 ## Fix safety
 
-Nova and kubelet read their sets when they start; CPUs are isolated at boot. Move guests away first:
-Nova refuses to start with guests pinned outside of its set.
+Nova and kubelet read their sets when they start; CPUs are isolated at boot. Move guests away from
+a CPU before it leaves their set.
 
 ## When it does not fire
 
 * On hosts that nobody divided: a vCPU that is pinned divides nothing by itself.
-* On overlaps that have a rule of their own: polling threads (VNIC131), services on isolated CPUs
-  (VNIC142), interrupts (VNIC143), vhost workers (VNIC121).
+* On overlaps that have a rule of their own: services on isolated CPUs (VNIC142), interrupts
+  (VNIC143), vhost workers (VNIC121), and what is pinned or configured to be on CPUs of polling
+  threads (VNIC131). Other tasks that may come to those are only shown by the command.
 * Where two tables may apply and differ.
 * Skipped where the classes, or what runs on them, were not read, and no overlap was found.
 """
