@@ -67,6 +67,17 @@ def test_a_nic_has_the_socket_or_device_of_its_netdev(netdev: str, end: str) -> 
     assert (nic.source, nic.target_dev) == (end, None)
 
 
+@pytest.mark.parametrize(
+    "device",
+    ["virtio-net-pci,netdev=n0,mac=52:54:00:AB:00:01", "virtio-net-pci,netdev=n0,id=x"],
+)
+def test_a_nic_that_has_no_id_is_joined_by_its_mac(device: str) -> None:
+    words = [*WORDS[:7], "tap,id=n0,ifname=tap1,script=no", "-device", device, ""]
+    line = "\0".join(("/proc/7/cmdline", *words))
+    (nic,) = _domain(Section("qemu", line, 0), Section("qemu taps", TAPS)).nics
+    assert nic.target_dev == "tap1"
+
+
 @pytest.mark.parametrize("listed", ["", "/proc/7/fd:\n"])
 def test_descriptors_that_cannot_be_read_prove_nothing(listed: str) -> None:
     (nic,) = _domain(Section("qemu", LINE, 0), Section("qemu descriptors", listed)).nics

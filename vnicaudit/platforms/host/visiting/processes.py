@@ -145,12 +145,12 @@ def _with_ends(domain: Domain, arguments: Arguments, taps: Mapping[str, str]) ->
         socket = sockets.get(one.keys.get("chardev", ""))
         by_netdev[one.keys.get("id")] = tap if taps else None, socket or one.keys.get("vhostdev")
     by_device = {
-        one.keys["id"]: by_netdev.get(one.keys.get("netdev", ""), (None, None))
+        one.keys.get("id") or one.keys["mac"].lower(): by_netdev.get(one.keys.get("netdev"))
         for one in arguments.parsed("device")
-        if "id" in one.keys
+        if "id" in one.keys or "mac" in one.keys
     }
     nics = []
     for nic in domain.nics:
-        tap, source = by_device.get(nic.alias or "", (None, None))
+        tap, source = by_device.get(nic.alias or (nic.mac or "").lower()) or (None, None)
         nics.append(msgspec.structs.replace(nic, target_dev=tap, source=source))
     return msgspec.structs.replace(domain, nics=tuple(nics))
