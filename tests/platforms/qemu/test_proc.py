@@ -100,11 +100,6 @@ def test_an_emulated_nic_is_left_as_it_is(tmp_path: Path) -> None:
     assert (nic.vhost, nic.evidence) == (False, "command line")
 
 
-def test_a_nic_without_a_boot_rom_at_the_end_is_whole(tmp_path: Path) -> None:
-    _process(tmp_path, 7, f"{ONE_TAP},romfile=")
-    assert [nic.model for nic in _one(tmp_path).nics] == ["virtio"]
-
-
 def test_descriptors_that_may_not_be_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _process(tmp_path, 700, ONE_TAP)
     real = os.scandir

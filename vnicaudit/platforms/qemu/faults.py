@@ -207,8 +207,6 @@ def _cut_value(key: str, value: str) -> str | None:
     cut = not _NOT_CUT.fullmatch(value)
     if key in ("mac", "macaddr"):
         cut = _CUT_MAC.fullmatch(value) is not None
-    elif key == "romfile":  # empty: without a boot ROM
-        cut = False
     elif key == "model":
         cut = not value or _begins(value, QEMU_MODELS)
     if not cut or unfilled(value):
