@@ -383,7 +383,6 @@ class SettingOwner(_Record, frozen=True):
 
     name: str
     evidence: str
-    version: Version | None = None
     sets: tuple[str, ...] = ()
 
 
