@@ -220,8 +220,8 @@ STATE: Fact[_InDomain] = Fact(
 )
 RUNNING_VHOST: Fact[Subject] = Fact(
     lambda subject: subject.running is not None and subject.running.vhost is not None,
-    "the running QEMU: run it on the hypervisor as root, add --host-facts, or give QEMU's command "
-    "line or log",
+    "the running QEMU: run it on the hypervisor as root, visit the host (ssh://HOST), audit "
+    "--host-facts, or give QEMU's command line or log",
     live=True,
 )
 RUNNING_LOG_WARNING: Fact[Subject] = Fact(
@@ -230,27 +230,30 @@ RUNNING_LOG_WARNING: Fact[Subject] = Fact(
     live=True,
 )
 
+_ON_HOST = "run it on the host itself, visit it (ssh://HOST), or audit --host-facts"
+"""In words that fit commands without ``--host-facts`` too."""
+
 HOST_ARCH: Fact[_OnHost] = Fact(
     lambda subject: subject.host.arch is not None, "the hypervisor's architecture", live=True
 )
 HOST_BACKEND_VHOST: Fact[Subject] = Fact(
     lambda subject: subject.nic.backend_vhost in dict(subject.host.vhost_paths),
-    "the hypervisor's /dev (run it on the host itself, or with --host-facts)",
+    f"the hypervisor's /dev ({_ON_HOST})",
     live=True,
 )
 HOST_KVM: Fact[_OnHost] = Fact(
     lambda subject: subject.host.kvm is not None,
-    "the hypervisor's KVM support (its /dev/kvm and CPU flags; of another host, --host-facts)",
+    f"the hypervisor's KVM support, its /dev/kvm and CPU flags ({_ON_HOST})",
     live=True,
 )
 HOST_VHOST_NET: Fact[_OnHost] = Fact(
     lambda subject: subject.host.vhost_net is not None,
-    "the hypervisor's /dev/vhost-net (run it on the host itself, or with --host-facts)",
+    f"the hypervisor's /dev/vhost-net ({_ON_HOST})",
     live=True,
 )
 HOST_ZEROCOPY_TX: Fact[_OnHost] = Fact(
     lambda subject: subject.host.zerocopy_tx is not None,
-    "the hypervisor's /sys/module/vhost_net (run it on the host itself, or with --host-facts)",
+    f"the hypervisor's /sys/module/vhost_net ({_ON_HOST})",
     live=True,
 )
 
