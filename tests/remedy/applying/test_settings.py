@@ -223,6 +223,26 @@ def test_killed_anywhere(resume: str, tmp_path: Path, monkeypatch: pytest.Monkey
     assert place > len(CHANGES) * 2
 
 
+@pytest.mark.parametrize("resume", ["apply", "rollback"])
+def test_what_was_changed_after_the_end_of_the_program_is_kept(
+    resume: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for place, folder in enumerate(folders(tmp_path)):
+        world = settings_world(folder, monkeypatch)
+        step = step_to(FACTS, TARGET, CHANGES)
+        if life(world, step, place):
+            break
+        world.host.put(RPS, "4")
+        if resume == "apply":
+            life(world, step, None)
+        elif runs(str(folder)):
+            life(world, step, None, back=True)
+        (link,) = world.host.now.links or ()
+        (queue, _other) = link.queues or ()
+        assert queue.cpus == (2,), place
+    assert place > len(CHANGES) * 2
+
+
 def test_killed_on_the_way_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for place, folder in enumerate(folders(tmp_path)):
         world = settings_world(folder, monkeypatch)

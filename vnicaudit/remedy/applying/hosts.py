@@ -242,11 +242,11 @@ def _set(work: SettingWork) -> Result:
     facts = place.facts(made.device)
     now, open_fields = _now(facts, made.goal), _unlike(facts, made.goal)
     asked = work.notes.last(Setting) is not None
-    if foreign := [
-        field for field in open_fields if not asked and now.get(field) != made.before[field]
-    ]:
-        words = ", ".join(f"{field}={now.get(field)}" for field in foreign)
-        return Result("failed", _MEANWHILE.format(words))
+    if foreign := _foreign(made, facts, passing=asked):
+        text = _MEANWHILE.format(", ".join(f"{field}={now.get(field)}" for field in foreign))
+        if asked:
+            raise ActionError(text)
+        return Result("failed", text)
     if open_fields:
         work.notes.write(Setting({field: made.goal[field] for field in made.goal}))
         bring = _brought_back if work.rollback_of else _brought
@@ -286,27 +286,37 @@ def _put_back(work: SettingWork, reason: str, outcome: Outcome) -> Result:
         if work.notes.last(Setting) is not None:
             facts = place.facts(made.device)
             finished = work.notes.pending(Setting, Set) is None
-            now = _now(facts, made.goal)
-            foreign = [
-                field
-                for field in (_unlike(facts, made.goal) if finished else ())
-                if now.get(field) != made.before[field]
-            ]
-            if foreign:
-                words = ", ".join(f"{field}={now.get(field)}" for field in foreign)
-                raise ActionError(_MEANWHILE.format(words))
+            now, foreign = _now(facts, made.goal), _foreign(made, facts, passing=not finished)
+            kept = ", ".join(f"{field}={now.get(field)}" for field in foreign)
+            if foreign and finished:
+                raise ActionError(_MEANWHILE.format(kept))
             along = _along(entry.event for entry in work.notes.entries()) if finished else None
             changed = _changed_along(facts, made) if along is None else along
             wanted = made.before | {
                 field: made.beside[field] for field in changed if field in made.beside
             }
+            wanted = {field: value for field, value in wanted.items() if field not in foreign}
             _brought_back(place, made.device, facts, wanted)
+            if foreign:
+                raise ActionError(_MEANWHILE.format(kept))
     except _NOT_UNDONE:
         raise
     except VnicauditError as error:
         why = f"{reason}; not everything could be undone: {error}"
         return Result("failed", why, undone=False)
     return Result(outcome, f"{reason}; its settings are as before")
+
+
+def _foreign(made: SettingTransaction, facts: HostFacts, *, passing: bool) -> list[str]:
+    """The settings that somebody else changed: they are neither as before nor as this run sets
+    them. ``passing``: it was ended while it set them, when features pass through other states."""
+    now = _now(facts, made.goal)
+    return [
+        field
+        for field in _unlike(facts, made.goal)
+        if now.get(field) != made.before[field]
+        and not (passing and _setting(field).kind == "feature")
+    ]
 
 
 def _brought(place: HostSettings, device: str, facts: HostFacts, wanted: Values) -> HostFacts:
