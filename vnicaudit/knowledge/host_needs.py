@@ -35,7 +35,7 @@ LINK_FEATURES: Fact[LinkSubject] = Fact(
 )
 LINK_WINDOW: Fact[LinkSubject] = Fact(
     lambda subject: subject.link.growth is not None,
-    "a window: two readings of the host's counters (--window 2)",
+    "a window: two readings of the host's counters (on a live host: --window 2)",
     live=True,
 )
 LINK_COUNTERS: Fact[LinkSubject] = Fact(
@@ -79,7 +79,7 @@ def _window(subject: HostSubject) -> bool:
 
 
 HOST_WINDOW: Fact[HostSubject] = Fact(
-    _window, "a window: two readings of the host's counters (--window 2)", live=True
+    _window, "a window: two readings of the host's counters (on a live host: --window 2)", live=True
 )
 
 
@@ -96,11 +96,11 @@ LOG = _fact(
 )
 SHARES = _fact(
     lambda facts: bool(facts.cpus.share),
-    "how each CPU spent a window: two readings of /proc/stat (--window 2)",
+    "how each CPU spent a window: two readings of /proc/stat (on a live host: --window 2)",
 )
 SOFTNET_WINDOW = _fact(
     lambda facts: facts.cpus.softnet_growth is not None,
-    "a window: two readings of /proc/net/softnet_stat (--window 2)",
+    "a window: two readings of /proc/net/softnet_stat (on a live host: --window 2)",
 )
 NOT_A_CONTAINER = _fact(
     lambda facts: not facts.container,
