@@ -27,8 +27,8 @@ performance
 
 ## Fix
 
-Use a profile of tuned that sets it (`virtual-host`, or one derived from it), or
-`cpupower frequency-set`, which lasts until the next boot.
+Use a profile of tuned that sets it (`virtual-host`, or one that includes the active profile, where
+that isolates CPUs), or `cpupower frequency-set`, which lasts until the next boot.
 
 ## Fix safety
 
@@ -51,6 +51,7 @@ from vnicaudit.knowledge import host_needs
 from vnicaudit.knowledge.cpu_lists import as_list
 from vnicaudit.model.rule import Fact, HostSubject, Judge, Problem, Rule
 
+_PLAIN_PROFILES = frozenset({"balanced", "powersave", "throughput-performance", "virtual-host"})
 _CHOOSE_THEMSELVES = frozenset({"intel_pstate", "amd-pstate-epp"})
 
 
@@ -73,9 +74,16 @@ def check(subject: HostSubject) -> Iterator[Problem]:
             f"CPUs {as_list(those)} of this host with guests have the frequency governor "
             f"{governor}",
             field=governor,
-            fix="Set performance: tuned-adm profile virtual-host, or until the next boot "
-            "cpupower frequency-set -g performance",
+            fix=f"Set performance: {_profile(subject.facts.tuned_profile)}, or until the next "
+            "boot cpupower frequency-set -g performance",
         )
+
+
+def _profile(active: str | None) -> str:
+    """A way by tuned that keeps what the active profile sets beside it, such as isolated CPUs."""
+    if active is None or active in _PLAIN_PROFILES:
+        return "tuned-adm profile virtual-host"
+    return f"[cpu] governor=performance in a profile of tuned that includes {active}"
 
 
 _GOVERNORS: Fact[HostSubject] = Fact(

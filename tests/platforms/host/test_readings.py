@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from vnicaudit.model.host_facts import CpuFacts, HostFacts
-from vnicaudit.platforms.host.facts import cpus
+from vnicaudit.platforms.host.facts import cpus, uses
 from vnicaudit.platforms.host.readings import (
     Excerpt,
     HostCommand,
@@ -158,3 +158,27 @@ def test_of_a_command_line_only_known_parameters_leave_a_host(tmp_path: Path) ->
         seen = SectionReadings(sections(ran.stdout)).text(str(line))
         assert seen is not None
         assert seen.split() == kept
+
+
+SAVE = """#!/bin/sh
+[ "$1" != -V ] || { echo "iptables-save v1.8.9 (legacy)"; exit; }
+echo "-A FORWARD -m physdev --physdev-out tap0"
+"""
+
+
+def test_the_packet_filter_is_asked_only_where_its_kind_is_in_use(tmp_path: Path) -> None:
+    """The program that lists rules loads the modules of its kind."""
+    save = tmp_path / "iptables-save"
+    names = tmp_path / "names"
+    save.write_text(SAVE)
+    save.chmod(0o755)
+    script = PART + script_for([uses.FACT]).replace("/proc/net/ip_tables_names", str(names))
+    environment = {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    for there in (False, True):
+        if there:
+            names.touch()
+        ran = subprocess.run(
+            ["sh", "-c", script + "\npart end\n", "sh", "0"],
+            capture_output=True, text=True, check=True, env=environment,
+        )  # fmt: skip
+        assert (SectionReadings(sections(ran.stdout)).output("iptables-save") is not None) == there

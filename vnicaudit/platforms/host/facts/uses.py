@@ -30,9 +30,9 @@ _RULES = HostCommand(
     is_run=False,
 )
 _SCRIPT = f"""
-physdev() {{ # where nothing filters yet, iptables-save would load the kernel's modules for it
+physdev() {{ # it would load the kernel's modules where none are; one kind does not see the other's
     case $(limited iptables-save -V 2>/dev/null) in
-        *nf_tables*) [ -d /sys/module/nf_tables ] ;;
+        *nf_tables*) [ -d /sys/module/nf_tables ] && ! grep -qs . /proc/net/ip_tables_names ;;
         *) [ -e /proc/net/ip_tables_names ] ;;
     esac || return
     rules=$(limited iptables-save 2>/dev/null) || return
