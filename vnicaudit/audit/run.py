@@ -67,6 +67,13 @@ def _with_file_apart(product: Product) -> tuple[Product, ...]:
     return replace(product, findings=own), judged
 
 
+_HOSTS_COPIED = (
+    "sosreports (folders, or archives called sosreport-*), sysinfo.tgz; any other archive of a "
+    "host, and a recording, must be named itself"
+)
+"""What is recognised in a folder besides kinds of files."""
+
+
 def _of_copy(product: Product) -> Product:
     """A judgement of a copy of a host's files: as it is, but nothing in it is to be changed."""
     if not isinstance(product, Audited) or not product.findings:
@@ -315,7 +322,7 @@ class AuditRun:
     def _note_nothing_recognised(self, tally: TargetCounts, *, named: bool) -> None:
         if tally.is_empty and not named:
             kinds = self._work.platforms.files
-            tally.notes.append(f"nothing in it is recognised; looked for: {kinds}")
+            tally.notes.append(f"nothing in it is recognised; looked for: {kinds}, {_HOSTS_COPIED}")
         tally.passed_over = tally.is_empty and named
 
     def _account(self, batch: Batch, top: str, tally: TargetCounts) -> Iterable[Product]:

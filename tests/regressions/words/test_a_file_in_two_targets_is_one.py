@@ -55,6 +55,7 @@ def test_an_empty_folder_says_what_was_looked_for(tmp_path: Path) -> None:
     assert f"{empty}: nothing in it is recognised; looked for: libvirt domain XML, nova.conf" in (
         words
     )
+    assert "sosreports (folders, or archives called sosreport-*), sysinfo.tgz; any other" in words
     assert words.count(str(empty)) == 1
     assert "Nothing here defines a NIC" in words
 
