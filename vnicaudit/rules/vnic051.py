@@ -41,6 +41,7 @@ It takes effect at once, and can be switched off again. Some adapters reset thei
 
 * When the driver does not have the offload, or does not let it be changed (`[fixed]`), or has it
   on as soon as another one is (`[requested on]`).
+* When the active profile of tuned sets features: that is somebody's decision.
 * On links that carry no guest, on OSA adapters and HiperSockets (VNIC104), and for LRO (VNIC102).
 * Skipped where the host itself is not visited.
 """
@@ -65,7 +66,9 @@ _SAFE = "it can be switched off again; some adapters reset their link"
 
 def applies(subject: LinkSubject) -> bool:
     """A link by which guests' frames leave the host; OSA adapters have settings of their own."""
-    return bool(subject.carries) and leads_out(subject.link) and subject.link.qeth is None
+    by_profile = any("features" in owner.sets for owner in subject.facts.owners)
+    link = subject.link
+    return bool(subject.carries) and leads_out(link) and link.qeth is None and not by_profile
 
 
 def check(subject: LinkSubject) -> Iterator[Problem]:
