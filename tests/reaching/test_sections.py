@@ -118,3 +118,15 @@ def test_without_a_shell_it_is_an_error_that_says_where(
 
 def test_the_text_of_a_section_that_is_not_there_is_empty() -> None:
     assert text_of([Section("a", "1")], "b") == ""
+
+
+class Refused(Here):
+    """A host on which the shell of the login runs nothing."""
+
+    def run(self, argv: Sequence[str], *, seconds: float = 30.0, stdin: bytes = b"") -> Ran:
+        return Ran(tuple(argv), 1, "This account is not available.\n", "", seconds, "ssh://web01")
+
+
+def test_what_a_login_says_that_runs_nothing_is_told() -> None:
+    with pytest.raises(EndpointError, match="ssh failed: This account is not available"):
+        ask(Refused("ssh://web01"), "part a")

@@ -69,7 +69,9 @@ def ask(
     argv = ("sh", "-c", BEGINNING + script + ENDING, "sh", separator, str(most), *arguments)
     ran = place.run(argv, seconds=seconds)
     if ran.code != 0:
-        raise EndpointError(f"facts of {place.url} could not be read: {_failure_reason(ran)}")
+        raise EndpointError(
+            f"facts of {place.url} could not be read: {_failure_reason(ran, separator)}"
+        )
     return split(ran.stdout, separator)
 
 
@@ -105,11 +107,12 @@ def text_of(sections: Sequence[Section], name: str) -> str:
     return next((section.text for section in sections if section.name == name), "")
 
 
-def _failure_reason(ran: Ran) -> str:
+def _failure_reason(ran: Ran, separator: str) -> str:
     if ran.code is None:
         return "sh did not end in time"
-    said = " ".join(ran.stderr.split())[:200]
+    has_begun = separator in ran.stdout  # the script begins by printing
+    said = " ".join((ran.stderr.strip() or ("" if has_begun else ran.stdout)).split())[:200]
     scheme, sign, _name = ran.endpoint.partition("://")
-    if said and sign and not ran.stdout:  # the script begins by printing: it was not started
+    if said and sign and not has_begun:
         return f"{scheme} failed: {said}"
     return f"sh ended with exit code {ran.code}" + (f": {said}" if said else "")
