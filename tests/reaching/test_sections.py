@@ -33,13 +33,14 @@ def _end(separator: str, code: int | None) -> str:
 class Unable(Here):
     """An endpoint on which ``sh`` fails."""
 
-    def __init__(self, code: int | None, stderr: str) -> None:
+    def __init__(self, code: int | None, stderr: str, stdout: str = "") -> None:
         super().__init__("ssh://web01")
         self.ends = (code, stderr)
+        self.stdout = stdout
 
     def run(self, argv: Sequence[str], *, seconds: float = 30.0, stdin: bytes = b"") -> Ran:
         code, stderr = self.ends
-        return Ran(tuple(argv), code, stdin.decode(), stderr, seconds, self.url)
+        return Ran(tuple(argv), code, self.stdout + stdin.decode(), stderr, seconds, self.url)
 
 
 @given(st.lists(st.builds(Section, NAMES, TEXTS, st.none() | st.integers(0, 255))))
@@ -120,13 +121,6 @@ def test_the_text_of_a_section_that_is_not_there_is_empty() -> None:
     assert text_of([Section("a", "1")], "b") == ""
 
 
-class Refused(Here):
-    """A host on which the shell of the login runs nothing."""
-
-    def run(self, argv: Sequence[str], *, seconds: float = 30.0, stdin: bytes = b"") -> Ran:
-        return Ran(tuple(argv), 1, "This account is not available.\n", "", seconds, "ssh://web01")
-
-
 def test_what_a_login_says_that_runs_nothing_is_told() -> None:
     with pytest.raises(EndpointError, match="ssh failed: This account is not available"):
-        ask(Refused("ssh://web01"), "part a")
+        ask(Unable(1, "", "This account is not available.\n"), "part a")

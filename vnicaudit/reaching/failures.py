@@ -29,7 +29,11 @@ _BY_MESSAGE: tuple[tuple[FailureKind, tuple[str, ...]], ...] = (
 
 ADVICE = (
     ("Host key verification failed", "connect once by hand (ssh HOST) and check the key"),
-    ("Permission denied (", "ssh must log in without a password; use a key (keyfile= or an agent)"),
+    (
+        "Permission denied (",
+        "ssh must log in without a password; use a key (an agent, keyfile= of a libvirt URI, "
+        "ssh_identity_file= of ssh://)",
+    ),
     ("Permission denied, please try", "ssh must log in without a password; use a key"),
     ("Connection refused", "nothing is listening there: is the daemon running, is the port right?"),
     ("resolve", "check the host name"),
