@@ -70,8 +70,9 @@ def check(subject: LinkSubject) -> Iterator[Problem]:
     if steered and len(queues) >= len(cpus):
         change = change_on_each(facts, link, steered, "0", _SAFE)
         yield Problem(
-            f"RPS is on ({as_mask(steered[0].cpus or ())} on {steered[0].name}) on {link.name}, "
-            f"whose {len(queues)} receive queues reach each of the {len(cpus)} CPUs near it",
+            f"RPS is on (mask {as_mask(steered[0].cpus or ())} on {steered[0].name}) on "
+            f"{link.name}, whose {len(queues)} receive queues reach each of the "
+            f"{len(cpus)} CPUs near it",
             change=change,
             fix="" if change else f"Switch it off: {set_on_each(link.name, 'rps_cpus', 0)}",
         )

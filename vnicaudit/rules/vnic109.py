@@ -67,7 +67,7 @@ def check(subject: LinkSubject) -> Iterator[Problem]:
     steered, cpus = steered_queues(facts, link), near(facts, link)
     if not steered or (cpus is not None and len(link.rps_queues() or ()) >= len(cpus)):
         return
-    seen = f"RPS is on ({as_mask(steered[0].cpus or ())} on {steered[0].name}) on {link.name}"
+    seen = f"RPS is on (mask {as_mask(steered[0].cpus or ())} on {steered[0].name}) on {link.name}"
     serves = _SERVES.get(subject.host.workload or "")
     if serves is not None:
         message = f"{seen}, which {serves}: a hand-over to another CPU costs more than it gains"
