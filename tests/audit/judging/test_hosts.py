@@ -5,7 +5,7 @@ import pytest
 from vnicaudit.audit.judging.hosts import HostAuditor
 from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.model.host import HostConfig
-from vnicaudit.model.host_facts import HostFacts, HostLink
+from vnicaudit.model.host_facts import Feature, HostFacts, HostGuest, HostLink, NicOnHost
 from vnicaudit.model.rule import HostSubject
 
 AUDITOR = HostAuditor(["VNIC051", "VNIC119"], every_platform().wordings)
@@ -23,3 +23,18 @@ def test_links_that_were_not_read_are_told(facts: HostFacts | None, skipped: lis
     audited = AUDITOR.audit("kvm1", HostSubject(HostConfig(), facts=facts), "ssh://kvm1")
     assert [each.rule for each in audited.skipped] == skipped
     assert all("ip -j link" in each.needs for each in audited.skipped)
+
+
+def test_a_fix_in_a_network_namespace_says_where_its_commands_belong() -> None:
+    tap = HostLink(name="tap0", kind="tun", master="br0")
+    feature = {"tcp-segmentation-offload": Feature(on=False)}
+    links = (
+        tap,
+        HostLink(name="br0", kind="bridge"),
+        HostLink(name="eth0", physical=True, master="br0", features=feature),
+    )
+    guest = HostGuest(name="web", nics=(NicOnHost(device="tap0"),))
+    host = HostSubject(HostConfig(), facts=HostFacts(links=links), guests=(guest,))
+    (there, *_more) = AUDITOR.audit("kvm1", host, "netns://lab?sudo=true").findings
+    (here, *_more) = AUDITOR.audit("kvm1", host, "ssh://kvm1").findings
+    assert there.fix == f"{here.fix} (Commands: in that network namespace, ip netns exec lab sh.)"

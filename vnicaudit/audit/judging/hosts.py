@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from vnicaudit.audit.effective.resolve import uses_of
 from vnicaudit.audit.judging.catalogue import Catalogue, RuleSet
 from vnicaudit.audit.judging.judgement import (
@@ -92,6 +94,15 @@ def guest_of(domain: Domain) -> HostGuest:
     )
 
 
+_NAMESPACE = "netns://"
+
+
+def _within(target: str) -> str:
+    """The end of a fix in a network namespace, whose commands would else change the host's own."""
+    name = target.removeprefix(_NAMESPACE).partition("?")[0]
+    return f"(Commands: in that network namespace, ip netns exec {name} sh.)"
+
+
 class HostAuditor:
     """Judges hosts and their links by a fixed set of rules."""
 
@@ -134,6 +145,8 @@ class HostAuditor:
                 place = Location(target, None, None, f"{ref.kind}/{parts}" if parts else None)
                 fingerprint = fingerprint_of(verdict.rule.id, host, parts)
                 fix = self._wordings.worded(problem.change, problem.fix, "host")
+                if fix.text and target.startswith(_NAMESPACE):
+                    fix = replace(fix, text=f"{fix.text} {_within(target)}")
                 collector.findings.append(
                     finding_of(verdict.rule, problem, ref, place, "host", fingerprint, fix)
                 )
