@@ -152,7 +152,7 @@ LINK_NODE: Fact[LinkSubject] = Fact(
 def has_ovs(subject: HostSubject) -> bool:
     """True for a visited host on which Open vSwitch is, also if it did not answer."""
     facts = subject.facts
-    return facts is not None and (facts.ovs is not None or facts.has_ovs is True)
+    return facts is not None and (facts.ovs is not None or facts.has_ovs is not False)
 
 
 def has_dpdk(subject: HostSubject) -> bool:

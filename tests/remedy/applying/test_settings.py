@@ -120,6 +120,7 @@ def test_a_device_that_is_gone_ends_the_unit(world: SettingsWorld) -> None:
     world.host.now = replace(FACTS, links=())
     (back,) = world.rollback(world.context())
     assert back.run.steps[0].outcome == "gone"
+    assert "if it has another name now, it keeps the settings" in back.run.steps[0].message
 
 
 def test_a_container_is_not_its_host(world: SettingsWorld) -> None:
@@ -156,8 +157,15 @@ def test_an_edited_plan_sets_nothing_else(world: SettingsWorld, field: str, valu
         step,
         unit=replace(step.unit, values=values, old=old),
         diff=setting_diff("eth0", old, values),
-        digest=kept_digest("setting", "eth0", old),
+        digest=kept_digest("setting", f"{TARGET}\neth0", old),
     )
+    (unit,) = world.apply((step,), world.context()).run.steps
+    assert (unit.outcome, unit.codes) == ("refused", ("plan",))
+    assert world.host.now == FACTS
+
+
+def test_a_plan_is_for_its_host_alone(world: SettingsWorld) -> None:
+    step = replace(step_to(world.host.now, TARGET, {RPS: "3"}), target="local")
     (unit,) = world.apply((step,), world.context()).run.steps
     assert (unit.outcome, unit.codes) == ("refused", ("plan",))
     assert world.host.now == FACTS

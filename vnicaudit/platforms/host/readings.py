@@ -97,7 +97,7 @@ _DIGITS = 20
 
 _CONTENTS = r"""
 if printf x | grep -qZ x 2>/dev/null; then
-    contents() { printf '%s\0' "$@" | xargs -0 grep -asHZ ''; true; }
+    contents() { printf '%s\0' "$@" | limited xargs -0 grep -asHZ ''; true; }
 else # BusyBox
     contents() {
         for path; do
@@ -129,7 +129,7 @@ def script_for(facts: Iterable[HostFact]) -> str:
         'else "$@"; fi; }',
         _CONTENTS,
         "excerpt() { expression=$1; shift; "
-        "printf '%s\\0' \"$@\" | xargs -0 grep -aosHZE \"$expression\"; true; }",
+        "printf '%s\\0' \"$@\" | limited xargs -0 grep -aosHZE \"$expression\"; true; }",
         "present() { for each; do [ ! -e \"$each\" ] || printf '%s\\0\\n' \"$each\"; done; }",
         f"fact {_FILES} contents {' '.join((TIME, *files))}",
         *([f"fact {_FILES} present {' '.join(present)}"] if present else []),

@@ -204,6 +204,14 @@ class SettingDriver(Driver):
             return UnitState(unit.name, "differs", f"changed since, or started again: {words}")
         return UnitState(unit.name, "in-effect")
 
+    def result_if_gone(
+        self, unit: UnitRequest, error: GoneError, *, begun: bool, dry_run: bool
+    ) -> Result:
+        """``gone``: a device that is not there may have been removed, or have another name now."""
+        del unit, begun, dry_run
+        other = "if it has another name now, it keeps the settings that it has"
+        return Result("gone", f"{error}: if it was removed, nothing is left to do; {other}")
+
     def _read(self, unit: UnitRequest, device: str) -> HostFacts:
         place = self._places[unit.target]
         facts = place.facts(device)
@@ -222,7 +230,7 @@ def _check_step(step: Step, part: SettingUnit) -> None:
         if setting is None or not is_one or (is_new and not may_become(setting, value)):
             text = f"step {step.id}: {field[:80]}={value[:40]} is no setting that is changed here"
             raise UnitRefusedError(text, "plan")
-    made_from = kept_digest(part.kind, part.device, part.old)
+    made_from = kept_digest(part.kind, f"{step.target}\n{part.device}", part.old)
     reviewed = setting_diff(part.device, part.old, part.values)
     if not part.values or set(part.old) != set(part.values) or made_from != step.digest:
         raise UnitRefusedError(

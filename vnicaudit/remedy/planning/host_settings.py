@@ -149,7 +149,7 @@ def _step(
         reason=reason,
         running=False,
         modes=_ANY_MODE,
-        digest=kept_digest(unit.kind, device, old),
+        digest=kept_digest(unit.kind, f"{target}\n{device}", old),
         diff=setting_diff(device, old, values),
         unit=unit,
         blocked=tuple(_blocked(values, facts, target)),
