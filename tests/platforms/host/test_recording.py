@@ -1,5 +1,6 @@
 """Recordings of hosts: what is kept, and that they are judged as the host was."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -66,6 +67,18 @@ def test_secrets_are_not_kept(tmp_path: Path) -> None:
         str(path),
     )
     assert guest.domain.nics[0].mac == "52:54:00:00:00:01"
+
+
+def test_a_secret_of_one_tunnel_leaves_the_other_ports(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    row = '[["vx0","vxlan",["map",[["key","5"],["psk","a \\" hush"],["remote_ip","192.0.2.7"]]]]]'
+    rows = f'{{"data":{row},"headings":["name","type","options"]}}'
+    write_recording(str(path), "ssh://kvm1", [Section("tables", rows, 0)])
+    (kept,) = read_recording(str(path)).sections
+    data = json.loads(kept.text)["data"]
+    assert data == [
+        ["vx0", "vxlan", ["map", [["key", "5"], ["***", "***"], ["remote_ip", "192.0.2.7"]]]]
+    ]
 
 
 @pytest.mark.parametrize(

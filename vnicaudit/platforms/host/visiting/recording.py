@@ -14,7 +14,7 @@ from vnicaudit.base.opening import read_regular
 from vnicaudit.errors import TargetError
 from vnicaudit.model.host_recording import HostRecording, RecordedSection
 from vnicaudit.reaching.sections import Section
-from vnicaudit.text.secrets import STARS, masked_message
+from vnicaudit.text.secrets import STARS, is_secret_name, masked_message
 
 _BYTES = 64 * 2**20
 _SECRET = re.compile(r"""(?:secret|tls-cipher|authz)[\w-]*,|.*"qom-type": ?"secret""")
@@ -26,6 +26,8 @@ _SHOWN = re.compile(
     r"|file=/[\w./+-]{1,400}|\"filename\": ?\"/[\w./+-]{1,400}\")(?=[,}]|$)"
 )
 """What is kept of those: it tells who started the guest."""
+_PAIR = re.compile(r'\["([\w.:-]{1,64})","(?:[^"\\]|\\.)*"\]')
+"""A key with its value, as Open vSwitch's database prints maps."""
 
 
 def write_recording(path: str, place: str, sections: Sequence[Section]) -> None:
@@ -59,7 +61,7 @@ def _masked(text: str) -> str:
 
 def _masked_line(line: str) -> str:
     """A line; that of a process is a list of words with NULs between them."""
-    words = line.split("\0")
+    words = _PAIR.sub(_pair_shown, line).split("\0")
     for index, word in enumerate(words):
         option = f"-{words[index - 1].lstrip('-')}" if index else ""
         if option in _FREE:
@@ -69,3 +71,8 @@ def _masked_line(line: str) -> str:
         else:
             words[index] = masked_message(word)
     return "\0".join(words)
+
+
+def _pair_shown(found: re.Match[str]) -> str:
+    """A pair; without its key too if that is secret, so that the rest of its line is kept."""
+    return f'["{STARS}","{STARS}"]' if is_secret_name(found[1]) else found[0]
