@@ -61,8 +61,8 @@ def test_a_url_is_taken_apart(url: str, name: str, options: dict[str, str]) -> N
     [
         ("ssh://h?sodu=true",
          (
-             "ssh://h?sodu=true: ssh:// has no option 'sodu'; use address, ssh_config, "
-             "ssh_identity_file, sudo, sudo_user"
+             "ssh://h?sodu=true: ssh:// has no option 'sodu'; use address, known_hosts, "
+             "ssh_config, ssh_identity_file, sudo, sudo_user"
          )),
         ("netns://x?sudo=maybe",
          "netns://x?sudo=maybe: sudo= must be true or false, not 'maybe'"),

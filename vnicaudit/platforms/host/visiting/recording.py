@@ -12,6 +12,7 @@ from vnicaudit.base.deadlines import timestamp
 from vnicaudit.base.files import replaced
 from vnicaudit.base.opening import read_regular
 from vnicaudit.errors import TargetError
+from vnicaudit.model.decoding import json_as
 from vnicaudit.model.host_recording import HostRecording, RecordedSection
 from vnicaudit.reaching.sections import Section
 from vnicaudit.text.secrets import STARS, is_secret_name, masked_message
@@ -50,7 +51,7 @@ def read_recording(path: str) -> HostRecording:
     if len(data) > _BYTES:
         raise TargetError(f"longer than {_BYTES >> 20} MiB", file=path)
     try:
-        return msgspec.json.decode(data, type=HostRecording)
+        return json_as(data, HostRecording)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise TargetError(f"not a whole recording of a host: {error}", file=path) from None
 
