@@ -134,6 +134,27 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     proposed: a plan reports it as left out."""
 
 
+def adjustable_rule(
+    kind: type[T],
+    judge: Callable[[T], AnyJudge],
+    *,
+    name: str,
+    severity: Severity,
+    groups: tuple[str, ...],
+    forms: tuple[DescriptionKind, ...] = ("definition",),
+) -> Rule:
+    """A rule with one judge, which depends on settings of this kind."""
+    settings = adjustable(kind, lambda given: (judge(given),))
+    return Rule(
+        name=name,
+        severity=severity,
+        judges=(judge(kind()),),
+        groups=groups,
+        forms=forms,
+        settings=settings,
+    )
+
+
 class Subject(msgspec.Struct, frozen=True, cache_hash=True):
     """One NIC as a rule sees it: what is set, its effective values, and its surroundings.
 

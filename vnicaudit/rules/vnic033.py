@@ -59,16 +59,7 @@ from collections.abc import Iterator
 from typing import Annotated, Literal
 
 from vnicaudit.model.finding import VIRTIO, Change
-from vnicaudit.model.rule import (
-    Judge,
-    Judges,
-    Problem,
-    Rule,
-    RuleSettings,
-    Subject,
-    adjustable,
-    setting,
-)
+from vnicaudit.model.rule import Judge, Problem, RuleSettings, Subject, adjustable_rule, setting
 
 _WANTED = "1024"
 _MEASURED = 256
@@ -136,15 +127,14 @@ def _old_rom(subject: Subject) -> bool:
     return subject.nic.boot_order is not None and subject.domain.readiness != "ready"
 
 
-def judges(limits: RingLimits) -> Judges:
-    """The judges with these limits."""
-    return (Judge("nic", applies=applies, check=lambda subject: check(subject, limits)),)
-
-
-RULE = Rule(
+RULE = adjustable_rule(
+    RingLimits,
+    lambda limits: Judge(
+        "nic",
+        applies=applies,
+        check=lambda subject: check(subject, limits),
+    ),
     name="small-rx-ring",
     severity="medium",
     groups=("rings",),
-    judges=judges(RingLimits()),
-    settings=adjustable(RingLimits, judges),
 )

@@ -83,11 +83,9 @@ from vnicaudit.model.finding import Change
 from vnicaudit.model.rule import (
     DomainSubject,
     Judge,
-    Judges,
     Problem,
-    Rule,
     RuleSettings,
-    adjustable,
+    adjustable_rule,
     setting,
 )
 
@@ -125,23 +123,16 @@ def check(subject: DomainSubject, limits: QueuePairLimits) -> Iterator[Problem]:
     )
 
 
-def judges(limits: QueuePairLimits) -> Judges:
-    """The judges with these limits."""
-    return (
-        Judge(
-            "domain",
-            needs=(facts.VCPUS, facts.QUEUES_OF_ALL),
-            applies=lambda subject: applies(subject, limits),
-            check=lambda subject: check(subject, limits),
-        ),
-    )
-
-
-RULE = Rule(
+RULE = adjustable_rule(
+    QueuePairLimits,
+    lambda limits: Judge(
+        "domain",
+        needs=(facts.VCPUS, facts.QUEUES_OF_ALL),
+        applies=lambda subject: applies(subject, limits),
+        check=lambda subject: check(subject, limits),
+    ),
     name="kubevirt-many-queues",
     severity="medium",
     groups=("kubevirt", "queues"),
     forms=("definition", "manifest"),
-    judges=judges(QueuePairLimits()),
-    settings=adjustable(QueuePairLimits, judges),
 )

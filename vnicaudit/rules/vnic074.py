@@ -64,15 +64,7 @@ from typing import Annotated
 from vnicaudit.knowledge import facts
 from vnicaudit.model.finding import Change, Severity
 from vnicaudit.model.nova import KnownOption, NovaConfig, NovaOption
-from vnicaudit.model.rule import (
-    Judge,
-    Judges,
-    Problem,
-    Rule,
-    RuleSettings,
-    adjustable,
-    setting,
-)
+from vnicaudit.model.rule import Judge, Problem, RuleSettings, adjustable_rule, setting
 
 _ELSEWHERE = ("DEFAULT", "libvirt_use_virtio_for_bridges")
 """Judged by VNIC061."""
@@ -189,22 +181,15 @@ def _severity(option: NovaOption) -> Severity | None:
     return "info" if option.section == "DEFAULT" else "low"
 
 
-def judges(reported: Reported) -> Judges:
-    """The judges for these settings."""
-    return (
-        Judge(
-            "config",
-            needs=(facts.NOVA_NAMES,),
-            applies=lambda subject: applies(subject, reported),
-            check=lambda subject: check(subject, reported),
-        ),
-    )
-
-
-RULE = Rule(
+RULE = adjustable_rule(
+    Reported,
+    lambda reported: Judge(
+        "config",
+        needs=(facts.NOVA_NAMES,),
+        applies=lambda subject: applies(subject, reported),
+        check=lambda subject: check(subject, reported),
+    ),
     name="nova-option-release",
     severity="medium",
     groups=("nova",),
-    judges=judges(Reported()),
-    settings=adjustable(Reported, judges),
 )

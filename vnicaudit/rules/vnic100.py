@@ -49,16 +49,7 @@ from typing import Annotated
 
 from vnicaudit.knowledge import host_needs
 from vnicaudit.knowledge.host_links import is_host_port
-from vnicaudit.model.rule import (
-    HostSubject,
-    Judge,
-    Judges,
-    Problem,
-    Rule,
-    RuleSettings,
-    adjustable,
-    setting,
-)
+from vnicaudit.model.rule import HostSubject, Judge, Problem, RuleSettings, adjustable_rule, setting
 
 
 class LogLimits(RuleSettings, frozen=True):
@@ -95,22 +86,15 @@ def check(subject: HostSubject, limits: LogLimits) -> Iterator[Problem]:
         )
 
 
-def judges(limits: LogLimits) -> Judges:
-    """The judge with these limits."""
-    return (
-        Judge(
-            "host",
-            needs=(host_needs.LOG,),
-            applies=applies,
-            check=lambda subject: check(subject, limits),
-        ),
-    )
-
-
-RULE = Rule(
+RULE = adjustable_rule(
+    LogLimits,
+    lambda limits: Judge(
+        "host",
+        needs=(host_needs.LOG,),
+        applies=applies,
+        check=lambda subject: check(subject, limits),
+    ),
     name="mtu-drops-seen",
     severity="high",
     groups=("host", "mtu"),
-    judges=judges(LogLimits()),
-    settings=adjustable(LogLimits, judges),
 )

@@ -64,16 +64,7 @@ from vnicaudit.knowledge.host_cpus import (
 )
 from vnicaudit.knowledge.host_needs import counted
 from vnicaudit.model.host_facts import HostFacts, HostLink
-from vnicaudit.model.rule import (
-    Judge,
-    Judges,
-    LinkSubject,
-    Problem,
-    Rule,
-    RuleSettings,
-    adjustable,
-    setting,
-)
+from vnicaudit.model.rule import Judge, LinkSubject, Problem, RuleSettings, adjustable_rule, setting
 
 
 class SteeringLimits(RuleSettings, frozen=True):
@@ -141,26 +132,21 @@ def _received(link: HostLink) -> int:
     return (link.growth or {}).get("rx_packets", 0)
 
 
-def judges(limits: SteeringLimits) -> Judges:
-    """The judges with these limits."""
-    needs = (
-        host_needs.NOT_A_CONTAINER,
-        host_needs.SHARES,
-        host_needs.LINK_WINDOW,
-        host_needs.LINK_MASKS,
-        host_needs.LINK_NODE,
-    )
-    return (
-        Judge(
-            "link", needs=needs, applies=applies, check=lambda subject: check(subject, limits)
+RULE = adjustable_rule(
+    SteeringLimits,
+    lambda limits: Judge(
+        "link",
+        needs=(
+            host_needs.NOT_A_CONTAINER,
+            host_needs.SHARES,
+            host_needs.LINK_WINDOW,
+            host_needs.LINK_MASKS,
+            host_needs.LINK_NODE,
         ),
-    )  # fmt: skip
-
-
-RULE = Rule(
+        applies=applies,
+        check=lambda subject: check(subject, limits),
+    ),
     name="rps-would-help",
     severity="medium",
     groups=("host", "steering"),
-    judges=judges(SteeringLimits()),
-    settings=adjustable(SteeringLimits, judges),
 )

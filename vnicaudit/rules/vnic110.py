@@ -56,11 +56,9 @@ from vnicaudit.model.rule import (
     Fact,
     HostSubject,
     Judge,
-    Judges,
     Problem,
-    Rule,
     RuleSettings,
-    adjustable,
+    adjustable_rule,
     setting,
 )
 
@@ -105,22 +103,15 @@ _RFS: Fact[HostSubject] = Fact(
 )
 
 
-def judges(limits: ContentionLimits) -> Judges:
-    """The judges with these limits."""
-    return (
-        Judge(
-            "host",
-            needs=(host_needs.NOT_A_CONTAINER, _RFS, host_needs.SHARES),
-            applies=applies,
-            check=lambda subject: check(subject, limits),
-        ),
-    )
-
-
-RULE = Rule(
+RULE = adjustable_rule(
+    ContentionLimits,
+    lambda limits: Judge(
+        "host",
+        needs=(host_needs.NOT_A_CONTAINER, _RFS, host_needs.SHARES),
+        applies=applies,
+        check=lambda subject: check(subject, limits),
+    ),
     name="rfs-under-contention",
     severity="medium",
     groups=("host", "steering", "cpus"),
-    judges=judges(ContentionLimits()),
-    settings=adjustable(ContentionLimits, judges),
 )

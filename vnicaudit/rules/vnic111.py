@@ -53,16 +53,7 @@ from typing import Annotated
 from vnicaudit.knowledge import host_needs
 from vnicaudit.knowledge.host_cpus import loads, median, serves_on
 from vnicaudit.model.host_facts import HostFacts
-from vnicaudit.model.rule import (
-    HostSubject,
-    Judge,
-    Judges,
-    Problem,
-    Rule,
-    RuleSettings,
-    adjustable,
-    setting,
-)
+from vnicaudit.model.rule import HostSubject, Judge, Problem, RuleSettings, adjustable_rule, setting
 
 
 class SoftirqLimits(RuleSettings, frozen=True):
@@ -118,22 +109,15 @@ def _served(facts: HostFacts, cpu: int) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def judges(limits: SoftirqLimits) -> Judges:
-    """The judges with these limits."""
-    return (
-        Judge(
-            "host",
-            needs=(host_needs.NOT_A_CONTAINER, host_needs.SHARES),
-            applies=applies,
-            check=lambda subject: check(subject, limits),
-        ),
-    )
-
-
-RULE = Rule(
+RULE = adjustable_rule(
+    SoftirqLimits,
+    lambda limits: Judge(
+        "host",
+        needs=(host_needs.NOT_A_CONTAINER, host_needs.SHARES),
+        applies=applies,
+        check=lambda subject: check(subject, limits),
+    ),
     name="softirq-on-one-cpu",
     severity="medium",
     groups=("host", "cpus"),
-    judges=judges(SoftirqLimits()),
-    settings=adjustable(SoftirqLimits, judges),
 )

@@ -51,16 +51,7 @@ from typing import Annotated
 from vnicaudit.knowledge import host_needs
 from vnicaudit.knowledge.host_settings import HostSetting, command_for
 from vnicaudit.model.host_facts import HostFacts
-from vnicaudit.model.rule import (
-    HostSubject,
-    Judge,
-    Judges,
-    Problem,
-    Rule,
-    RuleSettings,
-    adjustable,
-    setting,
-)
+from vnicaudit.model.rule import HostSubject, Judge, Problem, RuleSettings, adjustable_rule, setting
 
 _BACKLOG, _BUDGET, _TIME = (
     f"net.core.{name}" for name in ("netdev_max_backlog", "netdev_budget", "netdev_budget_usecs")
@@ -115,22 +106,15 @@ def _doubled(facts: HostFacts, name: str) -> str:
     )
 
 
-def judges(limits: SoftnetLimits) -> Judges:
-    """The judges with these limits."""
-    return (
-        Judge(
-            "host",
-            needs=(host_needs.NOT_A_CONTAINER, host_needs.SOFTNET_WINDOW),
-            applies=applies,
-            check=lambda subject: check(subject, limits),
-        ),
-    )
-
-
-RULE = Rule(
+RULE = adjustable_rule(
+    SoftnetLimits,
+    lambda limits: Judge(
+        "host",
+        needs=(host_needs.NOT_A_CONTAINER, host_needs.SOFTNET_WINDOW),
+        applies=applies,
+        check=lambda subject: check(subject, limits),
+    ),
     name="softnet-drops",
     severity="medium",
     groups=("host", "cpus"),
-    judges=judges(SoftnetLimits()),
-    settings=adjustable(SoftnetLimits, judges),
 )

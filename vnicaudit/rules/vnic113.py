@@ -53,16 +53,7 @@ from vnicaudit.knowledge import host_needs
 from vnicaudit.knowledge.cpu_lists import as_list
 from vnicaudit.knowledge.host_cpus import CpuSet, interrupts_of, near, serves_on
 from vnicaudit.knowledge.host_settings import pin_emulator
-from vnicaudit.model.rule import (
-    Judge,
-    Judges,
-    LinkSubject,
-    Problem,
-    Rule,
-    RuleSettings,
-    adjustable,
-    setting,
-)
+from vnicaudit.model.rule import Judge, LinkSubject, Problem, RuleSettings, adjustable_rule, setting
 
 
 class NodeLimits(RuleSettings, frozen=True):
@@ -127,22 +118,15 @@ def _workers(subject: LinkSubject, here: CpuSet) -> Iterator[Problem]:
         )
 
 
-def judges(limits: NodeLimits) -> Judges:
-    """The judges with these limits."""
-    return (
-        Judge(
-            "link",
-            needs=(host_needs.LINK_NODE, host_needs.LINK_WINDOW, host_needs.LINK_INTERRUPTS),
-            applies=applies,
-            check=lambda subject: check(subject, limits),
-        ),
-    )
-
-
-RULE = Rule(
+RULE = adjustable_rule(
+    NodeLimits,
+    lambda limits: Judge(
+        "link",
+        needs=(host_needs.LINK_NODE, host_needs.LINK_WINDOW, host_needs.LINK_INTERRUPTS),
+        applies=applies,
+        check=lambda subject: check(subject, limits),
+    ),
     name="nic-off-node",
     severity="low",
     groups=("host", "cpus"),
-    judges=judges(NodeLimits()),
-    settings=adjustable(NodeLimits, judges),
 )

@@ -57,16 +57,7 @@ from vnicaudit.knowledge import host_needs
 from vnicaudit.knowledge.cpu_lists import as_list, from_list
 from vnicaudit.knowledge.host_cpus import CpuSet, housekeeping, interrupts_of, serves_on
 from vnicaudit.model.host_facts import HostFacts
-from vnicaudit.model.rule import (
-    Judge,
-    Judges,
-    LinkSubject,
-    Problem,
-    Rule,
-    RuleSettings,
-    adjustable,
-    setting,
-)
+from vnicaudit.model.rule import Judge, LinkSubject, Problem, RuleSettings, adjustable_rule, setting
 
 
 class SpreadLimits(RuleSettings, frozen=True):
@@ -116,22 +107,15 @@ def _for_interrupts(facts: HostFacts) -> CpuSet:
     return cpus.intersection(named) if named else cpus
 
 
-def judges(limits: SpreadLimits) -> Judges:
-    """The judges with these limits."""
-    return (
-        Judge(
-            "link",
-            needs=(host_needs.LINK_INTERRUPTS, host_needs.IRQBALANCE, host_needs.ONLINE),
-            applies=applies,
-            check=lambda subject: check(subject, limits),
-        ),
-    )
-
-
-RULE = Rule(
+RULE = adjustable_rule(
+    SpreadLimits,
+    lambda limits: Judge(
+        "link",
+        needs=(host_needs.LINK_INTERRUPTS, host_needs.IRQBALANCE, host_needs.ONLINE),
+        applies=applies,
+        check=lambda subject: check(subject, limits),
+    ),
     name="irqs-on-one-cpu",
     severity="medium",
     groups=("host", "cpus"),
-    judges=judges(SpreadLimits()),
-    settings=adjustable(SpreadLimits, judges),
 )

@@ -50,16 +50,7 @@ from typing import Annotated
 
 from vnicaudit.knowledge import host_needs
 from vnicaudit.knowledge.host_drops import LEAST, PERCENT, tap_drops
-from vnicaudit.model.rule import (
-    Judge,
-    Judges,
-    LinkSubject,
-    Problem,
-    Rule,
-    RuleSettings,
-    adjustable,
-    setting,
-)
+from vnicaudit.model.rule import Judge, LinkSubject, Problem, RuleSettings, adjustable_rule, setting
 
 
 class DropLimits(RuleSettings, frozen=True):
@@ -82,22 +73,15 @@ def check(subject: LinkSubject, limits: DropLimits) -> Iterator[Problem]:
         )
 
 
-def judges(limits: DropLimits) -> Judges:
-    """The judge with these limits."""
-    return (
-        Judge(
-            "link",
-            needs=(host_needs.LINK_COUNTERS,),
-            applies=host_needs.is_tap_of_running_guest,
-            check=lambda subject: check(subject, limits),
-        ),
-    )
-
-
-RULE = Rule(
+RULE = adjustable_rule(
+    DropLimits,
+    lambda limits: Judge(
+        "link",
+        needs=(host_needs.LINK_COUNTERS,),
+        applies=host_needs.is_tap_of_running_guest,
+        check=lambda subject: check(subject, limits),
+    ),
     name="tap-drops",
     severity="medium",
     groups=("host", "rings"),
-    judges=judges(DropLimits()),
-    settings=adjustable(DropLimits, judges),
 )

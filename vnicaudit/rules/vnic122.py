@@ -48,16 +48,7 @@ from typing import Annotated
 
 from vnicaudit.knowledge import host_needs
 from vnicaudit.model.host_facts import HostFacts
-from vnicaudit.model.rule import (
-    HostSubject,
-    Judge,
-    Judges,
-    Problem,
-    Rule,
-    RuleSettings,
-    adjustable,
-    setting,
-)
+from vnicaudit.model.rule import HostSubject, Judge, Problem, RuleSettings, adjustable_rule, setting
 
 
 class StealLimit(RuleSettings, frozen=True):
@@ -106,22 +97,15 @@ def _below(facts: HostFacts) -> str:
     return f"{level}, capped" if facts.z is not None and facts.z.capped else level
 
 
-def judges(limit: StealLimit) -> Judges:
-    """The judges with this limit."""
-    return (
-        Judge(
-            "host",
-            needs=(host_needs.NOT_A_CONTAINER, host_needs.SHARES),
-            applies=applies,
-            check=lambda subject: check(subject, limit),
-        ),
-    )
-
-
-RULE = Rule(
+RULE = adjustable_rule(
+    StealLimit,
+    lambda limit: Judge(
+        "host",
+        needs=(host_needs.NOT_A_CONTAINER, host_needs.SHARES),
+        applies=applies,
+        check=lambda subject: check(subject, limit),
+    ),
     name="stolen-time",
     severity="medium",
     groups=("host", "cpus"),
-    judges=judges(StealLimit()),
-    settings=adjustable(StealLimit, judges),
 )

@@ -59,11 +59,9 @@ from vnicaudit.model.rule import (
     Fact,
     HostSubject,
     Judge,
-    Judges,
     Problem,
-    Rule,
     RuleSettings,
-    adjustable,
+    adjustable_rule,
     setting,
 )
 
@@ -114,22 +112,15 @@ _MEASURED = Fact(
 )
 
 
-def judges(loads: Loads) -> Judges:
-    """The judges with these limits."""
-    return (
-        Judge(
-            "host",
-            needs=(host_needs.OVS_PMDS, _MEASURED),
-            applies=host_needs.has_dpdk,
-            check=lambda subject: check(subject, loads),
-        ),
-    )
-
-
-RULE = Rule(
+RULE = adjustable_rule(
+    Loads,
+    lambda loads: Judge(
+        "host",
+        needs=(host_needs.OVS_PMDS, _MEASURED),
+        applies=host_needs.has_dpdk,
+        check=lambda subject: check(subject, loads),
+    ),
     name="pmd-overloaded",
     severity="medium",
     groups=("host", "ovs"),
-    judges=judges(Loads()),
-    settings=adjustable(Loads, judges),
 )
