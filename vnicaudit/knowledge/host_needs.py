@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from vnicaudit.knowledge.host_cpus import interrupts_of, near, serves_on
-from vnicaudit.model.host_facts import HostFacts
+from vnicaudit.model.host_facts import HostFacts, HostLink
 from vnicaudit.model.rule import Fact, HostSubject, LinkSubject
 
 _SHOWN = 3
@@ -28,35 +28,39 @@ def counted(number: int, word: str) -> str:
     return f"{number} {word}{'' if number == 1 else 's'}"
 
 
-LINK_FEATURES: Fact[LinkSubject] = Fact(
-    lambda subject: subject.link.features is not None,
+def host_fact(known: Callable[[HostFacts], bool], tell: str) -> Fact[HostSubject | LinkSubject]:
+    """A fact of a visited host."""
+    return Fact(lambda subject: subject.facts is not None and known(subject.facts), tell, live=True)
+
+
+def link_fact(known: Callable[[HostLink], bool], tell: str) -> Fact[LinkSubject]:
+    """A fact of one of its links."""
+    return Fact(lambda subject: known(subject.link), tell, live=True)
+
+
+LINK_FEATURES = link_fact(
+    lambda link: link.features is not None,
     "the link's offloads (ethtool -k on the host, with ethtool installed)",
-    live=True,
 )
-LINK_WINDOW: Fact[LinkSubject] = Fact(
-    lambda subject: subject.link.growth is not None,
+LINK_WINDOW = link_fact(
+    lambda link: link.growth is not None,
     "a window: two readings of the host's counters (on a live host: --window 2)",
-    live=True,
 )
-LINK_COUNTERS: Fact[LinkSubject] = Fact(
-    lambda subject: subject.link.counters is not None,
+LINK_COUNTERS = link_fact(
+    lambda link: link.counters is not None,
     "the link's counters (ip -s link)",
-    live=True,
 )
-LINK_RING: Fact[LinkSubject] = Fact(
-    lambda subject: "rx" in (subject.link.rings or {}),
+LINK_RING = link_fact(
+    lambda link: "rx" in (link.rings or {}),
     "the size of its receive ring (ethtool -g on the host, with ethtool installed)",
-    live=True,
 )
-LINK_QUEUES: Fact[LinkSubject] = Fact(
-    lambda subject: subject.link.rx_queues is not None,
+LINK_QUEUES = link_fact(
+    lambda link: link.rx_queues is not None,
     "the number of its receive queues (/sys/class/net/*/queues, ethtool -l)",
-    live=True,
 )
-LINK_SPEED: Fact[LinkSubject] = Fact(
-    lambda subject: subject.link.speed is not None or subject.link.driver == "virtio_net",
+LINK_SPEED = link_fact(
+    lambda link: link.speed is not None or link.driver == "virtio_net",
     "the speed of the link, which must be up (ethtool)",
-    live=True,
 )
 
 
@@ -74,58 +78,45 @@ def is_tap_of_running_guest(subject: LinkSubject) -> bool:
     return any(nic.device == link.name for guest in guests for nic in guest.nics)
 
 
-def _window(subject: HostSubject) -> bool:
-    return subject.facts is not None and subject.facts.window is not None
-
-
-HOST_WINDOW: Fact[HostSubject] = Fact(
-    _window, "a window: two readings of the host's counters (on a live host: --window 2)", live=True
+HOST_WINDOW = host_fact(
+    lambda facts: facts.window is not None,
+    "a window: two readings of the host's counters (on a live host: --window 2)",
 )
 
 
 # CPUs, and how packets are steered to them.
 
 
-def _fact(known: Callable[[HostFacts], bool], tell: str) -> Fact[HostSubject | LinkSubject]:
-    return Fact(lambda subject: subject.facts is not None and known(subject.facts), tell, live=True)
-
-
-LOG = _fact(
+LOG = host_fact(
     lambda facts: facts.log is not None,
     "the kernel's log (journalctl -k, or /var/log/kern.log; as root)",
 )
-SHARES = _fact(
+SHARES = host_fact(
     lambda facts: bool(facts.cpus.share),
     "how each CPU spent a window: two readings of /proc/stat (on a live host: --window 2)",
 )
-SOFTNET_WINDOW = _fact(
+SOFTNET_WINDOW = host_fact(
     lambda facts: facts.cpus.softnet_growth is not None,
     "a window: two readings of /proc/net/softnet_stat (on a live host: --window 2)",
 )
-NOT_A_CONTAINER = _fact(
+NOT_A_CONTAINER = host_fact(
     lambda facts: not facts.container,
     "the host itself: in a container the counters of CPUs are its own, those of packets the host's",
 )
-INTERRUPTS = _fact(
+INTERRUPTS = host_fact(
     lambda facts: facts.cpus.interrupts is not None,
     "interrupts and their CPUs (/proc/interrupts, /proc/irq/*/effective_affinity_list)",
 )
-IRQBALANCE = _fact(
+IRQBALANCE = host_fact(
     lambda facts: facts.cpus.irqbalance is not None,
     "whether irqbalance runs (the list of processes)",
 )
-ONLINE = _fact(lambda facts: facts.cpus.online is not None, "which CPUs are online (lscpu)")
+ONLINE = host_fact(lambda facts: facts.cpus.online is not None, "which CPUs are online (lscpu)")
 
 
-def _has_masks(subject: LinkSubject) -> bool:
-    queues = subject.link.queues
-    return queues is not None and all(queue.cpus is not None for queue in queues)
-
-
-LINK_MASKS: Fact[LinkSubject] = Fact(
-    _has_masks,
+LINK_MASKS = link_fact(
+    lambda link: link.queues is not None and all(one.cpus is not None for one in link.queues),
     "the masks of the link's queues (/sys/class/net/*/queues, which a sosreport does not have)",
-    live=True,
 )
 
 
@@ -161,15 +152,15 @@ def has_dpdk(subject: HostSubject) -> bool:
     return has_ovs(subject) and (ovs is None or ovs.dpdk is not False or bool(ovs.pmds))
 
 
-OVS_CONFIG = _fact(
+OVS_CONFIG = host_fact(
     lambda facts: facts.ovs is not None and facts.ovs.other_config is not None,
     "Open vSwitch's configuration (ovs-vsctl list Open_vSwitch, as root)",
 )
-OVS_PORTS = _fact(
+OVS_PORTS = host_fact(
     lambda facts: facts.ovs is not None and facts.ovs.ports is not None,
     "Open vSwitch's ports (ovs-vsctl list Interface, as root)",
 )
-OVS_PMDS = _fact(
+OVS_PMDS = host_fact(
     lambda facts: facts.ovs is not None and facts.ovs.pmds is not None,
     "the PMDs of Open vSwitch (ovs-appctl dpif-netdev/pmd-rxq-show, as root)",
 )

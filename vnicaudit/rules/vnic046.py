@@ -51,12 +51,11 @@ from collections.abc import Iterator
 from vnicaudit.knowledge import host_needs
 from vnicaudit.knowledge.host_links import carried_by, is_on_ovs
 from vnicaudit.knowledge.qeth import is_roce, set_offline
-from vnicaudit.model.rule import Fact, Judge, LinkSubject, Problem, Rule
+from vnicaudit.model.rule import Judge, LinkSubject, Problem, Rule
 
-_LAYER: Fact[LinkSubject] = Fact(
-    lambda subject: subject.link.qeth is None or subject.link.qeth.layer2 is not None,
+_LAYER = host_needs.link_fact(
+    lambda link: link.qeth is None or link.qeth.layer2 is not None,
     "the layer of the qeth device (/sys/bus/ccwgroup/drivers/qeth/*/layer2)",
-    live=True,
 )
 
 

@@ -47,20 +47,18 @@ from collections.abc import Iterator
 
 from vnicaudit.knowledge import host_needs
 from vnicaudit.knowledge.qeth import set_offline
-from vnicaudit.model.rule import Fact, Judge, LinkSubject, Problem, Rule
+from vnicaudit.model.rule import Judge, LinkSubject, Problem, Rule
 
 _MOST = 128
 _BUFFER = 65536
 _SHARE = 100
-_BUFFERS: Fact[LinkSubject] = Fact(
-    lambda subject: subject.link.qeth is not None and subject.link.qeth.buffers is not None,
+_BUFFERS = host_needs.link_fact(
+    lambda link: link.qeth is not None and link.qeth.buffers is not None,
     "the number of buffers (/sys/bus/ccwgroup/drivers/qeth/*/buffer_count)",
-    live=True,
 )
-_MEMORY: Fact[LinkSubject] = Fact(
-    lambda subject: subject.facts.memory_available is not None,
+_MEMORY = host_needs.host_fact(
+    lambda facts: facts.memory_available is not None,
     "the host's available memory (/proc/meminfo)",
-    live=True,
 )
 
 

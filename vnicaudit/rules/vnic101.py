@@ -49,6 +49,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from vnicaudit.knowledge import host_needs
 from vnicaudit.knowledge.host_mtu import (
     largest_packets,
     ovs_guests,
@@ -59,10 +60,9 @@ from vnicaudit.knowledge.host_mtu import (
 from vnicaudit.knowledge.host_settings import HostSetting, command_for
 from vnicaudit.model.rule import Fact, HostSubject, Judge, LinkSubject, Problem, Rule
 
-_WAY: Fact[LinkSubject] = Fact(
-    lambda subject: subject.link.tunnel is not None and subject.link.tunnel.mtu is not None,
+_WAY = host_needs.link_fact(
+    lambda link: link.tunnel is not None and link.tunnel.mtu is not None,
     "the way to the tunnel's remote (ip route show)",
-    live=True,
 )
 
 
@@ -73,10 +73,9 @@ def _has_way(subject: HostSubject) -> bool:
 _OVS_WAY: Fact[HostSubject] = Fact(
     _has_way, "the way to a remote of Open vSwitch's tunnels (remote_ip, ip route show)", live=True
 )
-_ONLY_WAY: Fact[HostSubject] = Fact(
-    lambda subject: subject.facts is not None and not ovs_uplinks(subject.facts),
+_ONLY_WAY = host_needs.host_fact(
+    lambda facts: not ovs_uplinks(facts),
     "the network of each guest, as frames may also leave Open vSwitch by an adapter",
-    live=True,
 )
 
 

@@ -45,13 +45,12 @@ from collections.abc import Iterator
 from vnicaudit.knowledge import host_needs
 from vnicaudit.knowledge.host_settings import HostSetting, command_for
 from vnicaudit.knowledge.qeth import is_roce
-from vnicaudit.model.rule import Fact, Judge, LinkSubject, Problem, Rule
+from vnicaudit.model.rule import Judge, LinkSubject, Problem, Rule
 
 _FLAG = "rx_striding_rq"
-_FLAGS: Fact[LinkSubject] = Fact(
-    lambda subject: subject.link.private_flags is not None,
+_FLAGS = host_needs.link_fact(
+    lambda link: link.private_flags is not None,
     "the adapter's private flags (ethtool --show-priv-flags on the host)",
-    live=True,
 )
 
 

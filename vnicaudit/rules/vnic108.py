@@ -62,7 +62,6 @@ from vnicaudit.knowledge.host_cpus import (
     near,
     serves_on,
 )
-from vnicaudit.knowledge.host_needs import counted
 from vnicaudit.model.host_facts import HostFacts, HostLink
 from vnicaudit.model.rule import Judge, LinkSubject, Problem, RuleSettings, adjustable_rule, setting
 
@@ -105,8 +104,8 @@ def check(subject: LinkSubject, limits: SteeringLimits) -> Iterator[Problem]:
     percent, have = f"{shares[first].softirq:.0f} %", "was" if len(others) == 1 else "were"
     seen = (
         f"CPU {first} spent {percent} of the window in softirqs for {link.name} "
-        f"({counted(len(queues), 'receive queue')}, no RPS), while "
-        f"{counted(len(others), 'CPU')} near it {have} {idle:.0f} % idle"
+        f"({host_needs.counted(len(queues), 'receive queue')}, no RPS), while "
+        f"{host_needs.counted(len(others), 'CPU')} near it {have} {idle:.0f} % idle"
     )
     known = subject.host.workload == "many-connections"
     yield Problem(

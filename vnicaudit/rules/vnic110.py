@@ -52,15 +52,7 @@ from vnicaudit.knowledge import host_needs
 from vnicaudit.knowledge.flow_steering import ENTRIES, rfs_is_on
 from vnicaudit.knowledge.host_cpus import loads
 from vnicaudit.knowledge.host_settings import HostSetting, command_for
-from vnicaudit.model.rule import (
-    Fact,
-    HostSubject,
-    Judge,
-    Problem,
-    RuleSettings,
-    adjustable_rule,
-    setting,
-)
+from vnicaudit.model.rule import HostSubject, Judge, Problem, RuleSettings, adjustable_rule, setting
 
 
 class ContentionLimits(RuleSettings, frozen=True):
@@ -96,10 +88,9 @@ def check(subject: HostSubject, limits: ContentionLimits) -> Iterator[Problem]:
         )
 
 
-_RFS: Fact[HostSubject] = Fact(
-    lambda subject: subject.facts is not None and rfs_is_on(subject.facts) is not None,
+_RFS = host_needs.host_fact(
+    lambda facts: rfs_is_on(facts) is not None,
     f"{ENTRIES} and rps_flow_cnt of each adapter",
-    live=True,
 )
 
 

@@ -49,7 +49,7 @@ from collections.abc import Iterator
 
 from vnicaudit.knowledge import host_needs
 from vnicaudit.knowledge.cpu_lists import as_list
-from vnicaudit.model.rule import Fact, HostSubject, Judge, Problem, Rule
+from vnicaudit.model.rule import HostSubject, Judge, Problem, Rule
 
 _PLAIN_PROFILES = frozenset({"balanced", "powersave", "throughput-performance", "virtual-host"})
 _CHOOSE_THEMSELVES = frozenset({"intel_pstate", "amd-pstate-epp"})
@@ -86,10 +86,9 @@ def _profile(active: str | None) -> str:
     return f"[cpu] governor=performance in a profile of tuned that includes {active}"
 
 
-_GOVERNORS: Fact[HostSubject] = Fact(
-    lambda subject: subject.facts is not None and subject.facts.cpus.governors is not None,
+_GOVERNORS = host_needs.host_fact(
+    lambda facts: facts.cpus.governors is not None,
     "the frequency governors of its CPUs (/sys/devices/system/cpu/cpu*/cpufreq)",
-    live=True,
 )
 
 RULE = Rule(

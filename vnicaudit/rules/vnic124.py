@@ -47,7 +47,7 @@ from collections.abc import Iterator
 from vnicaudit.knowledge import host_needs
 from vnicaudit.knowledge.host_settings import HostSetting, command_for
 from vnicaudit.model.host_facts import HostFacts
-from vnicaudit.model.rule import Fact, HostSubject, Judge, Problem, Rule
+from vnicaudit.model.rule import HostSubject, Judge, Problem, Rule
 
 _DEFAULT, _ADVISED = 500000, 60000
 _IN_DEBUGFS = [5, 13]
@@ -79,10 +79,9 @@ def _command(facts: HostFacts) -> str:
     return f"echo {_ADVISED} > /sys/kernel/debug/sched/migration_cost_ns"
 
 
-_COST: Fact[HostSubject] = Fact(
-    lambda subject: subject.facts is not None and subject.facts.migration_cost is not None,
+_COST = host_needs.host_fact(
+    lambda facts: facts.migration_cost is not None,
     "the cost of migration (/sys/kernel/debug/sched/migration_cost_ns, as root)",
-    live=True,
 )
 
 RULE = Rule(

@@ -50,13 +50,12 @@ from collections.abc import Iterator
 
 from vnicaudit.knowledge import host_needs
 from vnicaudit.knowledge.host_settings import HostSetting, command_for
-from vnicaudit.model.rule import Fact, HostSubject, Judge, Problem, Rule
+from vnicaudit.model.rule import HostSubject, Judge, Problem, Rule
 
 _NAME = "net.bridge.bridge-nf-call-iptables"
-_RULES: Fact[HostSubject] = Fact(
-    lambda subject: subject.facts is not None and subject.facts.bridge_rules is not None,
+_RULES = host_needs.host_fact(
+    lambda facts: facts.bridge_rules is not None,
     "rules and programs that filter bridged frames (iptables-save as root, list of processes)",
-    live=True,
 )
 
 

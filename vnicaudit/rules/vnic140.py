@@ -48,8 +48,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from vnicaudit.knowledge import host_needs
 from vnicaudit.model.host_facts import HostFacts, Ovs
-from vnicaudit.model.rule import Fact, HostSubject, Judge, Problem, Rule
+from vnicaudit.model.rule import HostSubject, Judge, Problem, Rule
 
 _MIB = 1024
 _MOST_NODES = 64
@@ -137,10 +138,9 @@ def _pages(kib: int, size: int) -> str:
     return f"{-(-kib // size)} more pages of {_amount(size)}"
 
 
-_PAGES: Fact[HostSubject] = Fact(
-    lambda subject: subject.facts is not None and subject.facts.huge_pages is not None,
+_PAGES = host_needs.host_fact(
+    lambda facts: facts.huge_pages is not None,
     "the free huge pages of each node (/sys/devices/system/node/node*/hugepages)",
-    live=True,
 )
 
 RULE = Rule(

@@ -49,7 +49,7 @@ from collections.abc import Iterator
 from vnicaudit.knowledge import host_needs
 from vnicaudit.knowledge.cpu_lists import as_list
 from vnicaudit.knowledge.host_cpus import isolated
-from vnicaudit.model.rule import Fact, HostSubject, Judge, Problem, Rule
+from vnicaudit.model.rule import HostSubject, Judge, Problem, Rule
 
 
 def applies(subject: HostSubject) -> bool:
@@ -73,10 +73,9 @@ def check(subject: HostSubject) -> Iterator[Problem]:
         )
 
 
-_SERVICES: Fact[HostSubject] = Fact(
-    lambda subject: subject.facts is not None and subject.facts.cpus.services is not None,
+_SERVICES = host_needs.host_fact(
+    lambda facts: facts.cpus.services is not None,
     "the CPUs of its services (/proc/1/status, /etc/systemd/system.conf)",
-    live=True,
 )
 
 RULE = Rule(

@@ -48,11 +48,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from vnicaudit.knowledge import host_needs
 from vnicaudit.knowledge.cpu_lists import as_list
 from vnicaudit.knowledge.host_cpus import CpuSet, dedicated, isolated, online, polled
-from vnicaudit.knowledge.host_needs import counted
 from vnicaudit.model.host_facts import HostFacts
-from vnicaudit.model.rule import Fact, HostSubject, Judge, Problem, Rule
+from vnicaudit.model.rule import HostSubject, Judge, Problem, Rule
 
 
 def applies(subject: HostSubject) -> bool:
@@ -74,8 +74,8 @@ def check(subject: HostSubject) -> Iterator[Problem]:
         threads = frozenset().union(*split)
         lists = (as_list(threads - apart), as_list(threads & apart))
         yield Problem(
-            f"the threads of {counted(len(split), 'core')} are divided: CPUs {lists[0]} are left "
-            f"to the host, their siblings {lists[1]} are isolated or dedicated",
+            f"the threads of {host_needs.counted(len(split), 'core')} are divided: CPUs "
+            f"{lists[0]} are left to the host, their siblings {lists[1]} are isolated or dedicated",
             fix=f"Give both threads of a core to one side: leave {lists[1]} to the host as well, "
             f"or isolate {lists[0]}, then reboot",
         )
@@ -85,10 +85,9 @@ def _apart(facts: HostFacts) -> CpuSet:
     return isolated(facts) | dedicated(facts)
 
 
-_CORES: Fact[HostSubject] = Fact(
-    lambda subject: subject.facts is not None and subject.facts.cpus.cores is not None,
+_CORES = host_needs.host_fact(
+    lambda facts: facts.cpus.cores is not None,
     "the threads of its cores (thread_siblings_list)",
-    live=True,
 )
 
 RULE = Rule(

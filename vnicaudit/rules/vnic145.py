@@ -69,10 +69,9 @@ _ROLES: Fact[LinkSubject] = Fact(
     "the device's bridge_state or vnicc (/sys/bus/ccwgroup/drivers/qeth/*)",
     live=True,
 )
-_ADDRESSES: Fact[LinkSubject] = Fact(
-    lambda subject: subject.link.static_macs is not None,
+_ADDRESSES = host_needs.link_fact(
+    lambda link: link.static_macs is not None,
     "the addresses that were added to the device (bridge fdb show)",
-    live=True,
 )
 
 
