@@ -9,6 +9,7 @@ Sources: Documentation/admin-guide/kernel-parameters.txt of Linux (``isolcpus=[f
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 from vnicaudit.knowledge.cpu_lists import from_list, from_mask
@@ -17,8 +18,7 @@ from vnicaudit.model.host_facts import Cpus, CpuShare, HostFacts, HostLink, Inte
 CpuSet = frozenset[int]
 NO_CPUS: CpuSet = frozenset()
 
-ISOLCPUS_FLAGS = frozenset({"domain", "managed_irq", "nohz"})
-"""Flags of ``isolcpus=``, before its list."""
+_ISOLCPUS_FLAGS = frozenset({"domain", "managed_irq", "nohz"})
 _PROFILE = "performance-profile"
 
 
@@ -39,15 +39,23 @@ def near(facts: HostFacts, link: HostLink) -> CpuSet | None:
     return frozenset(nodes[link.node]) & here
 
 
+def isolcpus(line: dict[str, str] | None) -> tuple[frozenset[str], Cpus | None]:
+    """The flags of ``isolcpus=``, ``domain`` if it has none, and its CPUs. Flags stand before the
+    list; unknown ones are skipped (``housekeeping_isolcpus_setup``, kernel/sched/isolation.c)."""
+    text = (line or {}).get("isolcpus", "")
+    listed = re.sub(r"\A(?:[A-Za-z][A-Za-z_]*(?:,|\Z))+", "", text)
+    flags = _ISOLCPUS_FLAGS.intersection(text.removesuffix(listed).split(","))
+    return flags or frozenset({"domain"}), from_list(listed)
+
+
 def isolated(facts: HostFacts) -> CpuSet:
     """CPUs that the kernel was told to keep free, whether of the scheduler's balancing, of managed
     interrupts or of ticks; empty where nothing tells of any."""
-    cpus, line = facts.cpus, facts.cpus.command_line or {}
-    words = [word for word in line.get("isolcpus", "").split(",") if word not in ISOLCPUS_FLAGS]
+    cpus = facts.cpus
     return frozenset((
         *(cpus.isolated or ()),
         *(cpus.nohz_full or ()),
-        *(from_list(",".join(words)) or ()),
+        *(isolcpus(cpus.command_line)[1] or ()),
     ))  # fmt: skip
 
 

@@ -54,6 +54,7 @@ from vnicaudit.knowledge.host_cpus import (
     dedicated,
     housekeeping,
     isolated,
+    isolcpus,
     polled,
     serves_on,
 )
@@ -95,7 +96,7 @@ def check(subject: HostSubject) -> Iterator[Problem]:
 
 def _kept_free(facts: HostFacts) -> CpuSet:
     """CPUs that no interrupt should be on."""
-    managed = "managed_irq" in (facts.cpus.command_line or {}).get("isolcpus", "").split(",")
+    managed = "managed_irq" in isolcpus(facts.cpus.command_line)[0]
     allowed = isolated(facts) if managed and facts.cpus.irqbalance is not False else frozenset()
     return polled(facts) | (dedicated(facts) - allowed)
 

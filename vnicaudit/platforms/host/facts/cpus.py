@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 
 from vnicaudit.knowledge.cpu_lists import from_list
-from vnicaudit.knowledge.host_cpus import ISOLCPUS_FLAGS
+from vnicaudit.knowledge.host_cpus import isolcpus
 from vnicaudit.model.host_facts import Counters, Cpus, CpuShare, Softnet
 from vnicaudit.platforms.host.facts.containers import container_of
 from vnicaudit.platforms.host.readings import Excerpt, HostCommand, HostFact, HostReadings
@@ -117,10 +117,12 @@ def _parameters(text: str | None) -> dict[str, str] | None:
 
 
 def isolated_of(readings: HostReadings) -> Cpus | None:
-    """CPUs out of the scheduler's domains; where sysfs does not tell, those of ``isolcpus``."""
+    """CPUs out of the scheduler's domains; where sysfs does not tell, those of ``isolcpus``, unless
+    its flags name only other things (``managed_irq``)."""
     line = _parameters(readings.text(_COMMAND_LINE))
     told = _cpus(readings.text(_ISOLATED))
-    return told or (told if line is None else _isolated_by(line))
+    flags, cpus = isolcpus(line)
+    return told or (told if line is None else cpus if "domain" in flags else ())
 
 
 def nohz_full_of(readings: HostReadings) -> Cpus | None:
@@ -128,16 +130,6 @@ def nohz_full_of(readings: HostReadings) -> Cpus | None:
     line = _parameters(readings.text(_COMMAND_LINE))
     told = _cpus(readings.text(_NOHZ))
     return told or (told if line is None else from_list(line.get("nohz_full", "")))
-
-
-def _isolated_by(line: dict[str, str]) -> Cpus | None:
-    """CPUs that ``isolcpus`` takes out of the scheduler's domains, which it does by itself, but not
-    if its flags name only other things (``managed_irq``)."""
-    words = line.get("isolcpus", "").split(",")
-    flags = [word for word in words if word in ISOLCPUS_FLAGS]
-    if flags and "domain" not in flags:
-        return ()
-    return from_list(",".join(words[len(flags) :]))
 
 
 def _services(readings: HostReadings, line: dict[str, str] | None) -> dict[str, object]:
