@@ -1,5 +1,5 @@
 """The facts of a host that rules of scopes ``host`` and ``link`` need, and what would tell each;
-and words for guests in their messages.
+and words for guests and their taps in messages.
 
 These rules apply only where a host was visited: elsewhere they say nothing, not even that they were
 skipped.
@@ -14,6 +14,9 @@ from vnicaudit.model.host_facts import HostFacts, HostLink
 from vnicaudit.model.rule import Fact, HostSubject, LinkSubject
 
 _SHOWN = 3
+DROPS_PERCENT = 0.1
+LEAST_DROPS = 100
+"""Our own thresholds for taps."""
 
 
 def guests_named(names: Sequence[str]) -> str:
@@ -76,6 +79,27 @@ def is_tap_of_running_guest(subject: LinkSubject) -> bool:
         return False
     guests = [guest for guest in subject.host.guests if guest.running]
     return any(nic.device == link.name for guest in guests for nic in guest.nics)
+
+
+def tap_drops(
+    link: HostLink, percent: float = DROPS_PERCENT, least: int = LEAST_DROPS
+) -> str | None:
+    """The packets that a tap dropped because its guest did not take them, in words; None if they
+    are few, and no more come.
+
+    The kernel counts them as ``tx_dropped`` when the tap's queue is full (``tun_net_xmit``,
+    drivers/net/tun.c), and also while nobody has the tap open: only their share tells something.
+    """
+    counters, growth = link.counters or {}, link.growth or {}
+    dropped, passed = counters.get("tx_dropped", 0), counters.get("tx_packets", 0)
+    if growth.get("tx_dropped"):
+        if not growth.get("tx_packets"):
+            return None  # it takes nothing at all: it is paused, or has not booted
+        return f"{growth['tx_dropped']} packets within the window ({dropped} in all)"
+    share = 100 * dropped / (dropped + passed) if dropped else 0.0
+    if dropped >= least and share >= percent:
+        return f"{dropped} packets ({share:.1f} % of those for its guest)"
+    return None
 
 
 HOST_WINDOW = host_fact(

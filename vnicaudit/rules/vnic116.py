@@ -49,7 +49,6 @@ from collections.abc import Iterator
 from typing import Annotated
 
 from vnicaudit.knowledge import host_needs
-from vnicaudit.knowledge.host_drops import LEAST, PERCENT, tap_drops
 from vnicaudit.model.rule import Judge, LinkSubject, Problem, RuleSettings, adjustable_rule, setting
 
 
@@ -58,13 +57,15 @@ class DropLimits(RuleSettings, frozen=True):
 
     min_percent: Annotated[
         float, setting("Report at least this percentage of a tap's packets.", at_most=100)
-    ] = PERCENT
-    min_packets: Annotated[int, setting("Report at least this many packets.", at_least=1)] = LEAST
+    ] = host_needs.DROPS_PERCENT
+    min_packets: Annotated[int, setting("Report at least this many packets.", at_least=1)] = (
+        host_needs.LEAST_DROPS
+    )
 
 
 def check(subject: LinkSubject, limits: DropLimits) -> Iterator[Problem]:
     """One problem if it dropped enough."""
-    dropped = tap_drops(subject.link, limits.min_percent, limits.min_packets)
+    dropped = host_needs.tap_drops(subject.link, limits.min_percent, limits.min_packets)
     if dropped is not None:
         yield Problem(
             f"{subject.link.name} dropped {dropped}: {host_needs.guests_named(subject.carries)} "

@@ -44,7 +44,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vnicaudit.knowledge import host_needs
-from vnicaudit.knowledge.host_drops import tap_drops
 from vnicaudit.knowledge.host_settings import HostSetting, command_for
 from vnicaudit.model.rule import Judge, LinkSubject, Problem, Rule
 
@@ -60,7 +59,7 @@ def applies(subject: LinkSubject) -> bool:
 def check(subject: LinkSubject) -> Iterator[Problem]:
     """One problem if it drops packets."""
     link = subject.link
-    if tap_drops(link) is not None:
+    if host_needs.tap_drops(link) is not None:
         command = command_for(HostSetting("queue-length", link.name), str(_USUAL))
         yield Problem(
             f"{link.name} drops packets, and its queue holds {link.queue_length} of them",
