@@ -35,16 +35,15 @@ def is_host_port(facts: HostFacts, device: str) -> bool:
     link = facts.link(device)
     if link is not None and link.kind in ("bridge", "openvswitch"):
         return True
-    ports = (facts.ovs and facts.ovs.ports) or ()
-    return any(port.name == device and port.type == "internal" for port in ports)
+    port = facts.ovs_ports.get(device)
+    return port is not None and port.type == "internal"
 
 
 def is_on_ovs(facts: HostFacts, link: HostLink) -> bool:
     """True for a port of Open vSwitch."""
     master = facts.link(link.master)
     of_kernel = master is not None and master.kind == "openvswitch"
-    ports = (facts.ovs and facts.ovs.ports) or ()
-    return link.master == "ovs-system" or of_kernel or any(port.name == link.name for port in ports)
+    return link.master == "ovs-system" or of_kernel or link.name in facts.ovs_ports
 
 
 def switch_of(facts: HostFacts, link: HostLink) -> str | None:
@@ -53,11 +52,10 @@ def switch_of(facts: HostFacts, link: HostLink) -> str | None:
     now: HostLink | None = link
     while now is not None and now.name not in seen:
         seen.add(now.name)
-        ports = (facts.ovs and facts.ovs.ports) or ()
-        bridge = next((port.bridge for port in ports if port.name == now.name), None)
+        port = facts.ovs_ports.get(now.name)
         master = facts.link(now.master)
-        if bridge is not None:
-            return bridge
+        if port is not None and port.bridge is not None:
+            return port.bridge
         if is_on_ovs(facts, now):
             return "Open vSwitch"
         if master is not None and master.kind == "bridge":

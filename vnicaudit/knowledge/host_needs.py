@@ -75,10 +75,8 @@ def runs_guests(subject: HostSubject) -> bool:
 def is_tap_of_running_guest(subject: LinkSubject) -> bool:
     """True for a tap that is up and open, and has a running guest."""
     link = subject.link
-    if link.kind != "tun" or not link.up or link.carrier is False:
-        return False
-    guests = [guest for guest in subject.host.guests if guest.running]
-    return any(nic.device == link.name for guest in guests for nic in guest.nics)
+    is_open = link.kind == "tun" and bool(link.up) and link.carrier is not False
+    return is_open and link.name in subject.host.taps
 
 
 def tap_drops(

@@ -12,6 +12,7 @@ the window of the reading, and None without a window.
 from __future__ import annotations
 
 import re
+from functools import cached_property
 from typing import Literal
 
 import msgspec
@@ -386,7 +387,7 @@ class SettingOwner(_Record, frozen=True):
     sets: tuple[str, ...] = ()
 
 
-class HostFacts(_Record, frozen=True):
+class HostFacts(_Record, frozen=True, dict=True):
     """Everything that was read of one host."""
 
     source: Literal["live", "recording", "sosreport"] = "live"
@@ -426,7 +427,17 @@ class HostFacts(_Record, frozen=True):
 
     def link(self, name: str | None) -> HostLink | None:
         """A link by its name."""
-        return next((link for link in self.links or () if link.name == name), None)
+        return self._links.get(name or "")
+
+    @cached_property
+    def _links(self) -> dict[str, HostLink]:
+        return {link.name: link for link in reversed(self.links or ())}
+
+    @cached_property
+    def ovs_ports(self) -> dict[str, OvsPort]:
+        """The ports of Open vSwitch, by name."""
+        ports = (self.ovs and self.ovs.ports) or ()
+        return {port.name: port for port in reversed(ports)}
 
     def sysctl(self, name: str) -> int | None:
         """A numeric setting of the kernel; None: unknown."""

@@ -8,6 +8,7 @@ subject of a rule on a configuration, an image… is its
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING, Generic, NoReturn, TypeVar
 
 import msgspec
@@ -209,7 +210,7 @@ class DomainSubject(msgspec.Struct, frozen=True):
     """MACs of NICs that only the persistent definition has; nothing else identifies them."""
 
 
-class HostSubject(msgspec.Struct, frozen=True):
+class HostSubject(msgspec.Struct, frozen=True, dict=True):
     """A host as a host rule sees it. ``uses`` lists the traits of its domains' NICs that matter to
     the host: actual types, plus ``kvm-tap`` if one of them gets vhost-net if the host has it.
     ``facts`` None: the host was not visited, only its libvirt. ``guests``: the domains read there.
@@ -225,6 +226,11 @@ class HostSubject(msgspec.Struct, frozen=True):
     def ovs(self) -> Ovs | None:
         """Open vSwitch of the host; None: unknown, or there is none."""
         return None if self.facts is None else self.facts.ovs
+
+    @cached_property
+    def taps(self) -> frozenset[str | None]:
+        """Devices of running guests' NICs."""
+        return frozenset(nic.device for one in self.guests if one.running for nic in one.nics)
 
 
 class LinkSubject(msgspec.Struct, frozen=True):
