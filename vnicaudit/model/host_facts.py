@@ -115,6 +115,8 @@ class HostLink(_Record, frozen=True):
     kind: str | None = None
     """As the kernel calls it: ``tun``, ``bridge``, ``veth``, ``bond``, ``vlan``, ``macvtap``,
     ``vxlan``, ``geneve``, ``openvswitch``…; empty for an adapter, and where there is none."""
+    mac: str | None = None
+    """The permanent address, which a member of a bond keeps; else the present one."""
     driver: str | None = None
     physical: bool | None = None
     """It has a device on a bus: an adapter, also a virtio one."""

@@ -28,6 +28,7 @@ RPS, FLOWS = "rps:eth0:rx-0", "rps-flows:eth0:rx-0"
 ENTRIES = "sysctl::net.core.rps_sock_flow_entries"
 _LINK = HostLink(
     name="eth0",
+    mac="52:54:00:00:00:01",
     queue_length=1000,
     features={
         "tx-checksumming": Feature(on=True),

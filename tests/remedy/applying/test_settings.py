@@ -32,13 +32,21 @@ from vnicaudit.model.host_facts import HostFacts, HostLink, SettingOwner
 from vnicaudit.model.plan import Step
 from vnicaudit.remedy.applying.history import runs
 from vnicaudit.remedy.applying.rollback import RollbackSelection
-from vnicaudit.remedy.planning.host_settings import setting_diff
-from vnicaudit.remedy.replacing import kept_digest
+from vnicaudit.remedy.planning.host_settings import setting_diff, setting_digest
 
 
 @pytest.fixture
 def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SettingsWorld:
     return settings_world(tmp_path, monkeypatch)
+
+
+OTHER_MAC = "52:54:00:00:00:02"
+
+
+def with_links(world: SettingsWorld, *others: dict[str, str]) -> HostFacts:
+    """The host with links that are as its one is now, except for these fields."""
+    (link,) = world.host.now.links or ()
+    return replace(world.host.now, links=tuple(replace(link, **each) for each in others))
 
 
 def applied(world: SettingsWorld, values: dict[str, str]) -> tuple[str, str, tuple[str, ...]]:
@@ -123,6 +131,39 @@ def test_a_device_that_is_gone_ends_the_unit(world: SettingsWorld) -> None:
     assert "if it has another name now, it keeps the settings" in back.run.steps[0].message
 
 
+def test_a_device_with_its_mac_address_is_named(world: SettingsWorld) -> None:
+    applied(world, {RPS: "3"})
+    applied_to = world.host.now
+    for names, is_named in ((["lan0"], True), (["lan0", "lan1"], False)):
+        world.host.now = applied_to
+        world.host.now = renamed = with_links(world, *({"name": name} for name in names))
+        (back,) = world.rollback(world.context())
+        assert back.run.steps[0].outcome == "gone"
+        told = (
+            "eth0 is no longer there, but lan0 has its MAC address: " in back.run.steps[0].message
+        )
+        assert (told, world.host.now) == (is_named, renamed)
+
+
+def test_another_device_of_its_name_is_left(world: SettingsWorld) -> None:
+    step = step_to(world.host.now, TARGET, {RPS: "3"})
+    world.host.now = other = with_links(world, {"mac": OTHER_MAC})
+    (unit,) = world.apply((step,), world.context()).run.steps
+    assert (unit.outcome, unit.codes, world.host.now) == ("refused", ("drift",), other)
+    assert "another device has the name eth0 now" in unit.message
+
+
+def test_another_device_that_got_its_name_since_is_left(world: SettingsWorld) -> None:
+    applied(world, {RPS: "3"})
+    world.host.now = other = with_links(world, {"mac": OTHER_MAC})
+    (back,) = world.rollback(world.context())
+    (unit,) = back.run.steps
+    assert (unit.outcome, unit.codes, world.host.now) == ("refused", ("edited",), other)
+    assert "another device has the name eth0 now" in unit.message
+    world.rollback(world.context(), RollbackSelection(over_edits=True))
+    assert with_links(world, {"mac": "52:54:00:00:00:01"}) == FACTS
+
+
 def test_a_container_is_not_its_host(world: SettingsWorld) -> None:
     step = step_to(world.host.now, TARGET, {RPS: "3"})
     world.host.now = replace(FACTS, container="docker")
@@ -153,19 +194,19 @@ def test_an_edited_plan_sets_nothing_else(world: SettingsWorld, field: str, valu
         {field: "off" if value == "on" else "on" if value == "off" else "1"},
         {field: value},
     )
-    step = replace(
-        step,
-        unit=replace(step.unit, values=values, old=old),
-        diff=setting_diff("eth0", old, values),
-        digest=kept_digest("setting", f"{TARGET}\neth0", old),
-    )
-    (unit,) = world.apply((step,), world.context()).run.steps
-    assert (unit.outcome, unit.codes) == ("refused", ("plan",))
+    unit = replace(step.unit, values=values, old=old)
+    diff, digest = setting_diff("eth0", old, values), setting_digest(TARGET, unit)
+    step = replace(step, unit=unit, diff=diff, digest=digest)
+    (result,) = world.apply((step,), world.context()).run.steps
+    assert (result.outcome, result.codes) == ("refused", ("plan",))
     assert world.host.now == FACTS
 
 
-def test_a_plan_is_for_its_host_alone(world: SettingsWorld) -> None:
-    step = replace(step_to(world.host.now, TARGET, {RPS: "3"}), target="local")
+@pytest.mark.parametrize("part", ["host", "device"])
+def test_a_plan_is_for_its_host_and_device_alone(world: SettingsWorld, part: str) -> None:
+    step = step_to(world.host.now, TARGET, {RPS: "3"})
+    other_device = replace(step, unit=replace(step.unit, mac=OTHER_MAC))
+    step = replace(step, target="local") if part == "host" else other_device
     (unit,) = world.apply((step,), world.context()).run.steps
     assert (unit.outcome, unit.codes) == ("refused", ("plan",))
     assert world.host.now == FACTS
@@ -248,6 +289,24 @@ def test_what_was_changed_after_the_end_of_the_program_is_kept(
         (link,) = world.host.now.links or ()
         (queue, _other) = link.queues or ()
         assert queue.cpus == (2,), place
+    assert place > len(CHANGES) * 2
+
+
+@pytest.mark.parametrize("resume", ["apply", "rollback"])
+def test_a_device_that_got_the_name_after_the_end_of_the_program_is_left(
+    resume: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for place, folder in enumerate(folders(tmp_path)):
+        world = settings_world(folder, monkeypatch)
+        step = step_to(FACTS, TARGET, CHANGES)
+        if life(world, step, place):
+            break
+        world.host.now = other = with_links(world, {"mac": OTHER_MAC})
+        if resume == "apply":
+            life(world, step, None)
+        elif runs(str(folder)):
+            life(world, step, None, back=True)
+        assert world.host.now == other, place
     assert place > len(CHANGES) * 2
 
 

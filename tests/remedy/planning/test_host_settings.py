@@ -95,6 +95,12 @@ def test_features_of_members_go_together(links: list[HostLink], codes: list[str]
     assert [one.code for one in step.blocked] == codes
 
 
+@pytest.mark.parametrize(("kind", "mac"), [("", "52:54:00:00:00:01"), ("bridge", ""), ("vlan", "")])
+def test_a_mac_address_that_follows_other_links_identifies_none(kind: str, mac: str) -> None:
+    link = HostLink(name="eth0", kind=kind, mac="52:54:00:00:00:01", queue_length=1)
+    assert step_to(HostFacts(links=(link,)), TARGET, {"queue-length:eth0": "1000"}).unit.mac == mac
+
+
 def test_another_domain_was_named(monkeypatch: pytest.MonkeyPatch) -> None:
     other = PlanOptions(domains=frozenset({"eth0"}))
     assert len(plan_of(FACTS, monkeypatch, other).steps) == 1

@@ -46,13 +46,20 @@ from vnicaudit.remedy.applying.journal.events import (
 from vnicaudit.remedy.applying.journal.past_run import PastRun
 from vnicaudit.remedy.applying.session import Session
 from vnicaudit.remedy.hypervisor import HostSettings
-from vnicaudit.remedy.planning.host_settings import CONTAINER, members_of, setting_diff
-from vnicaudit.remedy.replacing import UnitRefusedError, check_uri, kept_digest, short_digest
+from vnicaudit.remedy.planning.host_settings import (
+    CONTAINER,
+    identifying_mac,
+    members_of,
+    setting_diff,
+    setting_digest,
+)
+from vnicaudit.remedy.replacing import UnitRefusedError, check_uri, short_digest
 
 _NOT_UNDONE = (NoResponseError, JournalError, GoneError)
 """Errors after which nothing can be undone: no answer, no record, or no device."""
 _DRIFT = "it changed since the plan was made: make a new plan"
 _EDITED = "somebody has changed it since: check it, then use --over-edits to set it back anyway"
+_OTHER_DEVICE = "another device has the name {} now, or its MAC address was changed"
 _MEANWHILE = "somebody else changed it in the meantime: {}; their change was kept"
 _PASSES = 3
 """How often settings are set until they are as wanted: what one changes along is then set by
@@ -63,10 +70,12 @@ Values = dict[str, str]
 
 
 class SettingTransaction(Transaction, frozen=True, kw_only=True):
-    """The change of the settings of one device (empty: of the host). ``before``: their values
-    before it; ``beside``: those of all other settings of the device, which may change along."""
+    """The change of the settings of one device (empty: of the host). ``mac``: what tells it from
+    another device of that name; ``before``: their values before it; ``beside``: those of all other
+    settings of the device, which may change along."""
 
     device: str
+    mac: str
     before: Values
     goal: Values
     beside: Values
@@ -124,7 +133,10 @@ class SettingDriver(Driver):
             raise UnitRefusedError("the plan must have exactly one step for it", "plan")
         part = cast(SettingUnit, steps[0].unit)
         _check_step(steps[0], part)
-        facts = self._read(unit, part.device)
+        facts = self._read(unit, part.device, part.mac)
+        if _is_other_device(facts, part):
+            text = f"{_OTHER_DEVICE.format(part.device)}: make a new plan"
+            raise UnitRefusedError(text, "drift")
         now = _now(facts, part.values)
         if not _unlike(facts, part.values):
             return NOTHING_TO_DO
@@ -134,7 +146,8 @@ class SettingDriver(Driver):
             raise UnitRefusedError(members, "state")
         beside = values_of(facts, part.device)
         transaction = SettingTransaction(
-            request.mode, device=part.device, before=dict(part.old), goal=dict(part.values),
+            request.mode, device=part.device, mac=part.mac,
+            before=dict(part.old), goal=dict(part.values),
             beside={field: value for field, value in beside.items() if field not in part.values},
         )  # fmt: skip
         return Prepared(transaction, keeps_texts=False)
@@ -143,7 +156,10 @@ class SettingDriver(Driver):
         """The change that sets back what the run set, and what changed along with it and was not
         changed since."""
         made = request.transaction(unit, SettingTransaction)
-        facts = self._read(unit, made.device)
+        facts = self._read(unit, made.device, made.mac)
+        if _is_other_device(facts, made) and not request.over_edits:
+            what = "check it, then use --over-edits to set it back anyway"
+            raise UnitRefusedError(f"{_OTHER_DEVICE.format(made.device)}: {what}", "edited")
         present = values_of(facts, made.device) | _now(facts, made.goal)
         others = [
             field for field in _unlike(facts, made.goal) if present.get(field) != made.before[field]
@@ -163,8 +179,8 @@ class SettingDriver(Driver):
         if gone := [field for field in goal if field not in present]:
             raise UnitRefusedError(f"{gone[0]} is no longer there", "edited")
         transaction = SettingTransaction(
-            request.mode, device=made.device, before={field: present[field] for field in goal},
-            goal=_ordered(goal),
+            request.mode, device=made.device, mac=identifying_mac(facts.link(made.device)),
+            before={field: present[field] for field in goal}, goal=_ordered(goal),
             beside={field: value for field, value in present.items() if field not in goal},
         )  # fmt: skip
         return Prepared(transaction, keeps_texts=False)
@@ -197,7 +213,7 @@ class SettingDriver(Driver):
     def present_state(self, unit: UnitRequest, begin: Begin) -> UnitState:
         """``in-effect`` where every setting is as the run set it, else ``differs``."""
         transaction = begin.of(SettingTransaction)
-        facts = self._read(unit, transaction.device)
+        facts = _of_same_device(self._read(unit, transaction.device, transaction.mac), transaction)
         if other := _unlike(facts, transaction.goal):
             now = _now(facts, other)
             words = ", ".join(f"{field}={now.get(field)}" for field in other)
@@ -210,11 +226,18 @@ class SettingDriver(Driver):
         """``gone``: a device that is not there may have been removed, or have another name now."""
         del unit, begun, dry_run
         other = "if it has another name now, it keeps the settings that it has"
-        return Result("gone", f"{error}: if it was removed, nothing is left to do; {other}")
+        return Result("gone", f"{error}: if the device was removed, nothing is left to do; {other}")
 
-    def _read(self, unit: UnitRequest, device: str) -> HostFacts:
+    def _read(self, unit: UnitRequest, device: str, mac: str) -> HostFacts:
         place = self._places[unit.target]
-        facts = place.facts(device)
+        try:
+            facts = place.facts(device)
+        except GoneError as error:
+            links = place.facts("").links or () if mac else ()
+            others = [link.name for link in links if identifying_mac(link) == mac]
+            if len(others) != 1:
+                raise
+            raise GoneError(f"{error}, but {others[0]} has its MAC address") from None
         if place.is_of_container(facts):
             raise UnitRefusedError(CONTAINER.format(facts.container), "state")
         return facts
@@ -230,9 +253,9 @@ def _check_step(step: Step, part: SettingUnit) -> None:
         if setting is None or not is_one or (is_new and not may_become(setting, value)):
             text = f"step {step.id}: {field[:80]}={value[:40]} is no setting that is changed here"
             raise UnitRefusedError(text, "plan")
-    made_from = kept_digest(part.kind, f"{step.target}\n{part.device}", part.old)
+    digest = setting_digest(step.target, part)
     reviewed = setting_diff(part.device, part.old, part.values)
-    if not part.values or set(part.old) != set(part.values) or made_from != step.digest:
+    if not part.values or set(part.old) != set(part.values) or step.digest != digest:
         raise UnitRefusedError(
             f"step {step.id}: its values do not match its changes: make a new plan", "plan"
         )
@@ -242,12 +265,24 @@ def _check_step(step: Step, part: SettingUnit) -> None:
         )
 
 
+def _is_other_device(facts: HostFacts, known: SettingUnit | SettingTransaction) -> bool:
+    """True if the device that has the name now is another than the known one."""
+    return identifying_mac(facts.link(known.device)) != known.mac
+
+
+def _of_same_device(facts: HostFacts, made: SettingTransaction) -> HostFacts:
+    """The facts. Raises GoneError if another device has the name now."""
+    if _is_other_device(facts, made):
+        raise GoneError(_OTHER_DEVICE.format(made.device))
+    return facts
+
+
 # Work on one device: set, read again, set back.
 
 
 def _set(work: SettingWork) -> Result:
     place, made = work.place, work.transaction
-    facts = place.facts(made.device)
+    facts = _of_same_device(place.facts(made.device), made)
     now, open_fields = _now(facts, made.goal), _unlike(facts, made.goal)
     asked = work.notes.last(Setting) is not None
     if foreign := _foreign(made, facts, passing=asked):
@@ -292,7 +327,7 @@ def _put_back(work: SettingWork, reason: str, outcome: Outcome) -> Result:
     place, made = work.place, work.transaction
     try:
         if work.notes.last(Setting) is not None:
-            facts = place.facts(made.device)
+            facts = _of_same_device(place.facts(made.device), made)
             finished = work.notes.pending(Setting, Set) is None
             now, foreign = _now(facts, made.goal), _foreign(made, facts, passing=not finished)
             kept = ", ".join(f"{field}={now.get(field)}" for field in foreign)

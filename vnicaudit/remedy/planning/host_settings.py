@@ -14,7 +14,7 @@ from vnicaudit.errors import RefusedError
 from vnicaudit.knowledge.host_settings import HostSetting, fields_in, setting_of
 from vnicaudit.model.finding import HOST, Finding, Ref
 from vnicaudit.model.fleet import LiveDomain
-from vnicaudit.model.host_facts import HostFacts, SettingOwner
+from vnicaudit.model.host_facts import HostFacts, HostLink, SettingOwner
 from vnicaudit.model.plan import (
     MODES,
     Blocked,
@@ -47,6 +47,9 @@ _OWN_CONFIGURATION = "links"
 """What a :class:`SettingOwner` sets if it is the host's own configuration of its network."""
 _OF_OWNER = {"feature": "features", "rps": "rps"}
 """Kind of a setting -> the name that its owners have for it."""
+_FOLLOWERS = frozenset({"bridge", "bond", "team", "vlan", "ipvlan", "ipvtap", "openvswitch"})
+"""Kinds of links whose MAC address may follow that of another link (br_stp_recalculate_bridge_id,
+bond_set_dev_addr, vlan_sync_address, ipvlan_device_event of Linux; pick_local_hw_addr of OVS)."""
 
 
 class HostTargetPlanner(TargetPlanner):
@@ -135,7 +138,7 @@ def _step(
     old = {field: change.old or "" for field, change in fields}
     values = {field: change.new or "" for field, change in fields}
     safe, reason = safety(changes)
-    unit = SettingUnit(device, values, old)
+    unit = SettingUnit(device, identifying_mac(facts.link(device)), values, old)
     return UnitStep(
         id="",
         target=target,
@@ -149,13 +152,24 @@ def _step(
         reason=reason,
         running=False,
         modes=_ANY_MODE,
-        digest=kept_digest(unit.kind, f"{target}\n{device}", old),
+        digest=setting_digest(target, unit),
         diff=setting_diff(device, old, values),
         unit=unit,
         blocked=tuple(_blocked(values, facts, target)),
         notes=(_UNTIL_BOOT, *_may_set(facts)),
         findings=tuple(FindingKey(one.rule, one.fingerprint) for one in findings),
     )
+
+
+def identifying_mac(link: HostLink | None) -> str:
+    """The MAC address that tells the link from another one of its name; empty: it has none, or one
+    that follows other links."""
+    return "" if link is None or link.kind in _FOLLOWERS else link.mac or ""
+
+
+def setting_digest(target: str, unit: SettingUnit) -> str:
+    """The digest of a step on settings: of the device at its target, and the values it had."""
+    return kept_digest(unit.kind, f"{target}\n{unit.device}\n{unit.mac}", unit.old)
 
 
 def _blocked(fields: Iterable[str], facts: HostFacts, target: str) -> Iterator[Blocked]:

@@ -21,6 +21,7 @@ from vnicaudit.platforms.host.readings import number_in
 _Fields = dict[str, object]
 _MOST_LINKS = 16_384
 _HEADER = re.compile(r"\d{1,10}: ([^\s:@]{1,32})(?:@([^\s:]{1,32}))?: <([^>]{0,400})> ?(.*)")
+_MAC = re.compile(r"(?:[0-9a-f]{2}:){5}[0-9a-f]{2}")
 _COUNTERS = {
     "bytes": "bytes",
     "packets": "packets",
@@ -72,6 +73,7 @@ def _link(entry: _Fields) -> HostLink | None:
     return HostLink(
         name=name,
         kind=kind,
+        mac=_mac(entry),
         up=up,
         carrier="LOWER_UP" in flags if up else None,
         mtu=_number(entry, "mtu"),
@@ -86,6 +88,12 @@ def _link(entry: _Fields) -> HostLink | None:
         counters=_counters(_of(entry.get("stats64") or entry.get("stats"))) or None,
         tunnel=_tunnel(data) if kind in _TUNNELS else None,
     )
+
+
+def _mac(entry: _Fields) -> str | None:
+    """An Ethernet address; a loopback and most tunnels have none."""
+    mac = (_text(entry, "permaddr") or _text(entry, "address") or "").lower()
+    return mac if _MAC.fullmatch(mac) and mac.strip("0:") else None
 
 
 def _only_one(entry: _Fields, key: str) -> int | None:
@@ -148,8 +156,12 @@ def _entry(block: list[str]) -> Iterator[_Fields]:
     entry: _Fields = {"ifname": name, "flags": flags.split(","), **_numbers(said)}
     if lower is not None and lower != "NONE" and not re.fullmatch(r"if\d+", lower):
         entry["link"] = lower
-    for key, word in (("master", rest.split()), ("parentdev", said)):
-        if (value := _after(word, key)) is not None:
+    address = lines[0] if lines else []
+    for key, words, word in (
+        ("master", rest.split(), "master"), ("parentdev", said, "parentdev"),
+        ("address", address, "link/ether"), ("permaddr", address, "permaddr"),
+    ):  # fmt: skip
+        if (value := _after(words, word)) is not None:
             entry[key] = value
     kind = lines[1] if len(lines) > 1 else []
     if kind and kind[0] not in _NO_KIND and not kind[0].endswith("_slave"):
