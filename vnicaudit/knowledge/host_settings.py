@@ -77,6 +77,10 @@ def command_for(setting: HostSetting, value: str) -> str:
     )
 
 
+CHOOSE_PMDS = command_for(HostSetting("ovs", name="pmd-cpu-mask"), "MASK")
+"""The command that chooses the CPUs of PMDs; the mask is left to whoever runs it."""
+
+
 def features_on(device: str, names: Sequence[str]) -> str:
     """The command that switches these features on."""
     return f"ethtool -K {quote(device)} " + " ".join(f"{SHORT[name]} on" for name in names)

@@ -45,6 +45,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vnicaudit.knowledge import host_needs
+from vnicaudit.knowledge.host_settings import CHOOSE_PMDS
 from vnicaudit.knowledge.ovs_ports import polled_ports
 from vnicaudit.model.rule import HostSubject, Judge, Problem, Rule
 
@@ -62,8 +63,7 @@ def check(subject: HostSubject) -> Iterator[Problem]:
         "DPDK is on without a pmd-cpu-mask: Open vSwitch polls with one thread for each NUMA node, "
         "on a CPU of its own choice",
         confidence="medium" if ovs.ports is None else "high",
-        fix="Choose CPUs for PMDs on each node with ports: "
-        "ovs-vsctl set Open_vSwitch . other_config:pmd-cpu-mask=MASK "
+        fix=f"Choose CPUs for PMDs on each node with ports: {CHOOSE_PMDS} "
         "(vnicaudit host mask CPUS prints the mask)",
     )
 

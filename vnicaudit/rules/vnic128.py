@@ -48,6 +48,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vnicaudit.knowledge import host_needs
+from vnicaudit.knowledge.host_settings import CHOOSE_PMDS
 from vnicaudit.knowledge.ovs_ports import node_of, pmds_on, polled_ports, pollers
 from vnicaudit.model.rule import HostSubject, Judge, Problem, Rule
 
@@ -68,8 +69,7 @@ def check(subject: HostSubject) -> Iterator[Problem]:
                 f"port {port.name} has {len(polling)} receive queues on NUMA node {node}, "
                 f"where only one PMD may poll them (CPU {cores.pop()})",
                 field=port.name,
-                fix=f"Add a CPU of node {node} to the mask: "
-                "ovs-vsctl set Open_vSwitch . other_config:pmd-cpu-mask=MASK",
+                fix=f"Add a CPU of node {node} to the mask: {CHOOSE_PMDS}",
             )
 
 

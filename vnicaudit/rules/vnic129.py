@@ -52,10 +52,11 @@ from collections.abc import Iterator
 
 from vnicaudit.knowledge import host_needs
 from vnicaudit.knowledge.cpu_lists import as_list
+from vnicaudit.knowledge.host_settings import CHOOSE_PMDS
 from vnicaudit.knowledge.ovs_ports import polled_ports, queues_of
 from vnicaudit.model.rule import HostSubject, Judge, Problem, Rule
 
-_MORE = "Add a CPU for a PMD: ovs-vsctl set Open_vSwitch . other_config:pmd-cpu-mask=MASK"
+_MORE = f"Add a CPU for a PMD: {CHOOSE_PMDS}"
 _LOG = "Look for the port in the log of ovs-vswitchd: memory that ran out, or a setting it refused"
 
 

@@ -50,6 +50,7 @@ from collections.abc import Iterator
 
 from vnicaudit.knowledge import host_needs
 from vnicaudit.knowledge.cpu_lists import as_list
+from vnicaudit.knowledge.host_settings import CHOOSE_PMDS
 from vnicaudit.knowledge.ovs_ports import node_of, polled_ports, pollers
 from vnicaudit.model.rule import HostSubject, Judge, Problem, Rule
 
@@ -72,8 +73,7 @@ def check(subject: HostSubject) -> Iterator[Problem]:
                 f"port {port.name} is on NUMA node {node}, and PMDs of node {nodes} poll it "
                 f"(CPU {as_list(far)})",
                 field=port.name,
-                fix=f"Add a CPU of node {node} to the mask: "
-                "ovs-vsctl set Open_vSwitch . other_config:pmd-cpu-mask=MASK",
+                fix=f"Add a CPU of node {node} to the mask: {CHOOSE_PMDS}",
             )
 
 

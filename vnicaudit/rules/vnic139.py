@@ -54,6 +54,7 @@ from collections.abc import Iterator
 from typing import Annotated
 
 from vnicaudit.knowledge import host_needs
+from vnicaudit.knowledge.host_settings import HostSetting, command_for
 from vnicaudit.knowledge.ovs_ports import pmds_on
 from vnicaudit.model.rule import (
     Fact,
@@ -98,7 +99,7 @@ def check(subject: HostSubject, loads: Loads) -> Iterator[Problem]:
             fix=f"It polls one queue only: give port {pmd.queues[0].port} more receive queues"
             if alone
             else "ovs-appctl dpif-netdev/pmd-rxq-rebalance; to let Open vSwitch do it: "
-            "ovs-vsctl set Open_vSwitch . other_config:pmd-auto-lb=true",
+            f"{command_for(HostSetting('ovs', name='pmd-auto-lb'), 'true')}",
         )
 
 
