@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from shlex import quote
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import msgspec
 
@@ -87,23 +87,44 @@ def features_on(device: str, names: Sequence[str]) -> str:
 
 
 # Settings that are changed here: each as the field of a change, and its value in the facts of a
-# host. Only those that cannot cut off the host, and whose old state can be read, are in this table.
+# host. Only those whose old state can be read are in this table.
+
+
+class _Changed(NamedTuple):
+    """One kind of setting that is changed: the patterns of its device and name, and of its
+    values. ``cuts``: pattern of the names of those that may cut off a device for a while, or for
+    good."""
+
+    field: str
+    value: str
+    cuts: str | None = None
 
 
 _DEVICE = r"[A-Za-z0-9_][A-Za-z0-9_.@-]{0,14}"
 _MASK = r"[0-9a-f]{1,8}(,[0-9a-f]{1,8}){0,255}"
 _FLOWS = r"[0-9]{1,7}"
 """The kernel allocates a table of that size at once."""
-_CHANGED: dict[SettingKind, tuple[str, str]] = {
-    "feature": (rf"{_DEVICE}:[a-z][a-z0-9_-]{{1,63}}", r"(on|off)( \[requested (on|off)\])?"),
-    "rps": (rf"{_DEVICE}:rx-[0-9]{{1,4}}", _MASK),
-    "rps-flows": (rf"{_DEVICE}:rx-[0-9]{{1,4}}", _FLOWS),
-    "xps": (rf"{_DEVICE}:tx-[0-9]{{1,4}}", _MASK),
-    "queue-length": (_DEVICE, "[0-9]{1,9}"),
-    "sysctl": (r":net\.core\.rps_sock_flow_entries", _FLOWS),
+_CHANGED: dict[SettingKind, _Changed] = {
+    "channels": _Changed(rf"{_DEVICE}:(rx|tx|combined)", "[0-9]{1,5}", cuts=".*"),
+    "private-flag": _Changed(rf"{_DEVICE}:[A-Za-z0-9_][A-Za-z0-9_-]{{0,39}}", "on|off", cuts=".*"),
+    "ring": _Changed(rf"{_DEVICE}:(rx|tx)", "[0-9]{1,7}", cuts=".*"),
+    "mtu": _Changed(_DEVICE, "[0-9]{2,5}", cuts=".*"),
+    "feature": _Changed(
+        rf"{_DEVICE}:[a-z][a-z0-9_-]{{1,63}}", r"(on|off)( \[requested (on|off)\])?", cuts=".*"
+    ),
+    "rps": _Changed(rf"{_DEVICE}:rx-[0-9]{{1,4}}", _MASK),
+    "rps-flows": _Changed(rf"{_DEVICE}:rx-[0-9]{{1,4}}", _FLOWS),
+    "xps": _Changed(rf"{_DEVICE}:tx-[0-9]{{1,4}}", _MASK),
+    "queue-length": _Changed(_DEVICE, "[0-9]{1,9}"),
+    "sysctl": _Changed(r":net\.core\.rps_sock_flow_entries", _FLOWS),
 }
-"""Kind -> patterns of its device and name, and of its values. In the order in which several are
-set."""
+"""In the order in which several are set: first those that set others back, as a change of channels
+makes new queues, without the masks of the old ones. Adapters reset their link for new rings, and
+some for new features."""
+_FLAGS_TO_SET = frozenset({"rx_striding_rq"})
+_LEAST_MTU = 1280
+"""Below, a device loses its IPv6 addresses, and does not have them back with its old MTU
+(addrconf_notify in net/ipv6/addrconf.c of Linux 6.18)."""
 ORDER = tuple(_CHANGED)
 _EACH = "*"
 """In place of its number: each queue of the device."""
@@ -125,8 +146,8 @@ def field_of(setting: HostSetting) -> str:
 def setting_of(field: str) -> HostSetting | None:
     """The setting that a field names; None: it is none that is changed here."""
     kind, _colon, rest = field.partition(":")
-    for known, (pattern, _values) in _CHANGED.items():
-        if kind == known and re.fullmatch(pattern, rest):
+    for known, row in _CHANGED.items():
+        if kind == known and re.fullmatch(row.field, rest):
             device, _colon, name = rest.partition(":")
             return HostSetting(known, device, name)
     return None
@@ -134,7 +155,13 @@ def setting_of(field: str) -> HostSetting | None:
 
 def takes(setting: HostSetting, value: str) -> bool:
     """True if the text may be a value of the setting."""
-    return re.fullmatch(_CHANGED[setting.kind][1], value) is not None
+    return re.fullmatch(_CHANGED[setting.kind].value, value) is not None
+
+
+def may_cut(setting: HostSetting) -> bool:
+    """True if the way to the host may be lost where it leads over the setting's device."""
+    names = _CHANGED[setting.kind].cuts
+    return names is not None and re.fullmatch(names, setting.name) is not None
 
 
 def may_become(setting: HostSetting, new: str) -> bool:
@@ -142,7 +169,11 @@ def may_become(setting: HostSetting, new: str) -> bool:
     lose more than their state (``ntuple``, its rules); a queue without room may send nothing."""
     if setting.kind == "feature":
         return setting.name in SHORT
-    return setting.kind != "queue-length" or int(new) > 0
+    if setting.kind == "private-flag":
+        return setting.name in _FLAGS_TO_SET
+    if setting.kind == "mtu":
+        return int(new) >= _LEAST_MTU
+    return setting.kind not in ("queue-length", "ring", "channels") or int(new) > 0
 
 
 def change_of(facts: HostFacts, setting: HostSetting, new: str, reason: str) -> Change:
@@ -206,17 +237,32 @@ def values_of(facts: HostFacts, device: str) -> dict[str, str]:
 
 
 def _values(link: HostLink) -> Iterator[tuple[HostSetting, str]]:
+    for kind, name, value in (*_of_adapter(link), *_of_queues(link)):
+        yield HostSetting(kind, link.name, name), value
+
+
+def _of_adapter(link: HostLink) -> Iterator[tuple[SettingKind, str, str]]:
+    for name, amount in (link.channels or {}).items():
+        yield "channels", name, str(amount.now)
+    for name, on in (link.private_flags or {}).items():
+        yield "private-flag", name, _word(on)
+    for name, amount in (link.rings or {}).items():
+        yield "ring", name, str(amount.now)
+    if link.mtu is not None:
+        yield "mtu", "", str(link.mtu)
     for name, feature in (link.features or {}).items():
         if not feature.fixed:
-            yield HostSetting("feature", link.name, name), _feature_text(feature)
+            yield "feature", name, _feature_text(feature)
+
+
+def _of_queues(link: HostLink) -> Iterator[tuple[SettingKind, str, str]]:
     for queue in link.queues or ():
         if queue.cpus is not None:
-            kind: SettingKind = "rps" if queue.name.startswith("rx-") else "xps"
-            yield HostSetting(kind, link.name, queue.name), as_mask(queue.cpus)
+            yield "rps" if queue.name.startswith("rx-") else "xps", queue.name, as_mask(queue.cpus)
         if queue.flows is not None:
-            yield HostSetting("rps-flows", link.name, queue.name), str(queue.flows)
+            yield "rps-flows", queue.name, str(queue.flows)
     if link.queue_length is not None:
-        yield HostSetting("queue-length", link.name), str(link.queue_length)
+        yield "queue-length", "", str(link.queue_length)
 
 
 def _feature_text(feature: Feature) -> str:
@@ -243,11 +289,13 @@ def words_to_set(setting: HostSetting, value: str) -> tuple[str, ...]:
     """The program and arguments that set it until the next boot; a file is written by a shell, to
     which path and value are arguments."""
     device, name = setting.device, setting.name
+    if setting.kind in FILES:
+        name = name.replace(".", "/") if setting.kind == "sysctl" else name
+        path = FILES[setting.kind].format(device=device, name=name)
+        return "sh", "-c", 'printf %s "$1" >"$2"', "sh", value, path
     if setting.kind == "feature":
-        asked = value.rpartition("[requested ")[2].rstrip("]")
-        return "ethtool", "-K", device, SHORT.get(name, name), asked
-    if setting.kind == "queue-length":
-        return "ip", "link", "set", "dev", device, "txqueuelen", value
-    name = name.replace(".", "/") if setting.kind == "sysctl" else name
-    path = FILES[setting.kind].format(device=device, name=name)
-    return "sh", "-c", 'printf %s "$1" >"$2"', "sh", value, path
+        name, value = SHORT.get(name, name), value.rpartition("[requested ")[2].rstrip("]")
+    words = _COMMANDS[setting.kind].split()
+    if words[:3] == ["ip", "link", "set"]:
+        words.insert(3, "dev")  # a device may have the name of an option
+    return tuple(word.format(device=device, name=name, value=value) for word in words)

@@ -182,11 +182,12 @@ def test_a_link_that_was_put_into_a_bond_since_keeps_its_features(world: Setting
 
 @pytest.mark.parametrize(
     ("field", "value"),
-    [("sysctl::kernel.core_pattern", "1"), ("rps:../../x:rx-0", "1"), ("mtu:eth0", "9000"),
+    [("sysctl::kernel.core_pattern", "1"), ("rps:../../x:rx-0", "1"), ("mtu:eth0", "1279"),
      (RPS, "3; reboot"), ("rps:eth1:rx-0", "3"), ("queue-length:-eth0", "3"), (FLOWS, "1\n2"),
      ("sysctl::net.core.netdev_max_backlog", "0"), ("sysctl::net.core.../../x", "0"),
      ("feature:eth0:loopback", "on"), ("feature:eth0:ntuple", "off"), (FLOWS, "2147483648"),
-     ("queue-length:eth0", "0")],
+     ("queue-length:eth0", "0"), ("ring:eth0:rx", "0"), ("channels:eth0:other", "1"),
+     ("private-flag:eth0:link-down-on-close", "on")],
 )  # fmt: skip
 def test_an_edited_plan_sets_nothing_else(world: SettingsWorld, field: str, value: str) -> None:
     step = step_to(world.host.now, TARGET, {RPS: "3"})
@@ -388,5 +389,25 @@ def test_checksums_and_what_goes_with_them_in_a_namespace(tmp_path: Path) -> Non
         (unit,) = stage.apply((step,), stage.context()).run.steps
         assert unit.outcome == "applied"
         assert "\ttx-tcp-segmentation: off [requested on]" in seen(namespace)
+        stage.rollback(stage.context())
+        assert seen(namespace) == before
+
+
+def test_masks_of_queues_go_and_come_back_with_their_channels(tmp_path: Path) -> None:
+    if shutil.which("ethtool") is None:
+        not_run("tests", "ethtool is not installed")
+    with veth_namespace() as namespace:
+        target, stage = f"netns://{namespace}", Stage(tmp_path)
+        mask = "echo 1 > /sys/class/net/v0/queues/rx-1/rps_cpus"
+        subprocess.run(["ip", "netns", "exec", namespace, "sh", "-c", mask], check=True)
+        before = seen(namespace)
+        facts = stage.adapters.host(target, 15).facts("v0")
+        step = step_to(facts, target, {"channels:v0:rx": "1", "mtu:v0": "1400"})
+        (unit,) = stage.apply((step,), stage.context()).run.steps
+        assert unit.outcome == "applied"
+        told = [check.detail for check in unit.checks]
+        assert "rps:v0:rx-1 changed along: it is gone" in told
+        assert " mtu 1400 " in seen(namespace)
+        assert "/v0/queues/rx-1/" not in seen(namespace)
         stage.rollback(stage.context())
         assert seen(namespace) == before

@@ -71,8 +71,9 @@ Values = dict[str, str]
 
 class SettingTransaction(Transaction, frozen=True, kw_only=True):
     """The change of the settings of one device (empty: of the host). ``mac``: what tells it from
-    another device of that name; ``before``: their values before it; ``beside``: those of all other
-    settings of the device, which may change along."""
+    another device of that name; ``before``: their values before it, without those that are not
+    there because the queue is not; ``beside``: those of all other settings of the device, which may
+    change along."""
 
     device: str
     mac: str
@@ -162,7 +163,9 @@ class SettingDriver(Driver):
             raise UnitRefusedError(f"{_OTHER_DEVICE.format(made.device)}: {what}", "edited")
         present = values_of(facts, made.device) | _now(facts, made.goal)
         others = [
-            field for field in _unlike(facts, made.goal) if present.get(field) != made.before[field]
+            field
+            for field in _unlike(facts, made.goal)
+            if present.get(field) != made.before.get(field)
         ]
         if others and not request.over_edits:
             differ = ", ".join(f"{field}={present.get(field)}" for field in others)
@@ -176,11 +179,12 @@ class SettingDriver(Driver):
         goal = {field: value for field, value in wanted.items() if present.get(field) != value}
         if not goal:
             return NOTHING_TO_DO
-        if gone := [field for field in goal if field not in present]:
+        if gone := [field for field in goal if field not in present and field in made.before]:
             raise UnitRefusedError(f"{gone[0]} is no longer there", "edited")
         transaction = SettingTransaction(
             request.mode, device=made.device, mac=identifying_mac(facts.link(made.device)),
-            before={field: present[field] for field in goal}, goal=_ordered(goal),
+            before={field: present[field] for field in goal if field in present},
+            goal=_ordered(goal),
             beside={field: value for field, value in present.items() if field not in goal},
         )  # fmt: skip
         return Prepared(transaction, keeps_texts=False)
@@ -310,15 +314,18 @@ def _checks(facts: HostFacts, made: SettingTransaction) -> Iterable[Check]:
         made_it = "" if now[field] == value else f" (the kernel's form of {value})"
         yield Check("setting", "ok", f"{field} is {now[field]}{made_it}")
     for field, other in _changed_along(facts, made).items():
-        yield Check("setting", "ok", f"{field} changed along: {other}")
+        told = "it is gone" if other is None else other
+        yield Check("setting", "ok", f"{field} changed along: {told}")
 
 
 def _changed_along(facts: HostFacts, made: SettingTransaction) -> dict[str, str | None]:
+    """The other settings that are not as they were; None: a queue and its settings go with its
+    channel."""
     present = values_of(facts, made.device)
     return {
-        field: present[field]
+        field: present.get(field)
         for field, value in made.beside.items()
-        if present.get(field, value) != value
+        if present.get(field) != value
     }
 
 
@@ -352,13 +359,14 @@ def _put_back(work: SettingWork, reason: str, outcome: Outcome) -> Result:
 
 def _foreign(made: SettingTransaction, facts: HostFacts, *, passing: bool) -> list[str]:
     """The settings that somebody else changed: they are neither as before nor as this run sets
-    them. ``passing``: it was ended while it set them, when features pass through other states."""
+    them. ``passing``: it was ended while it set them, when features pass through other states, and
+    new queues have settings of their own."""
     now = _now(facts, made.goal)
     return [
         field
         for field in _unlike(facts, made.goal)
-        if now.get(field) != made.before[field]
-        and not (passing and _setting(field).kind == "feature")
+        if now.get(field) != made.before.get(field)
+        and not (passing and (_setting(field).kind == "feature" or field not in made.before))
     ]
 
 
@@ -391,7 +399,8 @@ def _brought_back(place: HostSettings, device: str, facts: HostFacts, wanted: Va
     not let one stay, that is no failure."""
     present = values_of(facts, device)
     facts = _brought(place, device, facts, wanted)
-    others = {field: value for field, value in present.items() if field not in wanted}
+    left = values_of(facts, device)
+    others = {field: value for field, value in present.items() if field in left.keys() - wanted}
     if _unlike(facts, others):
         with suppress(ActionError):
             return _brought(place, device, facts, others | wanted)
