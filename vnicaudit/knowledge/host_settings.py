@@ -90,7 +90,7 @@ def features_on(device: str, names: Sequence[str]) -> str:
 # host. Only those whose old state can be read are in this table.
 
 
-class _Changed(NamedTuple):
+class _SettingRow(NamedTuple):
     """One kind of setting that is changed: the patterns of its device and name, and of its
     values. ``cuts``: pattern of the names of those that may cut off a device for a while, or for
     good."""
@@ -104,19 +104,21 @@ _DEVICE = r"[A-Za-z0-9_][A-Za-z0-9_.@-]{0,14}"
 _MASK = r"[0-9a-f]{1,8}(,[0-9a-f]{1,8}){0,255}"
 _FLOWS = r"[0-9]{1,7}"
 """The kernel allocates a table of that size at once."""
-_CHANGED: dict[SettingKind, _Changed] = {
-    "channels": _Changed(rf"{_DEVICE}:(rx|tx|combined)", "[0-9]{1,5}", cuts=".*"),
-    "private-flag": _Changed(rf"{_DEVICE}:[A-Za-z0-9_][A-Za-z0-9_-]{{0,39}}", "on|off", cuts=".*"),
-    "ring": _Changed(rf"{_DEVICE}:(rx|tx)", "[0-9]{1,7}", cuts=".*"),
-    "mtu": _Changed(_DEVICE, "[0-9]{2,5}", cuts=".*"),
-    "feature": _Changed(
+_CHANGED: dict[SettingKind, _SettingRow] = {
+    "channels": _SettingRow(rf"{_DEVICE}:(rx|tx|combined)", "[0-9]{1,5}", cuts=".*"),
+    "private-flag": _SettingRow(
+        rf"{_DEVICE}:[A-Za-z0-9_][A-Za-z0-9_-]{{0,39}}", "on|off", cuts=".*"
+    ),
+    "ring": _SettingRow(rf"{_DEVICE}:(rx|tx)", "[0-9]{1,7}", cuts=".*"),
+    "mtu": _SettingRow(_DEVICE, "[0-9]{2,5}", cuts=".*"),
+    "feature": _SettingRow(
         rf"{_DEVICE}:[a-z][a-z0-9_-]{{1,63}}", r"(on|off)( \[requested (on|off)\])?", cuts=".*"
     ),
-    "rps": _Changed(rf"{_DEVICE}:rx-[0-9]{{1,4}}", _MASK),
-    "rps-flows": _Changed(rf"{_DEVICE}:rx-[0-9]{{1,4}}", _FLOWS),
-    "xps": _Changed(rf"{_DEVICE}:tx-[0-9]{{1,4}}", _MASK),
-    "queue-length": _Changed(_DEVICE, "[0-9]{1,9}"),
-    "sysctl": _Changed(r":net\.core\.rps_sock_flow_entries", _FLOWS),
+    "rps": _SettingRow(rf"{_DEVICE}:rx-[0-9]{{1,4}}", _MASK),
+    "rps-flows": _SettingRow(rf"{_DEVICE}:rx-[0-9]{{1,4}}", _FLOWS),
+    "xps": _SettingRow(rf"{_DEVICE}:tx-[0-9]{{1,4}}", _MASK),
+    "queue-length": _SettingRow(_DEVICE, "[0-9]{1,9}"),
+    "sysctl": _SettingRow(r":net\.core\.rps_sock_flow_entries", _FLOWS),
 }
 """In the order in which several are set: first those that set others back, as a change of channels
 makes new queues, without the masks of the old ones. Adapters reset their link for new rings, and
