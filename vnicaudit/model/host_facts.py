@@ -395,6 +395,8 @@ class HostFacts(_Record, frozen=True, dict=True):
     source: Literal["live", "recording", "sosreport"] = "live"
     arch: str | None = None
     kernel: str | None = None
+    machine: str | None = None
+    """Digest of /etc/machine-id: the same after a reboot, another one on another host."""
     container: str = ""
     """Kind of container from which it was read: the view of a host that such a place has is not
     that of the host. Empty: none."""

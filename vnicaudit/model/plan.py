@@ -288,13 +288,15 @@ class SettingUnit(_Unit, frozen=True, tag="setting"):
     """Settings of one device of a host, or of the host itself (``device`` empty), each by the field
     of its change (:func:`vnicaudit.knowledge.host_settings.field_of`): the ``values`` to set, and
     the ``old`` ones when the step was made. ``mac``: of the device; empty: it has none that
-    identifies it."""
+    identifies it. ``machine``: as in :class:`~vnicaudit.model.host_facts.HostFacts`; empty:
+    unknown."""
 
     kind: ClassVar[UnitKind] = "setting"
     device: str
     mac: str
     values: dict[str, str]
     old: dict[str, str]
+    machine: str = ""
 
 
 Unit = DomainUnit | FileUnit | ServerUnit | ImageUnit | FlavorUnit | SettingUnit

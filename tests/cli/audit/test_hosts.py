@@ -84,6 +84,8 @@ def test_this_machine_in_a_fleet(tmp_path: Path) -> None:
     checked = inside("fleet", "inventory", "-i", inventory, "--check")
     assert "workload streaming" in checked.stdout
     assert f"answers: {os.uname().nodename}, Linux" in checked.stdout
+    planned = inside("plan", "-i", inventory, "--state", tmp_path)
+    assert (planned.returncode, "Read 1 of 1 host" in planned.stderr) == (0, True)
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,9 @@ _LINK = HostLink(
     },
     queues=(Queue(name="rx-0", cpus=(), flows=0), Queue(name="tx-0", cpus=(0, 1, 2, 3))),
 )
+MACHINE = "11" * 12
 FACTS = HostFacts(
+    machine=MACHINE,
     links=(_LINK,),
     cpus=CpuFacts(online=(0, 1, 2, 3)),
     sysctls={"net.core.rps_sock_flow_entries": "0"},

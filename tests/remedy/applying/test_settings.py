@@ -17,6 +17,7 @@ from tests.remedy.applying.settings_host import (
     ENTRIES,
     FACTS,
     FLOWS,
+    MACHINE,
     RPS,
     TARGET,
     TSO,
@@ -27,7 +28,7 @@ from tests.remedy.applying.settings_host import (
     step_to,
     veth_namespace,
 )
-from vnicaudit.errors import RefusedError
+from vnicaudit.errors import RefusedError, UsageError
 from vnicaudit.model.host_facts import HostFacts, HostLink, SettingOwner
 from vnicaudit.model.plan import Step
 from vnicaudit.remedy.applying.history import runs
@@ -164,6 +165,26 @@ def test_another_device_that_got_its_name_since_is_left(world: SettingsWorld) ->
     assert with_links(world, {"mac": "52:54:00:00:00:01"}) == FACTS
 
 
+def test_another_host_of_its_name_is_left(world: SettingsWorld) -> None:
+    step = step_to(world.host.now, TARGET, {RPS: "3"})
+    world.host.now = other = replace(FACTS, machine="22" * 12)
+    (unit,) = world.apply((step,), world.context()).run.steps
+    assert (unit.outcome, unit.codes, world.host.now) == ("refused", ("drift",), other)
+    assert f"another host answers as {TARGET} now" in unit.message
+
+
+def test_another_host_that_got_its_name_since_is_left(world: SettingsWorld) -> None:
+    applied(world, {RPS: "3"})
+    world.host.now = other = replace(world.host.now, machine="22" * 12)
+    for over_edits in (False, True):
+        (back,) = world.rollback(world.context(), RollbackSelection(over_edits=over_edits))
+        (unit,) = back.run.steps
+        assert (unit.outcome, unit.codes, world.host.now) == ("refused", ("drift",), other)
+    world.host.now = replace(world.host.now, machine=MACHINE)
+    world.rollback(world.context())
+    assert world.host.now == FACTS
+
+
 def test_a_container_is_not_its_host(world: SettingsWorld) -> None:
     step = step_to(world.host.now, TARGET, {RPS: "3"})
     world.host.now = replace(FACTS, container="docker")
@@ -203,11 +224,14 @@ def test_an_edited_plan_sets_nothing_else(world: SettingsWorld, field: str, valu
     assert world.host.now == FACTS
 
 
-@pytest.mark.parametrize("part", ["host", "device"])
+@pytest.mark.parametrize("part", ["host", "machine", "device"])
 def test_a_plan_is_for_its_host_and_device_alone(world: SettingsWorld, part: str) -> None:
     step = step_to(world.host.now, TARGET, {RPS: "3"})
     other_device = replace(step, unit=replace(step.unit, mac=OTHER_MAC))
-    step = replace(step, target="local") if part == "host" else other_device
+    other_machine = replace(step, unit=replace(step.unit, machine=""))
+    step = {
+        "host": replace(step, target="local"), "machine": other_machine, "device": other_device,
+    }[part]  # fmt: skip
     (unit,) = world.apply((step,), world.context()).run.steps
     assert (unit.outcome, unit.codes) == ("refused", ("plan",))
     assert world.host.now == FACTS
@@ -290,6 +314,27 @@ def test_what_was_changed_after_the_end_of_the_program_is_kept(
         (link,) = world.host.now.links or ()
         (queue, _other) = link.queues or ()
         assert queue.cpus == (2,), place
+    assert place > len(CHANGES) * 2
+
+
+def test_another_host_that_got_the_name_after_the_end_of_the_program_is_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for place, folder in enumerate(folders(tmp_path)):
+        world = settings_world(folder, monkeypatch)
+        step = step_to(FACTS, TARGET, CHANGES)
+        if life(world, step, place):
+            break
+        was = world.host.now
+        world.host.now = other = replace(was, machine="22" * 12)
+        life(world, step, None)
+        assert world.host.now == other, place
+        world.host.now = was
+        life(world, step, None)
+        for run in runs(str(folder)):
+            with suppress(UsageError):  # another run made the change
+                world.rollback(world.context(), run=run.id)
+        assert world.host.now == FACTS, place
     assert place > len(CHANGES) * 2
 
 

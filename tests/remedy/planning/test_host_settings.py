@@ -1,6 +1,6 @@
 """Hosts as targets of a plan: what their findings propose, and what stands in the way."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import pytest
 from msgspec.structs import replace
@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from tests.remedy.applying.settings_host import step_to
 from tests.remedy.planning.planned import requested
 from tests.remedy.works import work
-from vnicaudit.audit.reading.targets import target_of
+from vnicaudit.audit.reading.targets import Target, target_of
 from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.model.fleet import LiveOptions
 from vnicaudit.model.host import Host
@@ -99,6 +99,22 @@ def test_features_of_members_go_together(links: list[HostLink], codes: list[str]
 def test_a_mac_address_that_follows_other_links_identifies_none(kind: str, mac: str) -> None:
     link = HostLink(name="eth0", kind=kind, mac="52:54:00:00:00:01", queue_length=1)
     assert step_to(HostFacts(links=(link,)), TARGET, {"queue-length:eth0": "1000"}).unit.mac == mac
+
+
+def test_the_hosts_of_an_inventory_are_read_side_by_side() -> None:
+    read: list[str] = []
+
+    def hosts(targets: Sequence[Target]) -> Iterator[tuple[Target, Iterator[Host | HostFacts]]]:
+        for target in targets:
+            read.append(target.name)
+            yield target, iter((Host("kvm1"), replace(FACTS, machine="11" * 12)))
+
+    platforms = every_platform()
+    asked = requested(work(platforms), options=PlanOptions())._replace(read_hosts=hosts)
+    plan = make_plan([target_of(TARGET, platforms.targets)], platforms.planners, asked)
+    (step,) = plan.steps
+    assert isinstance(step.unit, SettingUnit)
+    assert (read, step.unit.machine) == ([TARGET], "11" * 12)
 
 
 def test_another_domain_was_named(monkeypatch: pytest.MonkeyPatch) -> None:

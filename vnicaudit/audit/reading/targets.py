@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from vnicaudit.model.runs import ComputeNode
 
     HostItem = Item | Host | HostFacts | LiveDomain | HostTraffic
+    PlannedItem = HostItem | LiveDefinition
 
 _LATER = "kube:"
 
@@ -378,14 +379,13 @@ class Platforms:
             raise KeyError(name)
         return kind.read(name, live)
 
-    def read_definitions(
-        self, name: str, live: LiveOptions
-    ) -> Iterator[Host | LiveDefinition | ReadError]:
-        """A live host and the definitions on it. Raises KeyError for a target without any,
-        UsageError for an invalid one."""
+    def read_to_plan(self, name: str, live: LiveOptions) -> Iterator[PlannedItem]:
+        """Everything that a plan needs of a live target: a host and the definitions on it, or its
+        settings. Raises KeyError for a target that is not read live, UsageError for an invalid
+        one."""
         kind = self.kind_of(target_of(name, self.targets))
         if kind is None or kind.definitions is None:
-            raise KeyError(name)
+            return self.read_live(name, msgspec.structs.replace(live, window=0.0))
         return kind.definitions(name, live)
 
     def probe(self, name: str, live: LiveOptions) -> str:

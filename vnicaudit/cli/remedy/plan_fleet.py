@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import closing
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -24,14 +25,19 @@ from vnicaudit.fleet.host_reading import HostItems, HostQueue, HostReaders, Read
 from vnicaudit.fleet.plan_history import plan_history
 from vnicaudit.fleet.ranking import Estimates
 from vnicaudit.history import optional_history
-from vnicaudit.model.fleet import HostStatus, InventoryHost, LiveDefinition, LiveOptions
+from vnicaudit.model.finding import HOST
+from vnicaudit.model.fleet import HostStatus, InventoryHost, LiveDefinition, LiveDomain, LiveOptions
+from vnicaudit.model.host_facts import HostFacts
 from vnicaudit.model.plan import Plan, PlanHost
 from vnicaudit.model.ranking import NO_HISTORY, PlanHistory
 from vnicaudit.model.report import LostRead, ReadError
-from vnicaudit.remedy.planning.run import DefinitionItem, PlanRequest, make_plan
+from vnicaudit.remedy.planning.run import PlanRequest, make_plan
 from vnicaudit.reports.safe import safe
 from vnicaudit.text.targets import command as own_command
 from vnicaudit.text.targets import unsafe_parts
+
+if TYPE_CHECKING:
+    from vnicaudit.audit.reading.targets import PlannedItem
 
 
 def plan_fleet(
@@ -89,11 +95,11 @@ class PlannedHosts:
         *,
         quiet: bool,
     ) -> None:
-        """Raises UsageError for a host without definitions."""
+        """Raises UsageError for a host of which nothing can be planned."""
         self.by_uri: dict[str, InventoryHost] = {}
         for host in hosts:
             kind = platforms.kind_of(next(iter(unique_targets([host.uri], platforms.targets))))
-            if kind is None or kind.definitions is None:
+            if kind is None or (kind.definitions is None and kind.kind != HOST):
                 raise UsageError(
                     f"{host.source}: {host.name}: no changes can be planned for {host.uri}"
                 )
@@ -104,23 +110,24 @@ class PlannedHosts:
         self._live = live
         self._limits = limits
 
-    def read(self, targets: Sequence[Target]) -> Iterator[tuple[Target, Iterator[DefinitionItem]]]:
-        """The definitions of each host, in whatever order the hosts are read."""
+    def read(self, targets: Sequence[Target]) -> Iterator[tuple[Target, Iterator[PlannedItem]]]:
+        """Everything to be planned on each host, in whatever order the hosts are read."""
         by_uri = {target.name: target for target in targets}
         chosen = [self.by_uri[uri] for uri in by_uri]
         limits = self._limits
         queued = HostQueue(enumerate(chosen), limits.per_site)
-        engine = Threads(self._platforms.read_definitions, self._live, limits.host_deadline)
-        with closing(HostReaders[DefinitionItem](queued, engine, limits).results()) as results:
+        engine = Threads(self._platforms.read_to_plan, self._live, limits.host_deadline)
+        with closing(HostReaders["PlannedItem"](queued, engine, limits).results()) as results:
             for done in results:
                 self._count(done)
                 yield by_uri[done.host.uri], iter(done.items)
 
-    def _count(self, done: HostItems[DefinitionItem]) -> None:
-        domains = sum(isinstance(item, LiveDefinition) for item in done.items)
+    def _count(self, done: HostItems[PlannedItem]) -> None:
+        domains = sum(isinstance(item, LiveDefinition | LiveDomain) for item in done.items)
+        is_read = domains or any(isinstance(item, HostFacts) for item in done.items)
         errors = [item for item in done.items if isinstance(item, ReadError)]
         lost = next((one.failure for one in errors if isinstance(one, LostRead)), None)
-        status: HostStatus = "ok" if not errors else "partial" if domains else "failed"
+        status: HostStatus = "ok" if not errors else "partial" if is_read else "failed"
         if status == "failed":
             self.unread.add(done.host.uri)
         self.progress.count_host(status, lost, domains)

@@ -59,6 +59,7 @@ _NOT_UNDONE = (NoResponseError, JournalError, GoneError)
 """Errors after which nothing can be undone: no answer, no record, or no device."""
 _DRIFT = "it changed since the plan was made: make a new plan"
 _EDITED = "somebody has changed it since: check it, then use --over-edits to set it back anyway"
+_OTHER_HOST = "another host answers as {} now, or its machine id was changed"
 _OTHER_DEVICE = "another device has the name {} now, or its MAC address was changed"
 _MEANWHILE = "somebody else changed it in the meantime: {}; their change was kept"
 _PASSES = 3
@@ -70,16 +71,17 @@ Values = dict[str, str]
 
 
 class SettingTransaction(Transaction, frozen=True, kw_only=True):
-    """The change of the settings of one device (empty: of the host). ``mac``: what tells it from
-    another device of that name; ``before``: their values before it, without those that are not
-    there because the queue is not; ``beside``: those of all other settings of the device, which may
-    change along."""
+    """The change of the settings of one device (empty: of the host). ``mac`` and ``machine``: what
+    tells it, and its host, from others of that name (:class:`SettingUnit`); ``before``: their
+    values before it, without those that are not there because the queue is not; ``beside``: those
+    of all other settings of the device, which may change along."""
 
     device: str
     mac: str
     before: Values
     goal: Values
     beside: Values
+    machine: str = ""
 
 
 SettingWork = UnitWork[HostSettings, SettingTransaction]
@@ -134,7 +136,7 @@ class SettingDriver(Driver):
             raise UnitRefusedError("the plan must have exactly one step for it", "plan")
         part = cast(SettingUnit, steps[0].unit)
         _check_step(steps[0], part)
-        facts = self._read(unit, part.device, part.mac)
+        facts = self._read(unit, part)
         if _is_other_device(facts, part):
             text = f"{_OTHER_DEVICE.format(part.device)}: make a new plan"
             raise UnitRefusedError(text, "drift")
@@ -148,7 +150,7 @@ class SettingDriver(Driver):
         beside = values_of(facts, part.device)
         transaction = SettingTransaction(
             request.mode, device=part.device, mac=part.mac,
-            before=dict(part.old), goal=dict(part.values),
+            before=dict(part.old), goal=dict(part.values), machine=part.machine,
             beside={field: value for field, value in beside.items() if field not in part.values},
         )  # fmt: skip
         return Prepared(transaction, keeps_texts=False)
@@ -157,7 +159,7 @@ class SettingDriver(Driver):
         """The change that sets back what the run set, and what changed along with it and was not
         changed since."""
         made = request.transaction(unit, SettingTransaction)
-        facts = self._read(unit, made.device, made.mac)
+        facts = self._read(unit, made)
         if _is_other_device(facts, made) and not request.over_edits:
             what = "check it, then use --over-edits to set it back anyway"
             raise UnitRefusedError(f"{_OTHER_DEVICE.format(made.device)}: {what}", "edited")
@@ -184,7 +186,7 @@ class SettingDriver(Driver):
         transaction = SettingTransaction(
             request.mode, device=made.device, mac=identifying_mac(facts.link(made.device)),
             before={field: present[field] for field in goal if field in present},
-            goal=_ordered(goal),
+            goal=_ordered(goal), machine=made.machine,
             beside={field: value for field, value in present.items() if field not in goal},
         )  # fmt: skip
         return Prepared(transaction, keeps_texts=False)
@@ -217,7 +219,7 @@ class SettingDriver(Driver):
     def present_state(self, unit: UnitRequest, begin: Begin) -> UnitState:
         """``in-effect`` where every setting is as the run set it, else ``differs``."""
         transaction = begin.of(SettingTransaction)
-        facts = _of_same_device(self._read(unit, transaction.device, transaction.mac), transaction)
+        facts = _of_same_device(self._read(unit, transaction), transaction)
         if other := _unlike(facts, transaction.goal):
             now = _now(facts, other)
             words = ", ".join(f"{field}={now.get(field)}" for field in other)
@@ -232,16 +234,16 @@ class SettingDriver(Driver):
         other = "if it has another name now, it keeps the settings that it has"
         return Result("gone", f"{error}: if the device was removed, nothing is left to do; {other}")
 
-    def _read(self, unit: UnitRequest, device: str, mac: str) -> HostFacts:
+    def _read(self, unit: UnitRequest, known: SettingUnit | SettingTransaction) -> HostFacts:
         place = self._places[unit.target]
-        try:
-            facts = place.facts(device)
-        except GoneError as error:
-            links = place.facts("").links or () if mac else ()
-            others = [link.name for link in links if identifying_mac(link) == mac]
-            if len(others) != 1:
-                raise
-            raise GoneError(f"{error}, but {others[0]} has its MAC address") from None
+        facts = place.facts("")
+        if _is_other_host(facts, known):
+            raise UnitRefusedError(_OTHER_HOST.format(unit.target), "drift")
+        if known.device and facts.link(known.device) is None:
+            links = facts.links or () if known.mac else ()
+            others = [link.name for link in links if identifying_mac(link) == known.mac]
+            named = f", but {others[0]} has its MAC address" if len(others) == 1 else ""
+            raise GoneError(f"{known.device} is no longer there{named}")
         if place.is_of_container(facts):
             raise UnitRefusedError(CONTAINER.format(facts.container), "state")
         return facts
@@ -269,13 +271,20 @@ def _check_step(step: Step, part: SettingUnit) -> None:
         )
 
 
+def _is_other_host(facts: HostFacts, known: SettingUnit | SettingTransaction) -> bool:
+    return known.machine not in ("", facts.machine)
+
+
 def _is_other_device(facts: HostFacts, known: SettingUnit | SettingTransaction) -> bool:
     """True if the device that has the name now is another than the known one."""
     return identifying_mac(facts.link(known.device)) != known.mac
 
 
 def _of_same_device(facts: HostFacts, made: SettingTransaction) -> HostFacts:
-    """The facts. Raises GoneError if another device has the name now."""
+    """The facts. Raises GoneError if another device has the name now, NoResponseError if another
+    host does: this one does not answer then."""
+    if _is_other_host(facts, made):
+        raise NoResponseError(_OTHER_HOST.format("it"))
     if _is_other_device(facts, made):
         raise GoneError(_OTHER_DEVICE.format(made.device))
     return facts

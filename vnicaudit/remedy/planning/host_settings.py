@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-from msgspec.structs import replace
+from typing import TYPE_CHECKING
 
 from vnicaudit.audit.judging.hosts import SeenHost
 from vnicaudit.audit.reading.error_boundary import guarded
@@ -13,7 +12,7 @@ from vnicaudit.base.wording import count
 from vnicaudit.errors import RefusedError
 from vnicaudit.knowledge.host_settings import HostSetting, fields_in, setting_of
 from vnicaudit.model.finding import HOST, Finding, Ref
-from vnicaudit.model.fleet import LiveDomain
+from vnicaudit.model.fleet import LiveDefinition, LiveDomain
 from vnicaudit.model.host_facts import HostFacts, HostLink, SettingOwner
 from vnicaudit.model.plan import (
     MODES,
@@ -28,6 +27,9 @@ from vnicaudit.model.report import ReadError
 from vnicaudit.remedy.planning.run import TargetPlanner
 from vnicaudit.remedy.planning.subject import findings_in, reason_of, safety
 from vnicaudit.remedy.replacing import kept_digest
+
+if TYPE_CHECKING:
+    from vnicaudit.audit.reading.targets import PlannedItem
 
 _AT_ONCE = "it takes effect at once, whatever the mode"
 _ANY_MODE = tuple(ModeOption(mode, possible=True, reason=_AT_ONCE) for mode in MODES)
@@ -61,12 +63,14 @@ class HostTargetPlanner(TargetPlanner):
 
     def plan(self, targets: tuple[Target, ...]) -> None:
         """Visit each host, and plan what its findings propose."""
-        read = {target.name for target in targets if self._plan_host(target)}
+        hosts = self._request.read_hosts
+        found = ((one, self._items(one)) for one in targets) if hosts is None else hosts(targets)
+        read = {target.name for target, items in found if self._plan_host(target, items)}
         self._run.add_unread_targets(targets, read)
 
-    def _plan_host(self, target: Target) -> bool:
+    def _plan_host(self, target: Target, items: Iterator[PlannedItem]) -> bool:
         """True if anything could be read."""
-        seen, facts = self._visited(target)
+        seen, facts = self._visited(target, items)
         subject, options = seen.subject(), self._request.options
         if subject is None or facts is None:
             return False
@@ -89,14 +93,18 @@ class HostTargetPlanner(TargetPlanner):
                 planned.append(step)
         return True
 
-    def _visited(self, target: Target) -> tuple[SeenHost, HostFacts | None]:
+    def _items(self, target: Target) -> Iterator[PlannedItem]:
+        live = self._request.reading.live
+        return guarded(target.name, self._platforms.read_to_plan(target.name, live))
+
+    def _visited(
+        self, target: Target, items: Iterator[PlannedItem]
+    ) -> tuple[SeenHost, HostFacts | None]:
         """The host, and its facts if they could be read."""
         seen, facts = SeenHost(), None
-        kind = self._platforms.kind_of(target)
-        read = None if kind is None else kind.read
-        live = replace(self._request.reading.live, window=0.0)
-        items = () if read is None else read(target.name, live)
-        for item in guarded(target.name, iter(items)):
+        for item in items:
+            if isinstance(item, LiveDefinition):
+                continue
             if isinstance(item, HostFacts):
                 facts = item
             left = seen.take(item)
@@ -138,7 +146,8 @@ def _step(
     old = {field: change.old or "" for field, change in fields}
     values = {field: change.new or "" for field, change in fields}
     safe, reason = safety(changes)
-    unit = SettingUnit(device, identifying_mac(facts.link(device)), values, old)
+    mac = identifying_mac(facts.link(device))
+    unit = SettingUnit(device, mac, values, old, facts.machine or "")
     return UnitStep(
         id="",
         target=target,
@@ -168,8 +177,9 @@ def identifying_mac(link: HostLink | None) -> str:
 
 
 def setting_digest(target: str, unit: SettingUnit) -> str:
-    """The digest of a step on settings: of the device at its target, and the values it had."""
-    return kept_digest(unit.kind, f"{target}\n{unit.device}\n{unit.mac}", unit.old)
+    """The digest of a step on settings: of the device on its host, and the values it had."""
+    which = f"{target}\n{unit.machine}\n{unit.device}\n{unit.mac}"
+    return kept_digest(unit.kind, which, unit.old)
 
 
 def _blocked(fields: Iterable[str], facts: HostFacts, target: str) -> Iterator[Blocked]:

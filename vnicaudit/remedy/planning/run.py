@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -20,13 +20,14 @@ from vnicaudit.base.wording import close_to, mac_hint
 from vnicaudit.errors import UsageError
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.finding import Change, Description
-from vnicaudit.model.fleet import LiveDefinition
-from vnicaudit.model.host import Host
 from vnicaudit.model.plan import Goal, NotPlanned, Plan, Planned, UnitStep
 from vnicaudit.model.report import NotJudged, ReadError
 from vnicaudit.remedy.hypervisor import Adapters
 from vnicaudit.text.secrets import masked_message
 from vnicaudit.text.targets import without_password
+
+if TYPE_CHECKING:
+    from vnicaudit.audit.reading.targets import PlannedItem
 
 # The options of a plan.
 
@@ -135,8 +136,7 @@ class RequestedDomains:
 # A plan in progress, and the planners of its targets.
 
 
-DefinitionItem = Host | LiveDefinition | ReadError
-ReadHosts = Callable[[Sequence[Target]], Iterator[tuple[Target, Iterator[DefinitionItem]]]]
+ReadHosts = Callable[[Sequence[Target]], Iterator[tuple[Target, Iterator["PlannedItem"]]]]
 """Reads live hosts: the items of each host, once, in whatever order the hosts are read."""
 
 

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from io import BytesIO
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -21,7 +21,7 @@ from vnicaudit.model.domain import Domain
 from vnicaudit.model.file_kind import FileKinds
 from vnicaudit.model.finding import Change, Description, Finding
 from vnicaudit.model.fleet import LiveDefinition
-from vnicaudit.model.host import Host, HostConfig
+from vnicaudit.model.host import HostConfig
 from vnicaudit.model.nic import Nic
 from vnicaudit.model.report import NotJudged, PutAside, ReadError
 from vnicaudit.platforms.domain_xml import definitions
@@ -30,6 +30,9 @@ from vnicaudit.remedy.guest.agent import GuestAgent, by_mac
 from vnicaudit.remedy.hypervisor import Adapters, Hypervisor
 from vnicaudit.remedy.planning.run import PlanRequest
 from vnicaudit.remedy.planning.subject import JudgedItem, is_decided, worst_first
+
+if TYPE_CHECKING:
+    from vnicaudit.audit.reading.targets import PlannedItem
 
 IsOfUse = Callable[[Description], bool]
 
@@ -92,9 +95,7 @@ def sources(
         raise UsageError("standard input cannot be changed: name a file or a libvirt URI")
 
 
-def live_sources(
-    uri: str, items: Iterator[Host | LiveDefinition | ReadError]
-) -> Iterator[DomainSource | ReadError]:
+def live_sources(uri: str, items: Iterator[PlannedItem]) -> Iterator[DomainSource | ReadError]:
     """Every domain of a live host."""
     try:
         for item in items:

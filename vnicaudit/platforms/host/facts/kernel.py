@@ -16,6 +16,8 @@ from vnicaudit.platforms.host.facts.z import SYSINFO
 from vnicaudit.platforms.host.readings import HostCommand, HostFact, HostReadings
 
 _UNAME = HostCommand("uname -a", ("sos_commands/kernel/uname_-a", "uname"))
+_MACHINE = HostCommand("sha256sum /etc/machine-id")
+"""machine-id(5) asks for a hash of it, as it is not to be told to everybody."""
 _SYSCTL = HostCommand("sysctl -a", ("sos_commands/kernel/sysctl_-a",), is_run=False)
 _COST = "kernel.sched_migration_cost_ns"
 _DEBUG_COST = "/sys/kernel/debug/sched/migration_cost_ns"
@@ -49,6 +51,7 @@ def _read(readings: HostReadings) -> dict[str, object]:
     found = {
         "kernel": kernel,
         "arch": arch or ("s390x" if readings.text(SYSINFO) else None),
+        "machine": _machine(readings.output(_MACHINE.name) or ""),
         "sysctls": sysctls,
         "migration_cost": int(cost) if re.fullmatch(r"[0-9]{1,15}", cost) else None,
         "memory_available": _available(readings.text(_MEMORY)),
@@ -64,6 +67,11 @@ def _version(readings: HostReadings) -> tuple[str | None, str | None]:
     if len(words) < 5 or words[0] != "Linux":
         return None, None
     return words[2], words[-2]
+
+
+def _machine(text: str) -> str | None:
+    found = re.match(r"[0-9a-f]{24}(?=[0-9a-f]{40} )", text)
+    return found and found[0]
 
 
 def _sysctls(readings: HostReadings) -> dict[str, str] | None:
@@ -100,5 +108,5 @@ FACT = HostFact(
     "kernel",
     _read,
     files=(*map(_path, _KEYS), _DEBUG_COST, _MEMORY, _TOTAL, _FREE, SYSINFO),
-    commands=(_UNAME, _SYSCTL),
+    commands=(_UNAME, _MACHINE, _SYSCTL),
 )
