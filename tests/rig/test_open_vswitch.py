@@ -1,14 +1,12 @@
 """Faults planted in a real Open vSwitch: each is found where it is, and nothing else."""
 
-import json
 from collections.abc import Iterator
 
 import pytest
 
-from tests.cli.command import vnicaudit
 from tests.not_run import not_run
 from tests.rig.errors import Missing
-from tests.rig.open_vswitch import OpenVSwitch, running_open_vswitch
+from tests.rig.open_vswitch import OpenVSwitch, running_on_dummies
 
 pytestmark = pytest.mark.rig
 
@@ -21,7 +19,7 @@ SLEEP = "other_config:pmd-maxsleep=1000"
 @pytest.fixture(scope="module")
 def switch() -> Iterator[OpenVSwitch]:
     try:
-        with running_open_vswitch() as switch:
+        with running_on_dummies() as switch:
             switch.set(
                 "set", "Open_vSwitch", ".", SLEEP,
                 "--", "add-br", "br0", "--", "set", "bridge", "br0", "datapath_type=dummy",
@@ -48,12 +46,7 @@ def _mask(switch: OpenVSwitch, mask: str, *more: str) -> None:
 
 
 def _found(switch: OpenVSwitch) -> list[tuple[str, str]]:
-    selected = [word for rule in RULES for word in ("--select", rule)]
-    words = ("audit", "local", *selected, "--window", "0", "--format", "json")
-    ran = vnicaudit(*words, env=switch.env)
-    assert ran.returncode in (0, 1), ran.stderr + ran.stdout[-2000:]
-    findings = json.loads(ran.stdout)["findings"]
-    return [(one["rule"], one["location"]["xpath"].removeprefix("host/")) for one in findings]
+    return switch.found(*(word for rule in RULES for word in ("--select", rule)))
 
 
 def test_ports_that_are_polled_well_are_no_findings(mended: OpenVSwitch) -> None:
