@@ -5,10 +5,12 @@ from typing import NamedTuple
 import msgspec
 import pytest
 
+from tests.history.filled import rows as stored_rows
 from tests.history.fleets import TestDomain, TestNic, audit, host, reading, timestamp
 from vnicaudit.errors import HistoryError, UsageError
 from vnicaudit.history import store
 from vnicaudit.history.history import History
+from vnicaudit.history.rows import milliseconds
 from vnicaudit.model.finding import Ref
 from vnicaudit.model.fleet import HostReading, InventoryHost
 from vnicaudit.model.history import AuditName
@@ -246,6 +248,38 @@ def test_a_reading_of_the_future_makes_no_other_late(
     stored = history.store(audit("a3", 3, [A]), [reading(A, [SLOW], 3)])
     assert (stored.late, stored.dropped, stored.hosts_before) == (0, 1, 2)
     assert states(history) == ["gone", "returned"]
+
+
+@pytest.mark.usefixtures("any_clock")
+def test_an_audit_with_a_clock_in_the_future_can_be_removed(history: History) -> None:
+    days = Days(history)
+    days.audit(reading(A, [SLOW], 1))
+    before = stored_rows(history)
+    history.store(audit("future", 90, [A, B]), [reading(A, [], 90)])
+    stored = history.store(audit("a3", 3, [A]), [reading(A, [FAST], 3)])
+    assert (stored.late, stored.dropped, stored.hosts_before) == (1, 1, 2)
+    with pytest.raises(UsageError, match="audit future: later ones build on it; remove a3 first"):
+        history.remove("future")
+    assert history.remove("a3").audit == "a3"
+    assert history.remove("latest").audit == "future"
+    after = stored_rows(history)
+    # what is compared again, and a host that was named once, stay
+    for table in before.keys() - {"reading", "host"}:
+        assert after[table] == before[table], table
+    assert states(history) == ["new"]
+    stored = history.store(audit("a4", 4, [A]), [reading(A, [FAST], 4)])
+    assert (stored.number, stored.late, stored.dropped, stored.fixed) == (2, 0, 1, 1)
+    assert states(history) == ["fixed"]
+
+
+def test_an_audit_before_which_all_was_pruned_is_not_removed(history: History) -> None:
+    days = Days(history)
+    days.audit(reading(A, [SLOW], 1))
+    days.audit(reading(A, [FAST], 2))
+    history.prune(milliseconds(timestamp(1.5)))
+    with pytest.raises(UsageError, match="audit a2: what was known of kvm1 before it was pruned"):
+        history.remove("a2")
+    assert states(history) == ["fixed"]
 
 
 def test_a_changed_nic_says_what_changed(history: History) -> None:

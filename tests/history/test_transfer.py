@@ -44,6 +44,32 @@ def test_an_export_has_each_row_as_a_line_of_json(history: History) -> None:
     assert guest["name"] == "kvm1"
 
 
+def test_an_export_since_an_audit_has_what_later_ones_began_or_ended(history: History) -> None:
+    """Rows of the whole, put in place of those with their key, give the whole again."""
+    one, guest = host("kvm1", "north"), TestDomain(9, (TestNic("52:54:00:00:00:99"),))
+    fill(history)
+    keys = {str(t.name): [c.name for c in t.primary_key.columns] for t in META.sorted_tables}
+
+    def exported(since: str | None = None) -> dict[tuple[object, ...], object]:
+        lines = [msgspec.json.decode(line) for line in history.export(since)]
+        return {
+            (one["table"], *(one["row"][key] for key in keys[one["table"]])): one["row"]
+            for one in lines
+        }
+
+    before = exported()
+    history.store(audit("later", 9, [one]), [reading(one, [guest], 9)])
+    changed = exported("previous")
+    assert {**before, **changed} == exported()
+    assert len([key for key in changed if key[0] == "audit"]) == 1
+    ended = [row for key, row in changed.items() if key[0] == "finding" and key in before]
+    assert ended
+    assert all(row != before[key] for key, row in changed.items() if row in ended)
+    assert not [key for key in exported("latest") if key[0] in ("audit", "nic", "finding")]
+    with pytest.raises(UsageError, match="there is no audit 'nothing'"):
+        list(history.export("nothing"))
+
+
 def test_nothing_is_copied_into_a_history_that_has_something(
     history: History, tmp_path: Path
 ) -> None:

@@ -1,5 +1,5 @@
-"""The interface of an open history: store audits and measurements in it, query it, prune and copy
-it."""
+"""The interface of an open history: store audits and measurements in it, query it, prune, copy and
+export it, and take its last audit out again."""
 
 from __future__ import annotations
 
@@ -8,19 +8,40 @@ from contextlib import contextmanager
 from datetime import date, timedelta
 
 import msgspec
-from sqlalchemy import Connection, Select, Table, bindparam, delete, func, select, union
+from sqlalchemy import (
+    Connection,
+    Select,
+    Table,
+    bindparam,
+    delete,
+    func,
+    or_,
+    select,
+    union,
+    update,
+)
 
 from vnicaudit.errors import UsageError
-from vnicaudit.history.audits import SeverityOf, counts_of, details, status_of, trend_of
+from vnicaudit.history.audits import (
+    SeverityOf,
+    audit_name,
+    counts_of,
+    details,
+    number_of,
+    status_of,
+    trend_of,
+)
 from vnicaudit.history.database import Database, Row, insert_rows
 from vnicaudit.history.drift import drift_between
 from vnicaudit.history.fleet_state import FleetState, last_readings
+from vnicaudit.history.origins import compare_again
 from vnicaudit.history.place import HistoryPlace
 from vnicaudit.history.rows import fingerprint_bytes, milliseconds, printable
 from vnicaudit.history.store import store_audit
 from vnicaudit.history.tables import (
     META,
     NO_RESULT,
+    WAS_READ,
     audit,
     basis,
     basis_rule,
@@ -39,6 +60,7 @@ from vnicaudit.history.tables import (
 from vnicaudit.model.fleet import FleetAudit, FleetCounts, HostReading, KeptReading, kept_reading
 from vnicaudit.model.history import (
     AuditDetails,
+    AuditName,
     Drift,
     HistoryStatus,
     StoredAudit,
@@ -135,13 +157,19 @@ class History:
         """Remove what ended before that time (milliseconds since 1970)."""
         return prune(self.database, before)
 
+    def remove(self, audit: str) -> AuditName:
+        """Remove the newest audit. Raises UsageError if it is not the newest, or if what was known
+        before was pruned."""
+        return remove(self.database, audit)
+
     def copy_to(self, empty: History) -> int:
         """Copy everything into an empty history; returns the number of rows. Raises UsageError."""
         return copy_rows(self.database, empty.database)
 
-    def export(self) -> Iterator[str]:
-        """All rows as JSON lines."""
-        return json_lines(self.database)
+    def export(self, since: str | None = None) -> Iterator[str]:
+        """All rows as JSON lines; with ``since``, those that audits after this one began or ended.
+        Raises UsageError."""
+        return json_lines(self.database, since)
 
     def claims(self) -> Claims:
         """Claims of findings that channels were notified of."""
@@ -243,6 +271,54 @@ def _delete_unused(connection: Connection) -> None:
     connection.execute(delete(basis_rule).where(basis_rule.c.basis.not_in(bases)))
 
 
+def remove(database: Database, named: str) -> AuditName:
+    """Remove the newest audit: what is known of its hosts is again what was known before it."""
+    with database.writing() as connection:
+        number = number_of(connection, named, database)
+        removed = audit_name(connection, number)
+        newest = connection.execute(select(func.max(audit.c.number))).scalar() or 0
+        if number < newest:
+            raise UsageError(
+                f"audit {removed.audit}: later ones build on it; remove "
+                f"{audit_name(connection, newest).audit} first"
+            )
+        for table in (nic, finding, inventory):
+            connection.execute(delete(table).where(table.c.opened == number))
+            ended = {column: None for column in ("closed", "closed_as") if column in table.c}
+            connection.execute(update(table).where(table.c.closed == number).values(ended))
+        connection.execute(
+            update(finding).where(finding.c.unlooked == number).values(unlooked=None)
+        )
+        for table, of in (
+            (reading, reading.c.audit),
+            (tally, tally.c.audit),
+            (audit, audit.c.number),
+        ):
+            connection.execute(delete(table).where(of == number))
+        _set_last_readings(connection, number)
+        known = select(nic.c.host).union(select(finding.c.host))
+        lost = select(host.c.name).where(host.c.read.is_(None), host.c.id.in_(known))
+        if names := connection.execute(lost).scalars().all():
+            raise UsageError(
+                f"audit {removed.audit}: what was known of {names[0]} before it was pruned, so it "
+                "cannot be removed"
+            )
+        compare_again(connection, connection.execute(select(host.c.id)).scalars().all())
+        _delete_unused(connection)
+    return removed
+
+
+def _set_last_readings(connection: Connection, number: int) -> None:
+    """Set the last readings of the hosts whose last reading was removed with that audit."""
+    h, r = host.c, reading.c
+    last = select(func.max(r.audit)).where(r.host == h.id)
+    whole = last.join(audit, audit.c.number == r.audit).join(basis, basis.c.id == audit.c.basis)
+    whole = whole.where(WAS_READ, r.status == "ok", basis.c.nic_share == 1.0)
+    for column, query in ((h.tried, last), (h.read, last.where(WAS_READ)), (h.whole, whole)):
+        again = update(host).where(column == number)
+        connection.execute(again.values({column.name: query.scalar_subquery()}))
+
+
 def copy_rows(source: Database, target: Database) -> int:
     """Copy all rows into a history that has none; returns their number. Raises UsageError if it has
     some."""
@@ -262,13 +338,24 @@ def copy_rows(source: Database, target: Database) -> int:
     return copied
 
 
-def json_lines(database: Database) -> Iterator[str]:
-    """All rows, each as ``{"table": "nic", "row": {"id": 1, …}}`` with its line break; bytes are
+_NUMBERS = ("number", "audit", "opened", "closed")
+"""Columns with the number of the audit that began or ended a row. Tables without one are small."""
+
+
+def json_lines(database: Database, since: str | None) -> Iterator[str]:
+    """The rows, each as ``{"table": "nic", "row": {"id": 1, …}}`` with its line break; bytes are
     Base64."""
     with database.reading() as reader:
+        after = None if since is None else number_of(reader, since, database)
         streamed = reader.execution_options(yield_per=_AT_ONCE)
         for table in META.sorted_tables:
-            for row in streamed.execute(select(table)).mappings():
+            rows = select(table)
+            numbers = [
+                table.c[name] for name in _NUMBERS if name in table.c and table is not schema
+            ]
+            if after is not None and numbers:
+                rows = rows.where(or_(*(number > after for number in numbers)))
+            for row in streamed.execute(rows).mappings():
                 line = {
                     "table": str(table.name),
                     "row": {str(name): value for name, value in row.items()},

@@ -129,7 +129,7 @@ class Origins:
         self._connection.execute(update(finding).where(left).values(ended))
         nics = list(self._nics_left())
         set_by_id(self._connection, nic, [(one.id, self._audit, "moved") for one in nics], *ended)
-        _compare_again(self._connection, sorted(hosts | {one.host for one in nics}))
+        compare_again(self._connection, sorted(hosts | {one.host for one in nics}))
         elsewhere = exists().where(
             other.c.fingerprint == f.fingerprint, other.c.closed.is_(None), other.c.host != f.host
         )
@@ -202,7 +202,7 @@ class Origins:
         return and_(table.c.closed == self._audit, table.c.closed_as == "gone")
 
 
-def _compare_again(connection: Connection, hosts: Sequence[int]) -> None:
+def compare_again(connection: Connection, hosts: Sequence[int]) -> None:
     """Let the next reading of these hosts be compared in full: their intervals were changed by
     something else than a reading of them."""
     last = select(host.c.read).where(host.c.id == reading.c.host).scalar_subquery()

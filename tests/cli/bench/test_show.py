@@ -59,7 +59,7 @@ def test_the_newest_comes_first(tmp_path: Path) -> None:
     assert lines[0].startswith(f"{broken}  {head}: not a measurement: ")
     assert lines[1:] == [
         f"{names[2]}  quick  web01: unfinished",
-        f"{names[1]}  quick  one, four: regressed",
+        f"{names[1]}  quick  one, four: worse",
         f"{names[0]}  quick  web01: measured",
     ]
 

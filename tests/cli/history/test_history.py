@@ -77,6 +77,16 @@ def test_show_says_what_an_audit_changed_and_what_it_could_not_read(state: Path)
     assert "kvm2: last read 2026-01-02T00:00:00Z; unreachable: something was not read" in text
 
 
+def test_remove_takes_out_the_newest_audit(state: Path) -> None:
+    refused = inside("history", "remove", "previous", "--state", state)
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert "later ones build on it; remove 20260103-" in refused.stderr
+    text = printed("history", "remove", "latest", "--state", state)
+    assert text.startswith("Removed audit 20260103-")
+    found = json.loads(printed("history", "status", "--state", state, "--format", "json"))
+    assert [one["id"][:8] for one in found["audits"]] == ["20260102", "20260101"]
+
+
 @pytest.mark.parametrize("by", ["rule", "severity", "site", "owner", "all"])
 def test_trend_counts_the_whole_fleet(state: Path, by: str) -> None:
     found = json.loads(

@@ -76,6 +76,7 @@ def command(options: BenchShowOptions) -> int:
 
 def _list(state: Path) -> None:
     from vnicaudit.bench import history
+    from vnicaudit.reports.bench.labels import word_of
     from vnicaudit.reports.safe import safe
 
     for name in reversed(history.measurement_ids(state)):
@@ -84,7 +85,8 @@ def _list(state: Path) -> None:
         except VnicauditError as error:
             emit(f"{name}  {safe(str(error))}\n")
             continue
-        verdict = head.decision.verdict if head.decision else "measured"
+        deciding = [one for one in head.results if one.primary]
+        verdict = word_of(head.decision.verdict, deciding) if head.decision else "measured"
         ended = verdict if head.run.finished else "unfinished"
         emit(safe(f"{name}  {head.run.profile}  {', '.join(head.arms)}: {ended}") + "\n")
 

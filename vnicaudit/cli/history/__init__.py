@@ -15,6 +15,7 @@ _COMMANDS = {
     ),
     "trend": CommandEntry("Show findings over time.", "history.commands:trend"),
     "prune": CommandEntry("Remove old audits, NICs and findings.", "history.commands:prune"),
+    "remove": CommandEntry("Remove the newest audit.", "history.commands:remove"),
     "copy": CommandEntry("Copy the history to another place.", "history.commands:copy"),
     "export": CommandEntry("Write the history as JSON lines.", "history.commands:export"),
     "import": CommandEntry("Add results of `vnicaudit bench`.", "history.commands:import_"),

@@ -1,4 +1,4 @@
-"""The commands of ``vnicaudit history``: list, show, count, prune, copy and export audits."""
+"""The commands of ``vnicaudit history``: list, show, count, prune, remove and copy audits."""
 
 from __future__ import annotations
 
@@ -28,8 +28,9 @@ from vnicaudit.cli.options.records import (
 )
 from vnicaudit.cli.output.files import STDOUT, ReportOutput, check_not_compressed, emit
 from vnicaudit.errors import UsageError
+from vnicaudit.fleet.spool import SpoolFolder
 from vnicaudit.history import history_to_read, history_to_write
-from vnicaudit.history.place import check_extras, history_place
+from vnicaudit.history.place import HistoryPlace, check_extras, history_place
 from vnicaudit.model.finding import SEVERITIES, Severity
 from vnicaudit.model.history import TrendRequest
 from vnicaudit.model.measurement import BenchResult
@@ -236,10 +237,7 @@ def prune(options: PruneOptions) -> int:
     host, however old.
     """
     begin = datetime.now(timezone.utc) - timedelta(days=days_of(options.keep, "--keep"))
-    place = options.place.place
-    if not place.exists:
-        raise UsageError(f"history {place.label} does not exist")
-    with history_to_write(place) as history:
+    with history_to_write(_existing(options.place.place)) as history:
         pruned = history.prune(round(begin.timestamp() * 1000))
     if not options.output.quiet:
         counted = (
@@ -249,6 +247,47 @@ def prune(options: PruneOptions) -> int:
         )
         emit(f"Removed {', '.join(counted)}\n")
     return 0
+
+
+_REMOVE_EPILOG = """\b
+Examples:
+  vnicaudit history remove latest
+  vnicaudit history remove 20350101-000000-3f2a     its clock was wrong"""
+
+
+class RemoveOptions(msgspec.Struct, frozen=True):
+    """The options of ``vnicaudit history remove``."""
+
+    audit: str
+    place: HistoryOptions
+    output: OutputOptions
+
+
+@click.command("remove", cls=SectionedCommand, epilog=_REMOVE_EPILOG)
+@click.argument("audit", metavar="AUDIT")
+@history_options
+@output_options
+@as_record(RemoveOptions)
+def remove(options: RemoveOptions) -> int:
+    """Remove the newest AUDIT, such as one with a wrong clock, or of a wrong inventory.
+
+    What is known of its hosts is again what was known before it. `vnicaudit fleet top` and
+    `--resume` forget it too, where this machine made it.
+    """
+    with history_to_write(_existing(options.place.place)) as history:
+        removed = history.remove(options.audit)
+    spool = SpoolFolder(Path(state_folder(options.place.state))).finished_audit(removed.audit)
+    if spool is not None:
+        spool.drop_hosts()
+    if not options.output.quiet:
+        emit(f"Removed audit {removed.audit} of {removed.started}\n")
+    return 0
+
+
+def _existing(place: HistoryPlace) -> HistoryPlace:
+    if not place.exists:
+        raise UsageError(f"history {place.label} does not exist")
+    return place
 
 
 _COPY_EPILOG = """\b
@@ -289,13 +328,14 @@ def copy(options: CopyOptions) -> int:
 _EXPORT_EPILOG = """\b
 Examples:
   vnicaudit history export -o history.jsonl
-  vnicaudit history export | zstd > history.jsonl.zst"""
+  vnicaudit history export --since previous | zstd > $(date -I).jsonl.zst"""
 
 
 class ExportOptions(msgspec.Struct, frozen=True):
     """The options of ``vnicaudit history export``."""
 
     destination: str
+    since: str | None
     place: HistoryOptions
     output: OutputOptions
 
@@ -310,6 +350,12 @@ class ExportOptions(msgspec.Struct, frozen=True):
     metavar="FILE",
     help="Write to this file, readable only by you; - is standard output.",
 )
+@click.option(
+    "--since",
+    metavar="AUDIT",
+    help="Export only rows that audits after this one began or ended: an id, a date or time, "
+    "latest or previous.",
+)
 @history_options
 @output_options
 @as_record(ExportOptions)
@@ -323,7 +369,7 @@ def export(options: ExportOptions) -> int:
         history_to_read(options.place.place) as history,
         ReportOutput(options.destination, private=True) as output,
     ):
-        output.finish(history.export())
+        output.finish(history.export(options.since))
     return 0
 
 
