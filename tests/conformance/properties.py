@@ -24,16 +24,20 @@ DEVICES = (
 )  # fmt: skip
 _PROGRAMS = ("x86_64", "s390x", "ppc64", "riscv64", "aarch64")
 _LINE = re.compile(r"^  (?P<name>[\w-]+)=<(?P<type>[^>]*)>", re.MULTILINE)
+_READ_ONLY = ("busnr",)
+"""Types that QEMU lists although it lets nobody set them (``Property … is not writable``)."""
 _ORIGIN = "-device NAME,help of each of these releases; by tests/conformance/properties.py"
 
 Properties = dict[str, str]
 
 
 def asked(program: str, device: str) -> Properties:
-    """The properties of a device, each with its type; none if this QEMU lacks it."""
+    """The properties of a device that can be set, each with its type; none if this QEMU lacks
+    it."""
     command = [program, "-M", "none", "-device", f"{device},help"]
     result = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-    return {match["name"]: match["type"] for match in _LINE.finditer(result.stdout)}
+    found = {match["name"]: match["type"] for match in _LINE.finditer(result.stdout)}
+    return {name: kind for name, kind in found.items() if kind not in _READ_ONLY}
 
 
 def _version(program: str) -> str:

@@ -34,7 +34,7 @@ def test_what_virtio_takes_of_another_device_is_in_the_table() -> None:
 def test_a_span_of_releases() -> None:
     properties = properties_of("e1000")
     assert properties["mitigation"] == QemuProperty("bool", None, Version(10, 0))
-    assert properties["busnr"] == QemuProperty("busnr", Version(7, 2))
+    assert properties["x-pcie-err-unc-mask"] == QemuProperty("bool", Version(7, 2))
     assert properties["mac"] == QemuProperty("str")
     assert properties_of("notanic") == {}
 

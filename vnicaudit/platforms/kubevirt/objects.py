@@ -26,10 +26,10 @@ _OWN_GROUPS = ("kubevirt.io", "k8s.cni.cncf.io")
 _IN_TEXT = (
     "also holds a KubeVirt manifest inside a string: not judged, save it as a file of its own"
 )
-_PREFIXED = re.compile(r"[-+\s](apiVersion|kind)\Z")
+_PREFIXED = re.compile(r"[^\w.](apiVersion|kind)\Z")
 _NO_KEY = (
-    "{} stands behind a log's prefix or the sign of a diff: not judged, remove what stands before "
-    "each line"
+    "{} stands behind a log's prefix, the sign of a diff or a stray character: not judged, remove "
+    "what stands before it"
 )
 
 VMI_SPEC: dict[str, tuple[str, ...]] = {
@@ -113,8 +113,8 @@ def objects_of(data: bytes, file: str) -> Iterator[Object | TargetError | NotJud
 
 
 def _prefixed(found: Object) -> TargetError | None:
-    """An error if a key that decides what an object is stands behind a log's prefix or the sign of
-    a diff."""
+    """An error if a key that decides what an object is stands behind a log's prefix, the sign of a
+    diff or another character."""
     if (found.group and found.kind) or not isinstance(found.place.node, Mapping):
         return None
     source = found.place.document.source

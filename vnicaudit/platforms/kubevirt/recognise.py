@@ -17,11 +17,12 @@ _STRAY = re.compile(
     re.MULTILINE,
 )
 _BESIDE = re.compile(
-    rf"^(?:[+>]|[ \t]{{0,9}}\d{{1,6}}\t|\w{{3}} [ \d]\d \d\d:\d\d:\d\d [^\n]{{1,300}}[ ])"
+    rf"^(?:[^\w\s{{\"'#-]|[ \t]{{0,9}}\d{{1,6}}\t|\w{{3}} [ \d]\d \d\d:\d\d:\d\d [^\n]{{1,300}}[ ])"
     rf"[ \t]*apiVersion\s*:\s*{_GROUPS}\w+[ \t\r]*$",
     re.MULTILINE,
 )
-"""Behind a prefix that is taken off a whole text, but not off one document of several."""
+"""Behind a prefix that is taken off a whole text, but not off one document of several, or a
+character that a chat or an editor put in."""
 _IN_JSON = re.compile(rf'"apiVersion"\s*:\s*"{_GROUPS}')
 _ANY = re.compile(r"""^(?:- )?["']?apiVersion["']?\s*:\s*["']?[\w./-]+["']?\s*$""", re.MULTILINE)
 _OWN_IN_TEXT = re.compile(rb"^[ \t]*[\"']?apiVersion[\"']?\s*:\s*[\"']?kubevirt\.io/", re.MULTILINE)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from vnicaudit.knowledge.models import VIRTIO_PCI
+from vnicaudit.knowledge.models import VIRTIO_PCI, is_model
 from vnicaudit.platforms.qemu.options import Options, lenient, words_of
 from vnicaudit.text.beginning import is_only_placeholder, opened, placeholder_text
 
@@ -121,6 +121,8 @@ def parse(words: Sequence[str]) -> Arguments:
             problem = f"ends after -{name}, which takes a value"
             break
         places.append(position - 1)
+    if words and words[-1] in ("-", "--"):
+        problem = problem or f"ends in {words[-1]}"
     return Arguments(tuple(pairs), problem, tuple(places))
 
 
@@ -222,7 +224,8 @@ def _decisive(arguments: Arguments) -> Iterator[str]:
         elif (
             one.name != "device"
             or not _OF_NICS.isdisjoint(one.keys)
-            or "net" in one.keys.get("driver", "")
+            or "net" in (driver := one.keys.get("driver", ""))
+            or (is_model(driver) and driver != "vfio-pci")
         ):
             yield from one.keys
             yield from (text for key, text in one.keys.items() if key not in _FREE)

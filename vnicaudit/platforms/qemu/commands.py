@@ -65,7 +65,7 @@ or a value in YAML."""
 _OPTION = r"[ \t]*--?(?P<name>[A-Za-z][\w-]*)(?![\w-])"
 _LOST_JOINT = re.compile(rf"(?:\\[ \t]+|(?<!\\))\r?\n(?={_OPTION})")
 """The end of a line without backslash, or with blanks behind it, before one with an option."""
-_GOES_ON = re.compile(rf"(?:[ \t]*#[^\n]*)?\r?\n{_OPTION}")
+_GOES_ON = re.compile(rf"(?:[ \t]*(?:#[^\n]*)?\r?\n)+{_OPTION}")
 _TORN = re.compile(
     r"\r?\n(?![^\n]*(?:qemu|kvm|QEMU|KVM|\$))[^\n]*[ \t]-(?:nodefaults|netdev|device|nic)[ \t]"
 )
@@ -260,8 +260,6 @@ def _from_shell(
     following = _GOES_ON.match(text, end)
     if problem is None and following is not None and _is_option(following):
         problem = _NOT_CONTINUED.format(line + text.count("\n", match.end(), following.end()))
-    if words[-1] in ("-", "--"):
-        problem = problem or f"ends in {words[-1]}"
     changed = changed_character(text, match.end(), end)
     if changed is not None:
         place = line + text.count("\n", match.end(), changed.position)
