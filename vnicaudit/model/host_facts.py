@@ -427,6 +427,9 @@ class HostFacts(_Record, frozen=True, dict=True):
     """Something on this host (Docker, kube-proxy, hybrid plugging, a rule) needs
     ``bridge-nf-call-iptables``."""
     tuned_profile: str | None = None
+    own_files: dict[str, dict[str, str]] | None = None
+    """Folders of /etc that are there, in which files keep settings -> name of each file that
+    vnicaudit wrote there -> its text."""
     owners: tuple[SettingOwner, ...] = ()
 
     def link(self, name: str | None) -> HostLink | None:

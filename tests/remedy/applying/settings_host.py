@@ -82,6 +82,10 @@ class SettingsHost:
     def close(self) -> None:
         """Nothing is open."""
 
+    @property
+    def files(self) -> dict[str, dict[str, str]]:
+        return self.now.own_files or {}
+
     def put(self, field: str, value: str) -> None:
         """Somebody else sets it."""
         setting = setting_of(field)
@@ -91,6 +95,12 @@ class SettingsHost:
     def _do(self, setting: HostSetting, value: str) -> None:
         if setting.kind == "sysctl":
             self.now = replace(self.now, sysctls={setting.name: value})
+            return
+        if setting.kind == "file":
+            folder, _slash, name = setting.name.rpartition("/")
+            files = {key: text for key, text in self.files[folder].items() if key != name}
+            files |= {name: value} if value else {}
+            self.now = replace(self.now, own_files=self.files | {folder: files})
             return
         (link,) = self.now.links or ()
         if setting.kind == "queue-length":
@@ -135,7 +145,14 @@ class SettingsWorld(Stage):
 
 
 def step_to(facts: HostFacts, target: str, values: dict[str, str]) -> UnitStep[SettingUnit]:
-    """The one step that findings with these changes lead to."""
+    """The step that sets what findings with these changes propose."""
+    return steps_to(facts, target, values)[0]
+
+
+def steps_to(
+    facts: HostFacts, target: str, values: dict[str, str], *, over_owner: bool = False
+) -> tuple[UnitStep[SettingUnit], ...]:
+    """That step, and the one that keeps what it sets."""
     findings = []
     for field, value in values.items():
         setting = setting_of(field)
@@ -147,8 +164,8 @@ def step_to(facts: HostFacts, target: str, values: dict[str, str]) -> UnitStep[S
                 Location(target), "host", change, f"print of {field}",
             )
         )  # fmt: skip
-    (step,) = steps_of(findings, facts, target, "kvm1")
-    return replace(step, id="1")
+    steps = steps_of(findings, facts, target, "kvm1", over_owner=over_owner)
+    return tuple(replace(step, id=str(number)) for number, step in enumerate(steps, 1))
 
 
 def settings_world(folder: Path, monkeypatch: pytest.MonkeyPatch) -> SettingsWorld:

@@ -1,7 +1,8 @@
 """Settings of hosts: set until the next boot, read again, and set back to what was read before.
 
 What one setting changes along (TSO goes with checksums, a group of features with its members) is
-recorded with it, and set back too. Nothing is written into a host's configuration.
+recorded with it, and set back too. Files that keep settings beyond the next boot are written after
+these are set, and removed again; no file is overwritten.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from contextlib import ExitStack, suppress
 from typing import cast
+
+from msgspec.structs import replace
 
 from vnicaudit.errors import ActionError, GoneError, JournalError, NoResponseError, VnicauditError
 from vnicaudit.knowledge.host_settings import (
@@ -21,6 +24,7 @@ from vnicaudit.knowledge.host_settings import (
     value_of,
     values_of,
 )
+from vnicaudit.knowledge.persistent_forms import in_run, is_own
 from vnicaudit.model.host_facts import HostFacts
 from vnicaudit.model.plan import SettingUnit, Step
 from vnicaudit.model.runs import Check, Outcome, UnitState
@@ -48,8 +52,10 @@ from vnicaudit.remedy.applying.session import Session
 from vnicaudit.remedy.hypervisor import HostSettings
 from vnicaudit.remedy.planning.host_settings import (
     CONTAINER,
+    OWNED,
     identifying_mac,
     members_of,
+    owners_of,
     setting_diff,
     setting_digest,
 )
@@ -132,25 +138,30 @@ class SettingDriver(Driver):
         self, unit: UnitRequest, steps: tuple[Step, ...], request: PrepareRequest
     ) -> Prepared:
         """The change that sets the values of the unit's step."""
-        if len(steps) > 1:
-            raise UnitRefusedError("the plan must have exactly one step for it", "plan")
-        part = cast(SettingUnit, steps[0].unit)
-        _check_step(steps[0], part)
+        part = _part_of(steps)
         facts = self._read(unit, part)
         if _is_other_device(facts, part):
             text = f"{_OTHER_DEVICE.format(part.device)}: make a new plan"
             raise UnitRefusedError(text, "drift")
         now = _now(facts, part.values)
-        if not _unlike(facts, part.values):
+        open_fields = _unlike(facts, part.values)
+        if not open_fields:
             return NOTHING_TO_DO
-        if drift := _differing(now, part.old):
+        before = {
+            field: part.old[field] if field in open_fields else now[field] for field in part.old
+        }
+        if drift := _differing(now, before):
             raise UnitRefusedError(f"{_DRIFT} ({drift})", "drift")
-        if members := next(members_of(map(_setting, part.values), facts), ""):
+        settings = list(map(_setting, part.values))
+        if members := next(members_of(settings, facts), ""):
             raise UnitRefusedError(members, "state")
+        for owner in owners_of(settings, facts):
+            if owner.name not in part.over:
+                raise UnitRefusedError(OWNED.format(owner.name, owner.evidence), "owner")
         beside = values_of(facts, part.device)
         transaction = SettingTransaction(
             request.mode, device=part.device, mac=part.mac,
-            before=dict(part.old), goal=dict(part.values), machine=part.machine,
+            before=before, goal=dict(part.values), machine=part.machine,
             beside={field: value for field, value in beside.items() if field not in part.values},
         )  # fmt: skip
         return Prepared(transaction, keeps_texts=False)
@@ -159,7 +170,13 @@ class SettingDriver(Driver):
         """The change that sets back what the run set, and what changed along with it and was not
         changed since."""
         made = request.transaction(unit, SettingTransaction)
-        facts = self._read(unit, made)
+        try:
+            facts = self._read(unit, made)
+        except GoneError:
+            made = _files_of(made)
+            if not made.goal:
+                raise
+            facts = self._read(unit, made)
         if _is_other_device(facts, made) and not request.over_edits:
             what = "check it, then use --over-edits to set it back anyway"
             raise UnitRefusedError(f"{_OTHER_DEVICE.format(made.device)}: {what}", "edited")
@@ -170,7 +187,7 @@ class SettingDriver(Driver):
             if present.get(field) != made.before.get(field)
         ]
         if others and not request.over_edits:
-            differ = ", ".join(f"{field}={present.get(field)}" for field in others)
+            differ = _told(others, present)
             raise UnitRefusedError(f"{_EDITED} ({differ})", "edited")
         along = _along(entry.event for entry in request.run.of(unit.key))
         wanted = made.before | {
@@ -222,7 +239,7 @@ class SettingDriver(Driver):
         facts = _of_same_device(self._read(unit, transaction), transaction)
         if other := _unlike(facts, transaction.goal):
             now = _now(facts, other)
-            words = ", ".join(f"{field}={now.get(field)}" for field in other)
+            words = _told(other, now)
             return UnitState(unit.name, "differs", f"changed since, or started again: {words}")
         return UnitState(unit.name, "in-effect")
 
@@ -249,6 +266,36 @@ class SettingDriver(Driver):
         return facts
 
 
+def _files_of(made: SettingTransaction) -> SettingTransaction:
+    """The files alone, which are left to undo where the device is gone."""
+    goal = {field: value for field, value in made.goal.items() if _is_file(_setting(field))}
+    before = {field: made.before[field] for field in goal}
+    return replace(made, device="", mac="", before=before, goal=goal, beside={})
+
+
+def _part_of(steps: tuple[Step, ...]) -> SettingUnit:
+    """Everything that the steps do together: one sets values, and one keeps them. Raises
+    RefusedError for others."""
+    parts = [cast(SettingUnit, step.unit) for step in steps]
+    for step, part in zip(steps, parts, strict=True):
+        _check_step(step, part)
+    first, *rest = parts
+    if len(parts) > 2 or [part.keeps for part in parts] not in ([False], [True], [False, True]):
+        raise UnitRefusedError(
+            "the plan must have one step that sets it and one that keeps it", "plan"
+        )
+    if any(
+        (part.device, part.mac, part.machine) != (first.device, first.mac, first.machine)
+        for part in rest
+    ):
+        raise UnitRefusedError("its steps are on different devices", "plan")
+    return replace(
+        first,
+        values={field: value for part in parts for field, value in part.values.items()},
+        old={field: value for part in parts for field, value in part.old.items()},
+    )
+
+
 def _check_step(step: Step, part: SettingUnit) -> None:
     """Raises RefusedError if a step would do something other than what was reviewed."""
     checked = [(field, value, True) for field, value in part.values.items()]
@@ -256,7 +303,7 @@ def _check_step(step: Step, part: SettingUnit) -> None:
     for field, value, is_new in checked:
         setting = setting_of(field)
         is_one = setting is not None and setting.device == part.device and takes(setting, value)
-        if setting is None or not is_one or (is_new and not may_become(setting, value)):
+        if setting is None or not is_one or (is_new and not _may_become(setting, value)):
             text = f"step {step.id}: {field[:80]}={value[:40]} is no setting that is changed here"
             raise UnitRefusedError(text, "plan")
     digest = setting_digest(step.target, part)
@@ -273,6 +320,14 @@ def _check_step(step: Step, part: SettingUnit) -> None:
 
 def _is_other_host(facts: HostFacts, known: SettingUnit | SettingTransaction) -> bool:
     return known.machine not in ("", facts.machine)
+
+
+def _may_become(setting: HostSetting, value: str) -> bool:
+    return is_own(setting.name, value) if _is_file(setting) else may_become(setting, value)
+
+
+def _is_file(setting: HostSetting) -> bool:
+    return setting.kind == "file"
 
 
 def _is_other_device(facts: HostFacts, known: SettingUnit | SettingTransaction) -> bool:
@@ -299,27 +354,40 @@ def _set(work: SettingWork) -> Result:
     now, open_fields = _now(facts, made.goal), _unlike(facts, made.goal)
     asked = work.notes.last(Setting) is not None
     if foreign := _foreign(made, facts, passing=asked):
-        text = _MEANWHILE.format(", ".join(f"{field}={now.get(field)}" for field in foreign))
+        text = _MEANWHILE.format(_told(foreign, now))
         if asked:
             raise ActionError(text)
         return Result("failed", text)
     if open_fields:
         work.notes.write(Setting({field: made.goal[field] for field in made.goal}))
-        bring = _brought_back if work.rollback_of else _brought
-        facts = bring(place, made.device, facts, made.goal)
+        if work.rollback_of:
+            facts = _brought_back(place, made.device, facts, made.goal)
+        else:
+            goal = {field: in_run(value, work.folder.name) for field, value in made.goal.items()}
+            # what cuts off the host must not be there after its next start
+            at_once = {field: goal[field] for field in goal if not _is_file(_setting(field))}
+            for wanted in (at_once, goal):
+                facts = _brought(place, made.device, facts, wanted)
     if work.notes.pending(Setting, Set) or work.notes.last(Set) is None:
         work.notes.write(Set(_changed_along(facts, made)))
-    until = "" if work.rollback_of else _LATER
+    until = "" if work.rollback_of else _lasting(made.goal)
     return Result("applied", until, tuple(_checks(facts, made)))
 
 
-_LATER = "until the next boot"
+def _lasting(goal: Values) -> str:
+    files = [field for field in goal if _is_file(_setting(field))]
+    if not files:
+        return "until the next boot"
+    return "from the next boot on" if len(files) == len(goal) else "now, and from the next boot on"
 
 
 def _checks(facts: HostFacts, made: SettingTransaction) -> Iterable[Check]:
     """Each setting as it is now, the form that the kernel gave it, and what changed along."""
     now = _now(facts, made.goal)
     for field, value in made.goal.items():
+        if _is_file(_setting(field)):
+            yield Check("setting", "ok", _told([field], now))
+            continue
         made_it = "" if now[field] == value else f" (the kernel's form of {value})"
         yield Check("setting", "ok", f"{field} is {now[field]}{made_it}")
     for field, other in _changed_along(facts, made).items():
@@ -346,7 +414,7 @@ def _put_back(work: SettingWork, reason: str, outcome: Outcome) -> Result:
             facts = _of_same_device(place.facts(made.device), made)
             finished = work.notes.pending(Setting, Set) is None
             now, foreign = _now(facts, made.goal), _foreign(made, facts, passing=not finished)
-            kept = ", ".join(f"{field}={now.get(field)}" for field in foreign)
+            kept = _told(foreign, now)
             if foreign and finished:
                 raise ActionError(_MEANWHILE.format(kept))
             along = _along(entry.event for entry in work.notes.entries()) if finished else None
@@ -398,7 +466,12 @@ def _brought(place: HostSettings, device: str, facts: HostFacts, wanted: Values)
     if not left:
         return facts
     now = _now(facts, left)
-    words = ", ".join(f"{field} is {now.get(field)}, not {wanted[field]}" for field in left)
+    words = ", ".join(
+        _told([field], now)
+        if _is_file(_setting(field))
+        else f"{field} is {now.get(field)}, not {wanted[field]}"
+        for field in left
+    )
     raise ActionError(refused or f"accepted but not applied: {words}")
 
 
@@ -460,6 +533,14 @@ def _ordered(values: Values) -> Values:
 
 def _differing(now: Values, old: Values) -> str:
     """The settings that are not as they were when the step was made."""
+    return _told([field for field in old if now.get(field) != old[field]], now)
+
+
+def _told(fields: Iterable[str], now: Values) -> str:
+    """Settings with their present values; of a file, whether it is there."""
     return ", ".join(
-        f"{field}={now.get(field, 'not there')}" for field in old if now.get(field) != old[field]
+        f"{_setting(field).name} is {'there' if now.get(field) else 'not there'}"
+        if _is_file(_setting(field))
+        else f"{field}={now.get(field, 'not there')}"
+        for field in fields
     )

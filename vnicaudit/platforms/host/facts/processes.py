@@ -213,3 +213,11 @@ def _read(readings: HostReadings) -> dict[str, object]:
 
 
 FACT = HostFact("processes", _read, commands=(_PS,), script=_SCRIPT)
+PROGRAMS = HostFact(
+    "programs",
+    script=f"""
+programs() {{ grep -hsxE '{"|".join(_ASKED)}' /proc/[0-9]*/comm; true; }}
+fact {_PROGRAMS} programs
+""",
+)
+"""Programs alone, for facts that need no more of processes."""

@@ -8,13 +8,13 @@ from vnicaudit.errors import ActionError, EndpointError, GoneError, NoResponseEr
 from vnicaudit.knowledge.host_settings import HostSetting, words_to_set
 from vnicaudit.model.host_facts import HostFacts
 from vnicaudit.model.measurement import Ran
-from vnicaudit.platforms.host.facts import containers, cpus, kernel, links
+from vnicaudit.platforms.host.facts import containers, cpus, kernel, links, owners, processes
 from vnicaudit.platforms.host.readings import SectionReadings, facts_from, script_for
 from vnicaudit.platforms.host.visiting.visit import kind_of
 from vnicaudit.reaching.opening import open_place
 from vnicaudit.reaching.sections import ask
 
-_FACTS = (containers.FACT, kernel.FACT, cpus.FACT, links.FACT)
+_FACTS = (containers.FACT, kernel.FACT, cpus.FACT, links.FACT, processes.PROGRAMS, owners.FACT)
 _SECTION_BYTES = 4 * 2**20
 _FOUND = 'LC_ALL=C PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin; export LC_ALL PATH; exec "$@"'
 """Programs of the system's administrator are found; the words to run are arguments."""
