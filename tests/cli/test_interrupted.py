@@ -112,3 +112,26 @@ def test_ctrl_c_waits_until_msgspec_is_loaded() -> None:
         [sys.executable, "-c", _IN_MSGSPEC], capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stdout) == (130, "msgspec is whole: True\n")
+
+
+_IN_AN_IMPORT = """
+import sys, time
+from vnicaudit.cli.output.process import prepare
+prepare()
+sys.path.insert(0, sys.argv[1])
+import drops_exceptions
+while True:
+    time.sleep(0.1)
+"""
+
+
+def test_a_signal_is_not_lost_in_a_module_that_drops_exceptions(tmp_path: Path) -> None:
+    """Cython's modules and Python's compiler do, while they are loaded: the audit went on, and
+    ended with 0."""
+    (tmp_path / "drops_exceptions.py").write_text(
+        "import signal\ntry:\n    signal.raise_signal(signal.SIGTERM)\n"
+        "except BaseException:\n    pass\n"
+    )
+    words: list[str | Path] = [sys.executable, "-c", _IN_AN_IMPORT, tmp_path]
+    done = subprocess.run(words, capture_output=True, check=False, timeout=SECONDS)
+    assert (done.returncode, done.stderr) == (128 + signal.SIGTERM, b"")

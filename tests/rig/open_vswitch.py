@@ -6,7 +6,6 @@ tests/pmd.at of Open vSwitch. The other is Debian's with DPDK, in memory without
 a network namespace of its own.
 """
 
-import json
 import os
 import shutil
 from collections.abc import Callable, Iterator
@@ -14,11 +13,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from tests.cli.command import vnicaudit
 from tests.rig import debian
 from tests.rig.cache import cached, digest
 from tests.rig.debian import Archive
 from tests.rig.process import require, run
+from tests.rig.product import found_at
 
 SCHEMA = Path("/usr/share/openvswitch/vswitch.ovsschema")
 NODES_OF_CPUS = "0,0,1,1,0,1"
@@ -53,14 +52,8 @@ class OpenVSwitch:
 
     def found(self, *words: str, window: int = 0) -> list[tuple[str, str]]:
         """The rules that found something, each with the part of the host that it names."""
-        options = ("--window", str(window), "--format", "json")
-        ran = vnicaudit("audit", self.place, *words, *options, env=self.env)
-        assert ran.returncode in (0, 1), ran.stderr + ran.stdout[-2000:]
-        findings = json.loads(ran.stdout)["findings"]
-        return sorted(
-            (one["rule"], ((one["location"] or {}).get("xpath") or "").removeprefix("host/"))
-            for one in findings
-        )
+        every = found_at(self.place, *words, "--window", str(window), env=self.env)
+        return [(rule, where.removeprefix("host/")) for rule, where in every]
 
 
 @contextmanager

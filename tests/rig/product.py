@@ -27,6 +27,17 @@ def report_here(*arguments: str) -> dict[str, Any]:
     return report
 
 
+def found_at(
+    place: str, *arguments: str, env: dict[str, str] | None = None
+) -> list[tuple[str, str]]:
+    """The rules that find something at a host or another place that is visited, each with the part
+    of it that the finding names (``link/tap0``; empty: none), in order."""
+    ran = vnicaudit("audit", place, *arguments, "--format", "json", env=env, timeout=300)
+    assert ran.returncode in (0, 1), ran.stderr + ran.stdout[-2000:]
+    places = [(one["rule"], one["location"]["xpath"]) for one in json.loads(ran.stdout)["findings"]]
+    return sorted((rule, where or "") for rule, where in places)
+
+
 def put_product(l1: L1) -> None:
     """Put the product's source into L1, compiled here: an emulated Python takes minutes for it. The
     small guest has the Python that L1 has."""

@@ -22,7 +22,7 @@ from vnicaudit.model.host_facts import Feature, HostFacts, HostLink, Queue
 
 SettingKind = Literal[
     "feature", "private-flag", "ring", "channels", "mtu", "queue-length", "rps", "rps-flows",
-    "xps", "sysctl", "ovs", "ovs-interface",
+    "xps", "sysctl", "ovs", "ovs-interface", "file",
 ]  # fmt: skip
 
 SHORT = {
@@ -60,6 +60,7 @@ _COMMANDS: dict[SettingKind, str] = {
     "sysctl": "sysctl -w {name}={value}",
     "ovs": "ovs-vsctl set Open_vSwitch . other_config:{name}={value}",
     "ovs-interface": "ovs-vsctl set Interface {device} {name}={value}",
+    "file": "rm {name}",
 }
 
 
@@ -119,10 +120,15 @@ _CHANGED: dict[SettingKind, _SettingRow] = {
     "xps": _SettingRow(rf"{_DEVICE}:tx-[0-9]{{1,4}}", _MASK),
     "queue-length": _SettingRow(_DEVICE, "[0-9]{1,9}"),
     "sysctl": _SettingRow(r":net\.core\.rps_sock_flow_entries", _FLOWS),
+    "file": _SettingRow(
+        rf"({_DEVICE})?:/etc/(udev/rules|sysctl)\.d/9[09]-vnicaudit-[A-Za-z0-9_.@-]{{1,150}}",
+        r"[\x20-\x7e\n]{0,65536}",
+    ),
 }
 """In the order in which several are set: first those that set others back, as a change of channels
-makes new queues, without the masks of the old ones. Adapters reset their link for new rings, and
-some for new features."""
+makes new queues, without the masks of the old ones; last a file that keeps others beyond the next
+boot, of which the text is the value (empty: there is none). Adapters reset their link for new
+rings, and some for new features."""
 _FLAGS_TO_SET = frozenset({"rx_striding_rq"})
 _LEAST_MTU = 1280
 """Below, a device loses its IPv6 addresses, and does not have them back with its old MTU
@@ -226,6 +232,10 @@ def value_of(facts: HostFacts, setting: HostSetting) -> str | None:
     """The value of a setting in the facts of a host; None: it is unknown, or does not exist."""
     if setting.kind == "sysctl":
         return (facts.sysctls or {}).get(setting.name)
+    if setting.kind == "file":
+        folder, _slash, name = setting.name.rpartition("/")
+        files = (facts.own_files or {}).get(folder)
+        return None if files is None else files.get(name, "")
     link = facts.link(setting.device)
     return None if link is None else dict(_values(link)).get(setting)
 
@@ -278,7 +288,10 @@ def _word(on: bool) -> str:
 
 
 def made_of(setting: HostSetting, value: str, facts: HostFacts) -> str:
-    """The form that the kernel gives to a value."""
+    """The form that the kernel gives to a value, or the run that wrote it to a file."""
+    if setting.kind == "file":
+        present = value_of(facts, setting) or ""
+        return present if RUN_ID.sub("", present) == RUN_ID.sub("", value) else value
     if setting.kind in ("rps", "xps"):
         cpus = set(from_mask(value) or ())
         return as_mask(cpus.intersection(cpus if (on := facts.cpus.online) is None else on))
@@ -287,10 +300,21 @@ def made_of(setting: HostSetting, value: str, facts: HostFacts) -> str:
     return value
 
 
+KEEPING = ("/etc/udev/rules.d", "/etc/sysctl.d")
+"""Folders with files that keep settings, on every distribution."""
+RUN_ID = re.compile(r"(?<=: vnicaudit rollback )\S+")
+"""In the first line of a file of vnicaudit's: the run that wrote it."""
+_NEW_FILE = """umask 022; printf '%s\\n' "$1" >"$2.new" && sync "$2.new" && ln "$2.new" "$2"
+code=$?; rm -f "$2.new"; exit $code"""
+"""A link is made whole, and never in place of a file that is there; no program reads ``*.new``."""
+
+
 def words_to_set(setting: HostSetting, value: str) -> tuple[str, ...]:
     """The program and arguments that set it until the next boot; a file is written by a shell, to
     which path and value are arguments."""
     device, name = setting.device, setting.name
+    if setting.kind == "file" and value:
+        return "sh", "-c", _NEW_FILE, "sh", value, name
     if setting.kind in FILES:
         name = name.replace(".", "/") if setting.kind == "sysctl" else name
         path = FILES[setting.kind].format(device=device, name=name)

@@ -406,9 +406,6 @@ class HostFacts(_Record, frozen=True, dict=True):
     """It runs, or is set up to run, guests."""
     links: tuple[HostLink, ...] | None = None
     routes: tuple[HostRoute, ...] | None = None
-    managed_by: tuple[str, ...] | None = None
-    """Devices of the routes to whoever logged in to read this; empty: nobody did by ssh. Read only
-    where settings are changed."""
     cpus: CpuFacts = CpuFacts()
     processes: tuple[QemuProcess, ...] | None = None
     ovs: Ovs | None = None
@@ -430,6 +427,9 @@ class HostFacts(_Record, frozen=True, dict=True):
     """Something on this host (Docker, kube-proxy, hybrid plugging, a rule) needs
     ``bridge-nf-call-iptables``."""
     tuned_profile: str | None = None
+    own_files: dict[str, dict[str, str]] | None = None
+    """Folders of /etc that are there, in which files keep settings -> name of each file that
+    vnicaudit wrote there -> its text."""
     owners: tuple[SettingOwner, ...] = ()
 
     def link(self, name: str | None) -> HostLink | None:

@@ -289,7 +289,8 @@ class SettingUnit(_Unit, frozen=True, tag="setting"):
     of its change (:func:`vnicaudit.knowledge.host_settings.field_of`): the ``values`` to set, and
     the ``old`` ones when the step was made. ``mac``: of the device; empty: it has none that
     identifies it. ``machine``: as in :class:`~vnicaudit.model.host_facts.HostFacts`; empty:
-    unknown."""
+    unknown. ``over``: names of the owners of these settings over whose heads they are set, as the
+    user asked for (``--over-owner``)."""
 
     kind: ClassVar[UnitKind] = "setting"
     device: str
@@ -297,6 +298,12 @@ class SettingUnit(_Unit, frozen=True, tag="setting"):
     values: dict[str, str]
     old: dict[str, str]
     machine: str = ""
+    over: tuple[str, ...] = ()
+
+    @property
+    def keeps(self) -> bool:
+        """True for files that keep settings beyond the next boot."""
+        return all(field.startswith("file:") for field in self.values)
 
 
 Unit = DomainUnit | FileUnit | ServerUnit | ImageUnit | FlavorUnit | SettingUnit

@@ -1,56 +1,30 @@
-"""Readings of a host that a test writes down: files and outputs, also of the second reading; and
-those of a tree with the files of a host (a sosreport that was unpacked)."""
+"""Readings of a host that a test writes down: files and outputs, also of the second reading."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from pathlib import Path
+from collections.abc import Iterator, Mapping
 
-from vnicaudit.platforms.host.readings import HostFact, HostReadings, matching
+from vnicaudit.platforms.host.readings import LATER, SectionReadings
+from vnicaudit.reaching.sections import Section
 
-
-class Given:
-    """Readings by name. ``later``: the second reading of counters."""
-
-    def __init__(
-        self,
-        files: Mapping[str, str] | None = None,
-        outputs: Mapping[str, str] | None = None,
-        window: float | None = None,
-        later: Given | None = None,
-    ) -> None:
-        self._files, self._outputs = files or {}, outputs or {}
-        self.window, self._later = window, later
-
-    def text(self, path: str) -> str | None:
-        return self._files.get(path)
-
-    def texts(self, pattern: str) -> Mapping[str, str]:
-        return matching(self._files, pattern)
-
-    def output(self, command: str) -> str | None:
-        return self._outputs.get(command)
-
-    def outputs(self, command: str) -> Mapping[str, str]:
-        start = f"{command} "
-        found = self._outputs.items()
-        return {name[len(start) :]: text for name, text in found if name.startswith(start)}
-
-    def later(self) -> HostReadings:
-        return self._later or self
+Texts = Mapping[str, str]
 
 
-def of_tree(root: Path, facts: Iterable[HostFact]) -> Given:
-    """The readings of these facts from a tree."""
-    files: dict[str, str] = {}
-    outputs: dict[str, str] = {}
-    for fact in facts:
-        named = (pattern for excerpt in fact.excerpts for pattern in excerpt.files)
-        for pattern in (*fact.files, *fact.counters, *fact.present, *named):
-            for path in root.glob(pattern.lstrip("/")):
-                if path.is_file():
-                    files[f"/{path.relative_to(root)}"] = path.read_text("utf-8", "replace")
-        for command in fact.commands:
-            for path in (each for name in command.sos for each in root.glob(name)):
-                outputs.setdefault(command.name, path.read_text("utf-8", "replace"))
-    return Given(files, outputs)
+def readings_of(
+    files: Texts | None = None,
+    outputs: Texts | None = None,
+    window: float | None = None,
+    later: tuple[Texts, Texts] | None = None,
+) -> SectionReadings:
+    """Readings by name. ``later``: files and outputs of the second reading of counters."""
+    second = () if later is None else (Section(LATER, ""), *_sections(*later))
+    readings = SectionReadings([*_sections(files or {}, outputs or {}), *second])
+    readings.window = window
+    return readings
+
+
+def _sections(files: Texts, outputs: Texts) -> Iterator[Section]:
+    lines = (f"{path}\0{line}" for path, text in files.items() for line in text.split("\n"))
+    yield Section("files", "\n".join(lines))
+    for name, text in outputs.items():
+        yield Section(name, text, 0)

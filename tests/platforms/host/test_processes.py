@@ -78,6 +78,16 @@ def test_a_nic_that_has_no_id_is_joined_by_its_mac(device: str) -> None:
     assert nic.target_dev == "tap1"
 
 
+def test_the_node_of_a_macvtap_is_known_by_its_number() -> None:
+    opened = OPEN.replace("32 -> /dev/vhost-net", "31 -> /dev/tap12")
+    links = Section("macvtaps", "/sys/class/net/macvtap0/tap12\n/sys/class/net/m1/tap[0-9]*\n")
+    sections = (Section("qemu", LINE, 0), Section("qemu descriptors", opened), links)
+    (nic,) = _domain(*sections).nics
+    assert nic.target_dev == "macvtap0"
+    (nic,) = _domain(*sections, Section("qemu elsewhere", "/proc/7/cmdline\n")).nics
+    assert nic.target_dev is None
+
+
 @pytest.mark.parametrize("listed", ["", "/proc/7/fd:\n"])
 def test_descriptors_that_cannot_be_read_prove_nothing(listed: str) -> None:
     (nic,) = _domain(Section("qemu", LINE, 0), Section("qemu descriptors", listed)).nics

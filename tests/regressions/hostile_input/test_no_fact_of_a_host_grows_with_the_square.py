@@ -4,11 +4,11 @@ from functools import partial
 
 import pytest
 
-from tests.platforms.host.given import Given
+from tests.platforms.host.given import readings_of
 from tests.regressions.hostile_input.growth import MOST, TIMES, cost, ratio
 from vnicaudit.platforms.host.facts import EVERY_FACT, links
 from vnicaudit.platforms.host.ovsdb import value_of
-from vnicaudit.platforms.host.readings import HostFact
+from vnicaudit.platforms.host.readings import HostFact, SectionReadings
 
 SIZE = 4_000
 CLEAR = 0.02
@@ -57,7 +57,7 @@ def test_no_value_of_open_vswitch_costs_more_than_its_length(piece: str) -> None
             assert ratio(value_of, small, large, tries=8) <= MOST, (start, piece)
 
 
-def _readings(fact: HostFact, given: dict[str, str], text: str) -> Given:
+def _readings(fact: HostFact, given: dict[str, str], text: str) -> SectionReadings:
     """Each file and each output is this text."""
     patterns = (*fact.files, *fact.counters, *(p for e in fact.excerpts for p in e.files))
     files = {pattern.replace("*", "a"): text for pattern in patterns}
@@ -65,5 +65,5 @@ def _readings(fact: HostFact, given: dict[str, str], text: str) -> Given:
     for command in fact.commands:
         outputs |= {command.name: text, f"{command.name} a": text}
     outputs |= given
-    later = Given({**files, "/proc/uptime": "9.00 1.00"}, outputs)
-    return Given({**files, "/proc/uptime": "5.00 1.00"}, outputs, 4.0, later)
+    later = ({**files, "/proc/uptime": "9.00 1.00"}, outputs)
+    return readings_of({**files, "/proc/uptime": "5.00 1.00"}, outputs, 4.0, later)

@@ -218,8 +218,8 @@ SECTIONS: dict[str, tuple[str, ...]] = {
         "--redact",
     ),
     "Fixing": (
-        "--fix", "--diff", "--include-unsafe", "--backup", "--to", "--accept-loss", "--vdpa-device",
-        "--vhostuser-mode", "--vhostuser-socket",
+        "--fix", "--diff", "--include-unsafe", "--backup", "--to", "--accept-loss", "--over-owner",
+        "--vdpa-device", "--vhostuser-mode", "--vhostuser-socket",
     ),
     "Live hosts": (
         "--agent", "--trust-uri", "--force-off", "--traffic", "--host-facts", "--window",
@@ -240,10 +240,10 @@ RARE = frozenset((
     "--backup", "--canary-by", "--changed-since", "--color", "--config", "--exclude",
     "--force-exclude", "--group-by", "--history", "--host", "--host-facts", "--ignore",
     "--image", "--max", "--nova-config", "--strict",
-    "--nova-release", "--on-undecided", "--owner", "--record", "--redact", "--resume", "--sample",
-    "--sample-of", "--sample-seed", "--skip-unrecognised", "--sort", "--state", "--traffic",
-    "--trust-uri", "--uri", "--vdpa-device", "--vhostuser-mode", "--vhostuser-socket",
-    "--without-host-lock", "--workload", "--zone",
+    "--nova-release", "--on-undecided", "--over-owner", "--owner", "--record", "--redact",
+    "--resume", "--sample", "--sample-of", "--sample-seed", "--skip-unrecognised", "--sort",
+    "--state", "--traffic", "--trust-uri", "--uri", "--vdpa-device", "--vhostuser-mode",
+    "--vhostuser-socket", "--without-host-lock", "--workload", "--zone",
 ))  # fmt: skip
 """Options that ``--help`` leaves to ``--help-all``."""
 

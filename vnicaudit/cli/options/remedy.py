@@ -284,12 +284,7 @@ def run_context(
 
 
 def _limits(variables: Environment, schedule: ScheduleOptions) -> RunLimits:
-    return RunLimits(
-        guest_deadline=variables.guest_deadline,
-        force_off=schedule.force_off,
-        manage_seconds=variables.nova_manage_timeout,
-        confirm_seconds=variables.confirm_deadline,
-    )
+    return RunLimits(variables.guest_deadline, schedule.force_off, variables.nova_manage_timeout)
 
 
 def _schedule(schedule: ScheduleOptions) -> Schedule:

@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from types import FrameType
 
 PLAIN = "vnicaudit.plain"
 """Name of the codec error handler for characters that the terminal's encoding lacks."""
@@ -21,6 +22,8 @@ REPEATED_WITHIN = 1.0
 """Seconds after a signal within which another one is a repetition of it."""
 _SOON = 0.01
 """Seconds, in which the destructor that was interrupted ends."""
+_LOADING = 5.0
+"""Seconds after a signal within which a module that is being loaded is not interrupted."""
 _HUNG_UP = "the terminal was closed (SIGHUP): finishing what was started"
 
 
@@ -86,18 +89,17 @@ class _Ending:
     since: float | None = None
 
 
-def _terminated(number: int, frame: object) -> None:
+def _terminated(number: int, frame: FrameType | None) -> None:
     """Let TERM and HUP end the run like an exception: worker processes and temporary files are
     cleaned up, and a guest being measured is restored. If that does not come to an end, a later
     TERM ends the process at once. ``timeout`` sends TERM twice (to its child and to its group):
     such a repetition means nothing, and neither does another HUP, which a closing terminal sends
     twice (the kernel and the shell), whenever it comes."""
-    del frame
     now = time.monotonic()
     if _Ending.since is None:
         _Ending.since = now
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
-        raise SystemExit(128 + number)
+        _raise(SystemExit(128 + number), frame, until=now + _LOADING)
     if number != signal.SIGHUP and now - _Ending.since > REPEATED_WITHIN:
         os._exit(128 + number)
 
@@ -110,12 +112,29 @@ def _raise_again(lost: sys.UnraisableHookArgs) -> None:
         sys.__unraisablehook__(lost)
         return
 
-    def again(number: int, frame: object) -> None:
-        del number, frame
+    _raise_soon(error, until=0)
+
+
+def _raise(error: BaseException, frame: FrameType | None, *, until: float) -> None:
+    """Raise it, but not inside an import before ``until``: Python's compiler and the beginning of a
+    module in C may drop an exception."""
+    if time.monotonic() < until and _is_importing(frame):
+        _raise_soon(error, until=until)
+    else:
         raise error
 
-    signal.signal(signal.SIGALRM, again)
+
+def _raise_soon(error: BaseException, *, until: float) -> None:
+    signal.signal(signal.SIGALRM, lambda _number, frame: _raise(error, frame, until=until))
     signal.setitimer(signal.ITIMER_REAL, _SOON)
+
+
+def _is_importing(frame: FrameType | None) -> bool:
+    while frame is not None:
+        if frame.f_code.co_filename.startswith("<frozen importlib"):
+            return True
+        frame = frame.f_back
+    return False
 
 
 @contextmanager

@@ -37,6 +37,7 @@ class PlanCommandOptions(msgspec.Struct, frozen=True):
     socket_mode: Literal["server", "client"]
     accepted: tuple[str, ...]
     include_unsafe: bool
+    over_owner: bool
     diff: bool
     group_by: PlanGroupBy | None
     selected: tuple[str, ...]
@@ -61,6 +62,7 @@ def planning_options(options: PlanCommandOptions, kinds: tuple[TargetKind, ...])
         devices=devices,
         socket_mode=options.socket_mode,
         unsafe=options.include_unsafe,
+        over_owner=options.over_owner,
     )
 
 

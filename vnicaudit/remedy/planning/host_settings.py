@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from vnicaudit.audit.judging.hosts import SeenHost
 from vnicaudit.audit.reading.error_boundary import guarded
 from vnicaudit.audit.reading.targets import Target
 from vnicaudit.base.wording import count
 from vnicaudit.errors import RefusedError
-from vnicaudit.knowledge.host_settings import HostSetting, fields_in, setting_of
-from vnicaudit.model.finding import HOST, Finding, Ref
+from vnicaudit.knowledge.fixes.host_owners import owners_way
+from vnicaudit.knowledge.host_settings import HostSetting, field_of, fields_in, setting_of
+from vnicaudit.knowledge.persistent_forms import OwnFile, own_files
+from vnicaudit.model.finding import HOST, Change, Finding, Ref
 from vnicaudit.model.fleet import LiveDefinition, LiveDomain
 from vnicaudit.model.host_facts import HostFacts, HostLink, SettingOwner
 from vnicaudit.model.plan import (
@@ -33,11 +37,18 @@ if TYPE_CHECKING:
 
 _AT_ONCE = "it takes effect at once, whatever the mode"
 _ANY_MODE = tuple(ModeOption(mode, possible=True, reason=_AT_ONCE) for mode in MODES)
-_UNTIL_BOOT = (
-    "It lasts until the next boot; for good, set it in the configuration of the host's network."
+_AT_BOOT = "it takes effect with the next boot, whatever the mode"
+_BOOT_MODES = tuple(ModeOption(mode, possible=True, reason=_AT_BOOT) for mode in MODES)
+_KEPT = "It lasts until the next boot; the next step keeps it."
+_UNTIL_BOOT = "It lasts until the next boot: {}."
+_KEEPS = (
+    "It keeps the values of the step before it: rules of udev set them when the device is added, "
+    "at boot; files of sysctl.d at boot."
 )
 _MAY_SET = "{} ({}) configures links there, and may set it again."
-_OWNED = "{} ({}) sets it on this host: change it there"
+OWNED = "{} ({}) sets it on this host: change it there"
+_OVER = "{} ({}) sets it on this host, and may set it again: change it there as well."
+_IN_NAMESPACE = "a network namespace is gone by then"
 CONTAINER = "it is a container's view of a host ({}): change the host itself"
 _MEMBERS = "the features of {} and of its members go together: change all of them by hand"
 _BY_HAND = "{}: {} without a change that can be planned; vnicaudit audit {} says what to do"
@@ -88,7 +99,8 @@ class HostTargetPlanner(TargetPlanner):
         if by_hand := sum(not _fields_of(finding, facts) for finding in findings):
             found = count(by_hand, "finding")
             self._run.notes.append(_BY_HAND.format(target.name, found, target.name))
-        for step in steps_of(findings, facts, target.name, seen.name):
+        over = options.over_owner
+        for step in steps_of(findings, facts, target.name, seen.name, over_owner=over):
             if self._run.requested.add(step.about.name or "", None):
                 planned.append(step)
         return True
@@ -116,10 +128,11 @@ class HostTargetPlanner(TargetPlanner):
 
 
 def steps_of(
-    findings: Iterable[Finding], facts: HostFacts, target: str, host: str
+    findings: Iterable[Finding], facts: HostFacts, target: str, host: str, *, over_owner: bool
 ) -> Iterator[UnitStep[SettingUnit]]:
-    """The steps that the findings propose on a host of that name, with these facts: one for each
-    device, and one for the host. The first change of a setting counts."""
+    """The steps that the findings propose on a host of that name, with these facts: for each
+    device, and for the host, one that sets its settings and one that keeps them beyond the next
+    boot. The first change of a setting counts. ``over_owner``: also what another program sets."""
     by_device: dict[str, list[Finding]] = {}
     taken: set[str] = set()
     for finding in findings:
@@ -128,7 +141,7 @@ def steps_of(
             taken.update(fields)
             by_device.setdefault(fields[0].split(":")[1], []).append(finding)
     for device, found in by_device.items():
-        yield _step(device, found, facts, target, host)
+        yield from _steps(device, found, facts, target, host, over_owner=over_owner)
 
 
 def _fields_of(finding: Finding, facts: HostFacts) -> tuple[str, ...]:
@@ -138,17 +151,30 @@ def _fields_of(finding: Finding, facts: HostFacts) -> tuple[str, ...]:
     return () if change is None or change.new is None else fields_in(facts, change)
 
 
-def _step(
-    device: str, findings: Sequence[Finding], facts: HostFacts, target: str, host: str
-) -> UnitStep[SettingUnit]:
+def _steps(
+    device: str,
+    findings: Sequence[Finding],
+    facts: HostFacts,
+    target: str,
+    host: str,
+    *,
+    over_owner: bool,
+) -> Iterator[UnitStep[SettingUnit]]:
     changes = tuple(one.change for one in findings if one.change is not None)
     fields = [(field, one) for one in changes for field in fields_in(facts, one)]
     old = {field: change.old or "" for field, change in fields}
     values = {field: change.new or "" for field, change in fields}
+    settings = {one: values[field] for field in values if (one := setting_of(field)) is not None}
+    owners = owners_of(settings, facts)
+    over, stops = (owners, []) if over_owner else ([], owners)
     safe, reason = safety(changes)
-    mac = identifying_mac(facts.link(device))
-    unit = SettingUnit(device, mac, values, old, facts.machine or "")
-    return UnitStep(
+    names = tuple(owner.name for owner in over)
+    mac, machine = identifying_mac(facts.link(device)), facts.machine or ""
+    unit = SettingUnit(device, mac, values, old, machine, names)
+    blocked = tuple(_blocked(settings, stops, facts, target))
+    files, why_none = _files_for(settings, owners, facts, target)
+    kept = [_KEPT] if files else []
+    step = UnitStep(
         id="",
         target=target,
         about=Ref("link", device) if device else Ref("host", host),
@@ -164,10 +190,50 @@ def _step(
         digest=setting_digest(target, unit),
         diff=setting_diff(device, old, values),
         unit=unit,
-        blocked=tuple(_blocked(values, facts, target)),
-        notes=(_UNTIL_BOOT, *_may_set(facts)),
+        blocked=blocked,
+        procedure=tuple(way for owner in stops for way in owners_way(owner, settings, facts)),
+        notes=(*kept, *map(_UNTIL_BOOT.format, why_none), *_may_set(over, facts)),
         findings=tuple(FindingKey(one.rule, one.fingerprint) for one in findings),
     )
+    yield step
+    if files and not blocked:
+        yield _keeping(step, files, reason)
+
+
+def _keeping(
+    step: UnitStep[SettingUnit], files: Iterable[OwnFile], reason: str
+) -> UnitStep[SettingUnit]:
+    """The step that keeps what ``step`` sets."""
+    device = step.unit.device
+    values = {field_of(HostSetting("file", device, file.path)): file.text for file in files}
+    unit = replace(step.unit, values=values, old=dict.fromkeys(values, ""))
+    return replace(
+        step,
+        changes=tuple(
+            Change(file.path, "absent", "written", safe=step.safe, reason=reason) for file in files
+        ),
+        modes=_BOOT_MODES,
+        digest=setting_digest(step.target, unit),
+        diff=setting_diff(device, unit.old, values),
+        unit=unit,
+        notes=(_KEEPS,),
+    )
+
+
+def _files_for(
+    settings: Mapping[HostSetting, str],
+    owners: Sequence[SettingOwner],
+    facts: HostFacts,
+    target: str,
+) -> tuple[list[OwnFile], list[str]]:
+    """The files that keep these settings, and the reasons why some are not kept."""
+    if owners:
+        return [], []  # they keep it, or set it again
+    if target.startswith("netns://"):
+        return [], [_IN_NAMESPACE]
+    made = own_files(settings, facts)
+    files = [one for one in made if isinstance(one, OwnFile)]
+    return files, [one for one in dict.fromkeys(made) if isinstance(one, str)]
 
 
 def identifying_mac(link: HostLink | None) -> str:
@@ -182,18 +248,21 @@ def setting_digest(target: str, unit: SettingUnit) -> str:
     return kept_digest(unit.kind, which, unit.old)
 
 
-def _blocked(fields: Iterable[str], facts: HostFacts, target: str) -> Iterator[Blocked]:
+def _blocked(
+    settings: Iterable[HostSetting],
+    owners: Iterable[SettingOwner],
+    facts: HostFacts,
+    target: str,
+) -> Iterator[Blocked]:
     """Why these settings are not changed here: they are a container's view of its host's, or
     another program sets them. A network namespace that the user names has links of its own,
     wherever it is."""
     if facts.container not in ("", "netns") and not target.startswith("netns://"):
         yield Blocked("operator-only", CONTAINER.format(facts.container))
-    settings = [setting for field in fields if (setting := setting_of(field)) is not None]
     for members in members_of(settings, facts):
         yield Blocked("teamed", members)
-    for owner in facts.owners:
-        if any(_sets(owner, setting) for setting in settings):
-            yield Blocked("owner-changes-it", _OWNED.format(owner.name, owner.evidence))
+    for owner in owners:
+        yield Blocked("owner-changes-it", OWNED.format(owner.name, owner.evidence))
 
 
 def members_of(settings: Iterable[HostSetting], facts: HostFacts) -> Iterator[str]:
@@ -217,25 +286,35 @@ def _group_of(device: str, facts: HostFacts) -> str:
     return device if has_members or is_above else ""
 
 
+def owners_of(settings: Iterable[HostSetting], facts: HostFacts) -> list[SettingOwner]:
+    """The programs that set one of these on the host, or may set anything."""
+    settings = tuple(settings)
+    return [each for each in facts.owners if any(_sets(each, setting) for setting in settings)]
+
+
 def _sets(owner: SettingOwner, setting: HostSetting) -> bool:
-    """True if the program sets this, or may set anything."""
     return not owner.sets or _OF_OWNER.get(setting.kind, setting.name) in owner.sets
 
 
-def _may_set(facts: HostFacts) -> Iterator[str]:
+def _may_set(owners: Iterable[SettingOwner], facts: HostFacts) -> Iterator[str]:
+    for owner in owners:
+        yield _OVER.format(owner.name, owner.evidence)
     for owner in facts.owners:
         if _OWN_CONFIGURATION in owner.sets:
             yield _MAY_SET.format(owner.name, owner.evidence)
 
 
 def setting_diff(device: str, old: Mapping[str, str], new: Mapping[str, str]) -> str:
-    """Changed settings, one line for each old and new value."""
-    title = device or "host"
-    lines = [
-        f"{sign}{field}={value}"
-        for field in new
-        for sign, value in (("-", old.get(field)), ("+", new[field]))
-    ]
-    return "".join(
-        f"{line}\n" for line in (f"--- {title}", f"+++ {title}", "@@ settings @@", *lines)
-    )
+    """Changed settings, one line for each old and new value; of files, their lines."""
+    title, lines = device or "host", []
+    for field in new:
+        setting = setting_of(field)
+        if setting is not None and setting.kind == "file":
+            text = new[field].split("\n")
+            lines += ["--- /dev/null", f"+++ {setting.name}", f"@@ -0,0 +1,{len(text)} @@"]
+            lines += [f"+{line}" for line in text]
+            continue
+        if not lines:
+            lines = [f"--- {title}", f"+++ {title}", "@@ settings @@"]
+        lines += [f"-{field}={old.get(field)}", f"+{field}={new[field]}"]
+    return "".join(f"{line}\n" for line in lines)

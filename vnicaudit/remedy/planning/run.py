@@ -35,7 +35,8 @@ if TYPE_CHECKING:
 class PlanOptions(msgspec.Struct, frozen=True):
     """``domains`` (names or UUIDs) and ``macs``: plan only these; empty: all. ``accepted``: names
     of functions that may be lost. ``devices``: vDPA devices or vhost-user sockets, one for each of
-    ``macs``. ``unsafe``: also plan changes that may hurt a guest."""
+    ``macs``. ``unsafe``: also plan changes that may hurt a guest. ``over_owner``: also settings of
+    hosts that another program sets."""
 
     to: Goal = "virtio"
     domains: frozenset[str] = frozenset()
@@ -44,6 +45,7 @@ class PlanOptions(msgspec.Struct, frozen=True):
     devices: tuple[str, ...] = ()
     socket_mode: str = "server"
     unsafe: bool = False
+    over_owner: bool = False
     policy: PolicyTable = PolicyTable()
 
     def takes(self, name: str, uuid: str | None) -> bool:

@@ -170,6 +170,8 @@ def _naming_class(naming: Naming) -> str:
 
 def _effect(step: Step) -> str:
     """When the guest gets the new NIC."""
+    if step.procedure and isinstance(step.unit, SettingUnit):
+        return "by its owner"
     if step.procedure:
         return f"by {name_of(step.owner)}" if guest_kind(step) == "guest" else "for new servers"
     if state_of(step) == "blocked":
@@ -177,7 +179,7 @@ def _effect(step: Step) -> str:
     if isinstance(step.unit, FileUnit):
         return "after virsh define"
     if isinstance(step.unit, SettingUnit):
-        return "at once, until the next boot"
+        return "from the next boot on" if step.unit.keeps else "at once, until the next boot"
     if not step.running:
         return "next start"
     swap = any(option.mode == "hotswap" and option.possible for option in step.modes)
@@ -220,7 +222,9 @@ def _names_in_short(steps: Sequence[Step], unknown: Counter[str]) -> str:
 def _sentences(step: Step) -> Iterator[tuple[str, str]]:
     """Sentences about a step for below the table, each with its kind."""
     risk = _risk(step)
-    if risk == _BY_HAND:
+    if risk == _BY_HAND and isinstance(step.unit, SettingUnit):
+        yield from ((risk, f"{one.text}; --diff shows how") for one in step.blocked)
+    elif risk == _BY_HAND:
         yield risk, f"{name_of(step.owner)} owns the definition; --diff shows what to do there"
     elif risk == "unsafe":
         yield risk, step.reason

@@ -142,11 +142,16 @@ class StepText:
     def _procedure(self, step: Step) -> Iterator[str]:
         if step.procedure and isinstance(step.unit, CloudUnit):
             yield self._labelled("procedure", "this is done by hand, in this order")
+        elif step.procedure and isinstance(step.unit, SettingUnit):
+            yield self._labelled("procedure", "give it to the owner of the setting")
         elif step.procedure:
             order = "do this there, in this order"
             yield self._labelled("procedure", f"{name_of(step.owner)} owns the definition: {order}")
         for number, part in enumerate(step.procedure, 1):
-            yield f"{_HANG}{number}. {safe(part)}\n"
+            if isinstance(step.unit, SettingUnit):
+                yield from (f"{_HANG}{safe(line)}\n" for line in _split(part))
+            else:
+                yield f"{_HANG}{number}. {safe(part)}\n"
 
     def _diff(self, diff: str) -> Iterator[str]:
         inside = False

@@ -11,9 +11,9 @@ import msgspec
 import pytest
 from ruamel.yaml import YAML
 
-from tests.platforms.host.given import Given
+from tests.platforms.host.given import readings_of
 from vnicaudit.platforms.host.facts import EVERY_FACT
-from vnicaudit.platforms.host.readings import HostFact
+from vnicaudit.platforms.host.readings import HostFact, SectionReadings
 
 FACTS = {fact.name: fact for fact in EVERY_FACT}
 CASES = [
@@ -23,17 +23,23 @@ CASES = [
 ]
 
 
-def _given(case: Mapping[str, Any], change: Callable[[str], str] = str) -> Given:
+def _given(case: Mapping[str, Any], change: Callable[[str], str] = str) -> SectionReadings:
     later = case.get("later")
-    return Given(
-        {path: change(text) for path, text in case.get("files", {}).items()},
-        {name: change(text) for name, text in case.get("outputs", {}).items()},
-        case.get("window"),
-        _given(later, change) if later else None,
+    second = _texts(later, change) if later else None
+    return readings_of(*_texts(case, change), case.get("window"), second)
+
+
+def _texts(
+    case: Mapping[str, Any], change: Callable[[str], str]
+) -> tuple[dict[str, str], dict[str, str]]:
+    files, outputs = case.get("files", {}), case.get("outputs", {})
+    return (
+        {path: change(text) for path, text in files.items()},
+        {name: change(text) for name, text in outputs.items()},
     )
 
 
-def _fields(fact: HostFact, given: Given) -> dict[str, object]:
+def _fields(fact: HostFact, given: SectionReadings) -> dict[str, object]:
     fields: dict[str, object] = msgspec.json.decode(msgspec.json.encode(fact.read(given)))
     return fields
 

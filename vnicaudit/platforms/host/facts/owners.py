@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from vnicaudit.knowledge.host_settings import KEEPING
 from vnicaudit.model.host_facts import SettingOwner
 from vnicaudit.platforms.host.facts.containers import container_of
 from vnicaudit.platforms.host.facts.processes import programs_of
@@ -63,6 +64,7 @@ _PROFILES = (
 """In the order in which tuned looks for a profile."""
 _OF_TUNED = re.compile(r"(net\.[\w.]+|kernel\.sched[\w.]+|governor|features|ring|channels)[ \t]*=")
 _MOST_PROFILES = 20
+_OWN = tuple(f"{folder}/9[09]-vnicaudit-*" for folder in KEEPING)
 
 
 def _read(readings: HostReadings) -> dict[str, object]:
@@ -83,7 +85,15 @@ def _read(readings: HostReadings) -> dict[str, object]:
         if "tuned" in (programs_of(readings) or {"tuned"}):
             sets = tuple(sorted(_set_by(readings, profile)))
             owners.append(SettingOwner(name="tuned", evidence=_ACTIVE, sets=sets))
-    return found | {"owners": tuple(owners)}
+    return found | {"owners": tuple(owners), "own_files": _own_files(readings)}
+
+
+def _own_files(readings: HostReadings) -> dict[str, dict[str, str]]:
+    return {
+        folder: {path.rpartition("/")[2]: text for path, text in readings.texts(pattern).items()}
+        for folder, pattern in zip(KEEPING, _OWN, strict=True)
+        if readings.text(folder) is not None
+    }
 
 
 def _owner_by(readings: HostReadings, trace: _Trace) -> SettingOwner | None:
@@ -116,8 +126,8 @@ def _set_by(readings: HostReadings, active: str) -> set[str]:
 FACT = HostFact(
     "owners",
     _read,
-    files=(_ACTIVE,),
-    present=tuple(pattern for trace in _TRACES for pattern in trace.files),
+    files=(_ACTIVE, *_OWN),
+    present=(*(pattern for trace in _TRACES for pattern in trace.files), *KEEPING),
     excerpts=(
         Excerpt("^DISTRIB_ID=.*", (_RELEASE,)),
         Excerpt("^[[:space:]]*iface[[:space:]].*", _INTERFACES),

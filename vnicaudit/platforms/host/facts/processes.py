@@ -1,4 +1,5 @@
-"""QEMU processes and their threads, and which other programs run.
+"""QEMU processes and their threads, and which other programs run. A visit asks once for what is
+read here and for guests (:mod:`vnicaudit.platforms.host.visiting.processes`).
 
 Names of threads: QEMU's ``CPU 0/KVM`` (accel/kvm/kvm-accel-ops.c) and ``IO NAME`` (iothread.c), if
 it was started with debug-threads=on, as libvirt does; without it a vCPU cannot be told. A worker of
@@ -16,29 +17,55 @@ from typing import Literal
 
 from vnicaudit.knowledge.cpu_lists import from_list
 from vnicaudit.model.host_facts import Cpus, QemuProcess, Thread
-from vnicaudit.platforms.host.readings import HostCommand, HostFact, HostReadings
+from vnicaudit.platforms.host.readings import HostCommand, HostFact, HostReadings, files_in
+from vnicaudit.platforms.qemu.proc import is_qemu
 
-_ARGUMENTS, _THREADS, _PROGRAMS = "qemu-arguments", "qemu-threads", "programs"
+LINES, DESCRIPTORS, TAPS, AWAY, HIDDEN = (
+    "qemu", "qemu descriptors", "qemu taps", "qemu elsewhere", "qemu hidden",
+)  # fmt: skip
+MACVTAPS = "macvtaps"
+_THREADS, _PROGRAMS = "qemu threads", "programs"
 _PS = HostCommand("ps auxwwwm", ("sos_commands/process/ps_auxwwwm",), is_run=False)
 _ASKED = ("irqbalance", "dockerd", "kube-proxy", "kubelet", "nova-compute", "virt-handler", "tuned")
 """Programs that a live host is asked for, beside QEMU."""
 _SCRIPT = rf"""
-qemus() {{ grep -lsE '^(qemu-system.*|qemu-kvm|kvm|vhost-[0-9]+)$' /proc/[0-9]*/comm |
-    sed 's/comm$//'; }}
-arguments() {{ qemus | sed 's/$/cmdline/' | xargs grep -aszHA1 -xE -e '-(name|uuid)' /dev/null |
-    tr '\0' '\n'; }}
-threads() {{
-    set --
-    for each in $(qemus); do set -- "$@" "$each"task/*/status; done
-    grep -sHE '^(Name|Cpus_allowed_list):' "$@" /dev/null
+qemus=$(printf '%s\0' /proc/[0-9]*/cmdline |
+    xargs -0 grep -zslE '^(.*/)?([.]?qemu-system-[A-Za-z0-9_.-]+|qemu-kvm|kvm)$' 2>/dev/null)
+named=$(grep -sHxE '{"|".join(_ASKED)}|vhost-[0-9]+' /proc/[0-9]*/comm)
+qemu_lines() {{
+    printf 'x\0' | grep -qzHZ x || return 3
+    [ $# = 0 ] || contents "$@"
+}}
+qemu_descriptors() {{
+    [ $# = 0 ] || ls -lnR "$@" 2>/dev/null | grep -aE '^/proc/|/dev/(vhost-|tap[0-9])| 0 -> '
     true
 }}
-programs() {{ grep -hsxE '{"|".join(_ASKED)}' /proc/[0-9]*/comm; true; }}
-fact {_ARGUMENTS} arguments
-fact {_THREADS} threads
+qemu_threads() {{ grep -sHE '^(Name|Cpus_allowed_list):' "$@" /dev/null; true; }}
+programs() {{ printf '%s\n' "$named" | sed 's/.*://'; }}
+fact {LINES} qemu_lines $qemus
+folders= threads= taps= away=
+for file in $qemus; do
+    folder=${{file%/cmdline}}
+    folders="$folders $folder/fd"
+    threads="$threads $folder/task/*/status"
+    if [ "$folder/ns/net" -ef /proc/self/ns/net ]; then taps="$taps $folder/fdinfo/*"
+    elif [ -e "$folder/ns/net" ]; then away="$away $file"
+    fi
+done
+for each in $named; do
+    case $each in *:vhost-*) threads="$threads ${{each%/comm:*}}/task/*/status" ;; esac
+done
+fact '{DESCRIPTORS}' qemu_descriptors $folders
+[ -z "$taps" ] || fact '{TAPS}' excerpt '^iff:.*' $taps
+part {MACVTAPS}
+printf '%s\n' /sys/class/net/*/tap[0-9]*
+part '{AWAY}'
+printf '%s\n' $away
+[ -e /proc/1/cmdline ] || part '{HIDDEN}'
+fact '{_THREADS}' qemu_threads $threads
 fact {_PROGRAMS} programs
 """
-_ARGUMENT = re.compile(r"/proc/(\d{1,10})/cmdline[-:](.*)")
+_LINE = re.compile(r"/proc/([0-9]{1,9})/cmdline")
 _STATUS = re.compile(r"/proc/(\d{1,10})/task/(\d{1,10})/status:(Name|Cpus_allowed_list):[ \t]*(.*)")
 _ROW = re.compile(r"\S+ +(\d{1,10}) +(?:\S+ +){8}(\S.*)")
 _VHOST = re.compile(r"vhost-(\d{1,10})")
@@ -69,12 +96,25 @@ def programs_of(readings: HostReadings) -> frozenset[str] | None:
     return frozenset(name for _pid, row in _rows(rows) for name in _programs(row))
 
 
+def qemus_of(readings: HostReadings) -> dict[int, list[str]] | None:
+    """The command line of each QEMU process that was seen, in words; None: they were not listed."""
+    lines = readings.output(LINES)
+    if lines is None:
+        return None
+    found: dict[int, list[str]] = {}
+    for path, text in files_in(lines).items():
+        number, words = _LINE.fullmatch(path), text.split("\0")
+        if number is not None and is_qemu(words[0]):
+            found[int(number[1])] = words
+    return found
+
+
 def qemus_in(readings: HostReadings) -> tuple[QemuProcess, ...] | None:
     """Running QEMU processes; None: unknown."""
-    arguments, threads = readings.output(_ARGUMENTS), readings.output(_THREADS)
-    if arguments is not None and threads is not None:
-        tasks = _tasks(threads)
-        return _processes(_options(arguments, tasks), tasks)
+    found, threads = qemus_of(readings), readings.output(_THREADS)
+    if found is not None and threads is not None:
+        options = {pid: _names_in(words) for pid, words in found.items()}
+        return _processes(options, _tasks(threads))
     rows = readings.output(_PS.name)
     if rows is None:
         return None
@@ -137,21 +177,8 @@ def _tasks(text: str) -> _Tasks:
     return found
 
 
-def _options(text: str, tasks: _Tasks) -> dict[int, dict[str, str]]:
-    """QEMU's PID -> the options that were asked for. One without any has only threads."""
-    found: dict[int, dict[str, str]] = {
-        pid: {} for pid, tid in tasks if pid == tid and not _VHOST.fullmatch(tasks[pid, tid].name)
-    }
-    before: tuple[int, str] | None = None
-    for line in text.split("\n"):
-        match = _ARGUMENT.fullmatch(line)
-        pid, word = (int(match[1]), match[2]) if match else (0, "")
-        if before is not None and before[0] == pid and pid in found:
-            found[pid][before[1]] = word
-            before = None
-        else:
-            before = (pid, word) if word in {"-name", "-uuid"} else None
-    return found
+def _names_in(words: list[str]) -> dict[str, str]:
+    return {name: value for name, value in pairwise(words) if name in {"-name", "-uuid"}}
 
 
 def _rows(text: str) -> Iterator[tuple[int, str]]:
@@ -173,8 +200,7 @@ def _from_rows(text: str) -> tuple[dict[int, dict[str, str]], _Tasks]:
     for pid, row in _rows(text):
         words = row.split(" ")
         if _IS_QEMU.fullmatch(_programs(row)[0]):
-            pairs = pairwise(words)
-            options[pid] = {name: value for name, value in pairs if name in {"-name", "-uuid"}}
+            options[pid] = _names_in(words)
         elif _VHOST.fullmatch(row.strip("[]")):
             tasks[pid, pid] = task = _QemuTask()
             task.name = row.strip("[]")
@@ -187,3 +213,11 @@ def _read(readings: HostReadings) -> dict[str, object]:
 
 
 FACT = HostFact("processes", _read, commands=(_PS,), script=_SCRIPT)
+PROGRAMS = HostFact(
+    "programs",
+    script=f"""
+programs() {{ grep -hsxE '{"|".join(_ASKED)}' /proc/[0-9]*/comm; true; }}
+fact {_PROGRAMS} programs
+""",
+)
+"""Programs alone, for facts that need no more of processes."""

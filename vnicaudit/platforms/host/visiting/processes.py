@@ -2,7 +2,8 @@
 of vhost-net that they have open, and the taps that their NICs' descriptors belong to.
 
 A descriptor of a tap names it in ``/proc/PID/fdinfo/N``, as ``iff:`` (``tun_chr_show_fdinfo`` in
-drivers/net/tun.c of Linux).
+drivers/net/tun.c of Linux). That of a macvtap does not: it is ``/dev/tapN``, and the link has a
+folder ``tapN`` in sysfs (drivers/net/macvtap.c).
 """
 
 from __future__ import annotations
@@ -17,43 +18,19 @@ from vnicaudit.model.domain import Domain, DomainState, LiveFacts
 from vnicaudit.model.finding import Location
 from vnicaudit.model.nic import RunningQemu
 from vnicaudit.model.report import ReadError
-from vnicaudit.platforms.host.readings import HostFact, HostReadings, files_in
+from vnicaudit.platforms.host.facts.processes import (
+    AWAY,
+    DESCRIPTORS,
+    HIDDEN,
+    MACVTAPS,
+    TAPS,
+    qemus_of,
+)
+from vnicaudit.platforms.host.readings import HostReadings, files_in
 from vnicaudit.platforms.qemu.arguments import Arguments
-from vnicaudit.platforms.qemu.proc import arguments_in, domain_of, is_qemu, is_vhost_net, running_in
+from vnicaudit.platforms.qemu.proc import arguments_in, domain_of, is_vhost_net, running_in
 
-_LINES, _OPEN, _TAPS, _AWAY = "qemu", "qemu descriptors", "qemu taps", "qemu elsewhere"
-_HIDDEN = "qemu hidden"
-_SCRIPT = rf"""
-qemus=$(printf '%s\0' /proc/[0-9]*/cmdline |
-    xargs -0 grep -zslE '^(.*/)?([.]?qemu-system-[A-Za-z0-9_.-]+|qemu-kvm|kvm)$' 2>/dev/null)
-qemu_lines() {{
-    printf 'x\0' | grep -qzHZ x || return 3
-    [ $# = 0 ] || contents "$@"
-}}
-qemu_descriptors() {{
-    [ $# = 0 ] || ls -lnR "$@" 2>/dev/null | grep -aE '^/proc/|/dev/vhost-| 0 -> '
-    true
-}}
-fact '{_LINES}' qemu_lines $qemus
-folders= taps= away=
-for file in $qemus; do
-    folder=${{file%/cmdline}}
-    folders="$folders $folder/fd"
-    if [ "$folder/ns/net" -ef /proc/self/ns/net ]; then taps="$taps $folder/fdinfo/*"
-    elif [ -e "$folder/ns/net" ]; then away="$away $file"
-    fi
-done
-fact '{_OPEN}' qemu_descriptors $folders
-[ -z "$taps" ] || fact '{_TAPS}' excerpt '^iff:.*' $taps
-part '{_AWAY}'
-printf '%s\n' $away
-[ -e /proc/1/cmdline ] || part '{_HIDDEN}'
-"""
-
-
-QEMUS = HostFact("qemu", script=_SCRIPT)
-"""They are no part of HostFacts, but the host's guests."""
-_PATH = re.compile(r"/proc/([0-9]{1,9})/cmdline")
+_NODES = "/dev/tap"
 _FOLDER = re.compile(r"/proc/([0-9]{1,9})/fd:")
 _TAP = re.compile(r"/proc/([0-9]{1,9})/fdinfo/([0-9]{1,9})")
 
@@ -85,41 +62,64 @@ def seen_qemus(
     readings: HostReadings, target: str, *, elsewhere: bool
 ) -> Iterator[SeenQemu | ReadError]:
     """The processes themselves; see :func:`guests_in`."""
-    lines = readings.output(_LINES)
-    if lines is None:
+    found = qemus_of(readings)
+    if found is None:
         told = "the QEMU processes there could not be listed, which needs the grep of GNU"
         yield ReadError(told, target)
         return
-    if readings.output(_HIDDEN) is not None:
+    if readings.output(HIDDEN) is not None:
         hidden = "processes of other users are hidden there (hidepid): log in as root, or sudo=true"
         yield ReadError(hidden, target)
-    away = frozenset((readings.output(_AWAY) or "").split())
-    descriptors = _descriptors(readings.output(_OPEN) or "")
-    taps = _taps(readings.output(_TAPS) or "")
-    for path, text in files_in(lines).items():
-        number, words = _PATH.fullmatch(path), text.split("\0")
-        if number is None or not is_qemu(words[0]) or (path in away and not elsewhere):
+    away = frozenset((readings.output(AWAY) or "").split())
+    open_ones = _descriptors(readings.output(DESCRIPTORS) or "")
+    taps = _taps(readings.output(TAPS) or "")
+    macvtaps = _macvtaps(readings.output(MACVTAPS) or "")
+    for pid, words in found.items():
+        path = f"/proc/{pid}/cmdline"
+        if path in away and not elsewhere:
             continue
-        pid = int(number[1])
-        found = running_in(words, words[0], Location(target), pid, descriptors.get(pid))
-        if isinstance(found, ReadError):
-            yield msgspec.structs.replace(found, message=f"{found.message} ({path})", file=target)
-        else:
-            yield SeenQemu(found, arguments_in(words), taps.get(pid, {}))
+        seen = open_ones.get(pid)
+        vhost = None if seen is None else seen.vhost
+        qemu = running_in(words, words[0], Location(target), pid, vhost)
+        if isinstance(qemu, ReadError):
+            yield msgspec.structs.replace(qemu, message=f"{qemu.message} ({path})", file=target)
+            continue
+        own = taps.get(pid, {})
+        if seen is not None and path not in away:
+            own |= {fd: macvtaps[node] for fd, node in seen.taps.items() if node in macvtaps}
+        yield SeenQemu(qemu, arguments_in(words), own)
 
 
-def _descriptors(text: str) -> dict[int, int]:
-    """Process -> number of descriptors of vhost-net, from ``ls -lnR``. Folders that cannot be read
-    are left out: every QEMU has a descriptor 0."""
-    found: dict[int, int] = {}
+class _OpenOnes:
+    """Of one process: the number of descriptors of vhost-net, and those of nodes of macvtaps."""
+
+    def __init__(self) -> None:
+        self.vhost = 0
+        self.taps: dict[str, str] = {}
+
+
+def _descriptors(text: str) -> dict[int, _OpenOnes]:
+    """By process, from ``ls -lnR``. Folders that cannot be read are left out: every QEMU has a
+    descriptor 0."""
+    found: dict[int, _OpenOnes] = {}
     pid = None
     for line in text.split("\n"):
         folder = _FOLDER.fullmatch(line)
         if folder is not None:
             pid = int(folder[1])
         elif pid is not None and " -> " in line:
-            found[pid] = found.get(pid, 0) + is_vhost_net(line.rpartition(" -> ")[2])
+            start, _arrow, path = line.rpartition(" -> ")
+            seen = found.setdefault(pid, _OpenOnes())
+            seen.vhost += is_vhost_net(path)
+            if path.startswith(_NODES):
+                seen.taps[start.rpartition(" ")[2]] = path[len(_NODES) :]
     return found
+
+
+def _macvtaps(text: str) -> dict[str, str]:
+    """Number of the node -> the macvtap it belongs to."""
+    parts = (line.split("/") for line in text.split("\n"))
+    return {part[5].removeprefix("tap"): part[4] for part in parts if len(part) == 6}
 
 
 def _taps(text: str) -> dict[int, dict[str, str]]:

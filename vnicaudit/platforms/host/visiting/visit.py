@@ -20,7 +20,7 @@ from vnicaudit.model.report import FailureKind, ReadError
 from vnicaudit.platforms.host.facts import EVERY_FACT
 from vnicaudit.platforms.host.readings import SectionReadings, facts_from, script_for
 from vnicaudit.platforms.host.visiting.answered import DEVICES, host_in
-from vnicaudit.platforms.host.visiting.processes import QEMUS, guests_in, seen_qemus
+from vnicaudit.platforms.host.visiting.processes import guests_in, seen_qemus
 from vnicaudit.platforms.host.visiting.recording import read_recording, write_recording
 from vnicaudit.reaching.failures import advised, failure_in, reason_in
 from vnicaudit.reaching.opening import FORMS, open_place, parse_url
@@ -121,7 +121,7 @@ def probe(url: str, options: LiveOptions) -> str:
 
 def visit(url: str, options: LiveOptions) -> SectionReadings:
     """Everything that is read there, and recorded if that is asked for. Raises TargetError."""
-    script = script_for((*EVERY_FACT, DEVICES, QEMUS))
+    script = script_for((*EVERY_FACT, DEVICES))
     sections = _sections_of(url, script, options.deadline, options.window)
     if options.record:
         write_recording(options.record, url.partition("?")[0], sections)

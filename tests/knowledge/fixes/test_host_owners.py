@@ -1,0 +1,108 @@
+"""Settings of hosts in the words of the programs that set them there."""
+
+import configparser
+from typing import Any
+from urllib.parse import unquote
+
+import pytest
+import yaml
+
+from vnicaudit.knowledge.fixes.host_owners import owners_way
+from vnicaudit.knowledge.host_settings import HostSetting
+from vnicaudit.model.host_facts import HostFacts, HostLink, SettingOwner
+
+FACTS = HostFacts(links=(HostLink(name="ens3", physical=True),), tuned_profile="virtual-host")
+ENTRIES = HostSetting("sysctl", name="net.core.rps_sock_flow_entries")
+OF_ENS3 = {
+    HostSetting("feature", "ens3", "tcp-segmentation-offload"): "on",
+    HostSetting("feature", "ens3", "generic-receive-offload"): "on",
+    HostSetting("ring", "ens3", "rx"): "4096",
+    HostSetting("mtu", "ens3"): "9000",
+    HostSetting("rps", "ens3", "rx-0"): "f",
+}
+
+
+def loaded(text: str) -> Any:
+    return yaml.safe_load(text.encode())
+
+
+def way(
+    name: str, settings: dict[HostSetting, str], evidence: str = "/x", **sets: object
+) -> list[str]:
+    """The sentences and files for an owner of that name."""
+    return list(owners_way(SettingOwner(name=name, evidence=evidence, **sets), settings, FACTS))  # type: ignore[arg-type]
+
+
+def test_a_machine_config_has_the_files_that_a_host_of_its_own_gets() -> None:
+    sentence, text = way("machine-config", {ENTRIES: "8192"} | OF_ENS3)
+    assert "its nodes are restarted" in sentence
+    config = loaded(text)["spec"]["config"]
+    assert config["ignition"] == {"version": "3.2.0"}
+    files = {one["path"]: one for one in config["storage"]["files"]}
+    assert len(files) == 6
+    sysctl = files["/etc/sysctl.d/99-vnicaudit-net.core.rps_sock_flow_entries.conf"]
+    assert sysctl["mode"] == 0o644
+    assert unquote(sysctl["contents"]["source"].partition(",")[2]) == (
+        "# Proposed by vnicaudit\nnet.core.rps_sock_flow_entries = 8192\n"
+    )
+    rule = files["/etc/udev/rules.d/90-vnicaudit-ens3-ring-rx.rules"]["contents"]["source"]
+    assert 'NAME=="ens3", RUN+="/usr/sbin/ethtool -G $name rx 4096"\n' in unquote(rule)
+
+
+def test_a_child_profile_of_tuned_changes_these_settings_alone() -> None:
+    _sentence, text = way("tuned", {ENTRIES: "8192"} | OF_ENS3)
+    profile = configparser.ConfigParser()
+    profile.read_string(text)
+    assert {name: dict(profile[name]) for name in profile.sections()} == {
+        "main": {"include": "virtual-host"},
+        "sysctl": {"net.core.rps_sock_flow_entries": "8192"},
+        "net_ens3": {
+            "type": "net", "devices": "ens3", "features": "tso on gro on", "ring": "rx 4096",
+            "mtu": "9000",
+        },
+        "sysfs": {"/sys/class/net/ens3/queues/rx-0/rps_cpus": "f"},
+    }  # fmt: skip
+
+
+def test_a_performance_profile_has_a_tuned_object_above_it() -> None:
+    evidence = "/etc/tuned/openshift-node-performance-fast/tuned.conf"
+    sentence, text = way("performance-profile", {ENTRIES: "8192"}, evidence)
+    assert "role of the node's pool" in sentence
+    tuned = loaded(text)
+    assert tuned["spec"]["profile"][0]["data"] == (
+        "[main]\ninclude=openshift-node-performance-fast\n[sysctl]\n"
+        "net.core.rps_sock_flow_entries=8192\n"
+    )
+    assert tuned["spec"]["recommend"][0]["profile"] == "vnicaudit-sysctl"
+    (annotation,) = way("performance-profile", OF_ENS3, sets=("rps",))
+    assert "performance.openshift.io/enable-rps" in annotation
+
+
+def test_a_policy_of_nmstate_has_what_nmstate_knows() -> None:
+    _sentence, text = way("nmstate", OF_ENS3)
+    assert loaded(text)["spec"]["desiredState"]["interfaces"] == [{
+        "name": "ens3", "type": "ethernet", "state": "up", "mtu": 9000,
+        "ethtool": {
+            "ring": {"rx": 4096}, "feature": {"tx-tcp-segmentation": True, "rx-gro": True},
+        },
+    }]  # fmt: skip
+    assert way("nmstate", {HostSetting("channels", "ens3", "combined"): "4"}) == []
+    assert way("nmstate", {HostSetting("mtu", "br0"): "9000"}) == []
+
+
+def test_what_deploys_openstack() -> None:
+    _sentence, text = way("os-net-config", OF_ENS3)
+    (interface,) = loaded(text)["network_config"]
+    assert interface == {
+        "type": "interface", "name": "ens3", "mtu": 9000,
+        "ethtool_opts": "-K ${DEVICE} tso on; -K ${DEVICE} gro on; -G ${DEVICE} rx 4096",
+    }  # fmt: skip
+    _sentence, text = way("openstack-ansible", {ENTRIES: "8192"})
+    assert loaded(text)["openstack_user_kernel_options"] == [{"key": ENTRIES.name, "value": 8192}]
+    _sentence, text = way("juju", {ENTRIES: "8192"})
+    assert loaded(text) == {ENTRIES.name: 8192}
+
+
+@pytest.mark.parametrize("owner", ["juju", "openstack-ansible", "kolla", "netplan"])
+def test_an_owner_without_a_form_says_nothing(owner: str) -> None:
+    assert way(owner, OF_ENS3) == []

@@ -1,0 +1,154 @@
+"""Files that keep settings of hosts, as the programs that read them understand them."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from tests.not_run import not_run
+from vnicaudit.knowledge.host_settings import KEEPING, HostSetting, field_of, setting_of, takes
+from vnicaudit.knowledge.persistent_forms import OwnFile, for_nodes, in_run, is_own, own_files
+from vnicaudit.model.host_facts import HostFacts, HostLink
+
+MAC = "52:54:00:00:00:01"
+FACTS = HostFacts(
+    links=(
+        HostLink(name="ens3", physical=True, mac=MAC),
+        HostLink(name="br0", kind="bridge", mac=MAC),
+        HostLink(name="vnet0", kind="tun"),
+        HostLink(name="ens4", physical=True),
+    ),
+    own_files={folder: {} for folder in KEEPING},
+)
+_ADAPTER = f'ACTION=="add", SUBSYSTEM=="net", DRIVERS=="?*", ATTR{{address}}=="{MAC}", '
+_BRIDGE = 'ACTION=="add", SUBSYSTEM=="net", KERNEL=="br0", '
+
+
+def _echo(value: str, file: str) -> str:
+    return f"{_ADAPTER}RUN+=\"/bin/sh -c 'echo {value} > /sys/class/net/$name/queues/{file}'\""
+
+
+ENTRIES = "net.core.rps_sock_flow_entries"
+FORMS = {
+    ("mtu", "br0", "", "9000"): ("br0-mtu", _BRIDGE + 'ATTR{mtu}="9000"'),
+    ("queue-length", "ens3", "", "2000"): (
+        "ens3-queue-length", _ADAPTER + 'ATTR{tx_queue_len}="2000"'),
+    ("feature", "ens3", "tcp-segmentation-offload", "on"): (
+        "ens3-feature-tcp-segmentation-offload",
+        _ADAPTER + 'RUN+="/usr/sbin/ethtool -K $name tso on"'),
+    ("ring", "ens3", "rx", "4096"): (
+        "ens3-ring-rx", _ADAPTER + 'RUN+="/usr/sbin/ethtool -G $name rx 4096"'),
+    ("channels", "ens3", "combined", "4"): (
+        "ens3-channels-combined", _ADAPTER + 'RUN+="/usr/sbin/ethtool -L $name combined 4"'),
+    ("private-flag", "ens3", "rx_striding_rq", "on"): (
+        "ens3-private-flag-rx_striding_rq",
+        _ADAPTER + 'RUN+="/usr/sbin/ethtool --set-priv-flags $name rx_striding_rq on"'),
+    ("rps", "ens3", "rx-0", "f,ffffffff"): (
+        "ens3-rps", _echo("f,ffffffff", "rx-0/rps_cpus")),
+    ("rps-flows", "ens3", "rx-0", "4096"): (
+        "ens3-rps-flows", _echo("4096", "rx-0/rps_flow_cnt")),
+    ("xps", "ens3", "tx-0", "1"): (
+        "ens3-xps", _echo("1", "tx-0/xps_cpus")),
+}  # fmt: skip
+"""Kind, device, name and value -> the file's name between its ends, and its line."""
+
+
+def form_of(settings: dict[HostSetting, str]) -> OwnFile:
+    """The one file that keeps these settings."""
+    (made,) = own_files(settings, FACTS)
+    assert isinstance(made, OwnFile), made
+    return made
+
+
+@pytest.mark.parametrize("setting", FORMS, ids=" ".join)
+def test_a_rule_of_udev_for_each_setting_of_a_device(setting: tuple[str, str, str, str]) -> None:
+    kind, device, name, value = setting
+    stem, line = FORMS[setting]
+    form = form_of({HostSetting(kind, device, name): value})  # type: ignore[arg-type]
+    assert form.path == f"/etc/udev/rules.d/90-vnicaudit-{stem}.rules"
+    assert form.text.split("\n")[1:] == [line]
+    file = HostSetting("file", device, form.path)
+    assert setting_of(field_of(file)) == file
+    assert takes(file, form.text)
+
+
+def test_all_queues_of_a_device_are_in_one_file() -> None:
+    form = form_of({HostSetting("rps", "ens3", f"rx-{queue}"): "3" for queue in range(2)})
+    assert [line.rpartition("/queues/")[2][:4] for line in form.text.split("\n")[1:]] == [
+        "rx-0", "rx-1",
+    ]  # fmt: skip
+
+
+def test_a_setting_of_the_kernel_counts_after_sysctl_conf() -> None:
+    form = form_of({HostSetting("sysctl", name=ENTRIES): "32768"})
+    assert form.path == f"/etc/sysctl.d/99-vnicaudit-{ENTRIES}.conf"
+    assert Path(form.path).name > "99-sysctl.conf"
+    assert form.text.endswith(f"\n{ENTRIES} = 32768")
+
+
+@pytest.mark.parametrize(
+    ("setting", "why"),
+    [
+        (HostSetting("ovs", name="pmd-cpu-mask"), "in its database, for good"),
+        (HostSetting("mtu", "vnet0"), "whatever uses vnet0 makes it at each start"),
+        (HostSetting("mtu", "ens4"), "its MAC address is not known"),
+    ],
+)
+def test_what_no_file_keeps(setting: HostSetting, why: str) -> None:
+    (said,) = own_files({setting: "1"}, FACTS)
+    assert isinstance(said, str)
+    assert why in said
+    (nowhere,) = own_files({HostSetting("mtu", "br0"): "1"}, replace(FACTS, own_files={}))
+    assert nowhere == "the host has no /etc/udev/rules.d"
+
+
+def test_a_text_of_ours_has_nothing_else_in_it() -> None:
+    form = form_of({HostSetting("mtu", "br0"): "9000"})
+    written = in_run(form.text, "20261130-021500-3f2a")
+    assert written.startswith(
+        "# Written by vnicaudit; taken back by: vnicaudit rollback 20261130-021500-3f2a\n"
+    )
+    assert is_own(form.path, written)
+    for more in ('\nACTION=="add", RUN+="/bin/sh -c reboot"', "\n", "\n# more", ', OPTIONS+="x"'):
+        assert not is_own(form.path, written + more)
+    assert not is_own(form.path, form.text.replace("mtu", "address"))
+    assert not is_own("/etc/sysctl.d/99-vnicaudit-x.conf", form.text)
+
+
+def test_nodes_of_a_pool_have_only_names_in_common() -> None:
+    (form,) = for_nodes({HostSetting("ring", "ens3", "rx"): "4096"})
+    assert isinstance(form, OwnFile)
+    _head, *lines = form.text.split("\n")
+    assert [line.split(", ")[2:-1] for line in lines] == [
+        ['NAME=="ens3"'], ['NAME==""', 'KERNEL=="ens3"'],
+    ]  # fmt: skip
+
+
+def _udev() -> int:
+    if shutil.which("udevadm") is None:
+        return 0
+    return int(subprocess.run(["udevadm", "--version"], capture_output=True, text=True).stdout[:3])
+
+
+@pytest.mark.skipif(_udev() < 254, reason="udevadm verify comes with systemd 254")
+def test_udev_reads_the_rules(tmp_path: Path) -> None:
+    for kind, device, name, value in FORMS:
+        form = form_of({HostSetting(kind, device, name): value})  # type: ignore[arg-type]
+        (tmp_path / Path(form.path).name).write_text(f"{form.text}\n")
+    words = ["udevadm", "verify", *map(str, tmp_path.iterdir())]
+    ran = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+
+
+def test_sysctl_sets_what_a_file_keeps(tmp_path: Path) -> None:
+    if os.geteuid() or shutil.which("unshare") is None:
+        not_run("tests", "a network namespace needs root and unshare")
+    name = "net.ipv4.ip_forward"
+    form = form_of({HostSetting("sysctl", name=name): "1"})
+    file = tmp_path / Path(form.path).name
+    file.write_text(f"{form.text}\n")
+    words = ["unshare", "-n", "sh", "-c", f'sysctl -q -p "{file}" && sysctl -n {name}']
+    assert subprocess.run(words, check=True, capture_output=True, text=True).stdout == "1\n"

@@ -1,0 +1,216 @@
+"""Settings of a host that files keep beyond its next boot."""
+
+import subprocess
+from contextlib import suppress
+from itertools import count
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from tests.remedy.applying.fakes import Killed
+from tests.remedy.applying.settings_host import (
+    ENTRIES,
+    FACTS,
+    RPS,
+    TARGET,
+    SettingsWorld,
+    settings_world,
+    steps_to,
+)
+from vnicaudit.knowledge.host_settings import KEEPING, HostSetting, words_to_set
+from vnicaudit.model.host_facts import HostFacts, SettingOwner
+from vnicaudit.model.plan import SettingUnit, UnitStep
+from vnicaudit.remedy.applying.history import runs
+from vnicaudit.remedy.applying.rollback import RollbackSelection
+from vnicaudit.remedy.planning.host_settings import setting_diff, setting_digest
+
+RULES = "/etc/udev/rules.d"
+RPS_FILE = "90-vnicaudit-eth0-rps.rules"
+LINKS = tuple(replace(link, physical=True) for link in FACTS.links or ())
+KEPT = replace(FACTS, links=LINKS, own_files={folder: {} for folder in KEEPING})
+TUNED = SettingOwner(name="tuned", evidence="/etc/tuned/active_profile", sets=("rps",))
+
+
+@pytest.fixture
+def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SettingsWorld:
+    world = settings_world(tmp_path, monkeypatch)
+    world.host.now = KEPT
+    return world
+
+
+def test_both_steps_are_shown_with_their_diffs() -> None:
+    at_once, kept = steps_to(KEPT, TARGET, {RPS: "3"})
+    assert at_once.diff == f"--- eth0\n+++ eth0\n@@ settings @@\n-{RPS}=0\n+{RPS}=3\n"
+    assert at_once.notes == ("It lasts until the next boot; the next step keeps it.",)
+    first, second, *lines = kept.diff.splitlines()
+    assert (first, second) == ("--- /dev/null", f"+++ {RULES}/{RPS_FILE}")
+    assert lines == [
+        "@@ -0,0 +1,2 @@",
+        "+# Written by vnicaudit; taken back by: vnicaudit rollback RUN",
+        '+ACTION=="add", SUBSYSTEM=="net", DRIVERS=="?*", ATTR{address}=="52:54:00:00:00:01", '
+        "RUN+=\"/bin/sh -c 'echo 3 > /sys/class/net/$name/queues/rx-0/rps_cpus'\"",
+    ]
+    assert "whatever the mode" in kept.modes[0].reason
+    assert kept.unit.keeps
+    assert not at_once.unit.keeps
+
+
+@pytest.mark.parametrize(
+    ("facts", "target", "why"),
+    [
+        (FACTS, TARGET, "the host has no /etc/udev/rules.d"),
+        (KEPT, "netns://blue", "a network namespace is gone by then"),
+    ],
+)
+def test_where_no_file_keeps_it_the_reason_is_said(facts: HostFacts, target: str, why: str) -> None:
+    (step,) = steps_to(facts, target, {RPS: "3"})
+    assert f"It lasts until the next boot: {why}." in step.notes
+
+
+def test_a_file_names_its_run_and_goes_with_its_rollback(world: SettingsWorld) -> None:
+    run = world.apply(steps_to(KEPT, TARGET, {RPS: "3"}), world.context()).run
+    (unit,) = run.steps
+    assert (unit.outcome, unit.message) == ("applied", "now, and from the next boot on")
+    assert [check.detail for check in unit.checks] == [
+        f"{RPS} is 3", f"{RULES}/{RPS_FILE} is there",
+    ]  # fmt: skip
+    head = world.host.files[RULES][RPS_FILE].split("\n")[0]
+    assert head == f"# Written by vnicaudit; taken back by: vnicaudit rollback {run.id}"
+    again = world.apply(steps_to(KEPT, TARGET, {RPS: "3"}), world.context(), b"another plan")
+    assert again.run.steps[0].outcome == "already"
+    (back,) = world.rollback(world.context(), run=run.id)
+    assert (back.run.steps[0].outcome, world.host.now) == ("applied", KEPT)
+
+
+def test_a_file_is_written_after_what_it_keeps(world: SettingsWorld) -> None:
+    world.host.refuses = {RPS: 9}
+    (unit,) = world.apply(steps_to(KEPT, TARGET, {RPS: "3"}), world.context()).run.steps
+    assert (unit.outcome, world.host.now) == ("failed", KEPT)
+    assert not any("before file:" in place for place in world.passed)
+
+
+def test_one_of_the_two_steps_alone(world: SettingsWorld) -> None:
+    at_once, kept = steps_to(KEPT, TARGET, {ENTRIES: "32768"})
+    (unit,) = world.apply((kept,), world.context()).run.steps
+    assert (unit.outcome, unit.message) == ("applied", "from the next boot on")
+    assert world.host.now.sysctls == KEPT.sysctls
+    (unit,) = world.apply((at_once,), world.context(), b"another plan").run.steps
+    assert (unit.outcome, unit.message) == ("applied", "until the next boot")
+
+
+def test_a_file_that_is_there_is_not_overwritten(world: SettingsWorld) -> None:
+    world.host.now = there = replace(KEPT, own_files=KEPT.own_files | {RULES: {RPS_FILE: "x"}})  # type: ignore[operator]
+    (unit,) = world.apply(steps_to(KEPT, TARGET, {RPS: "3"}), world.context()).run.steps
+    assert (unit.outcome, unit.codes, world.host.now) == ("refused", ("drift",), there)
+    assert f"({RULES}/{RPS_FILE} is there)" in unit.message
+
+
+def test_a_file_that_was_edited_since_is_left(world: SettingsWorld) -> None:
+    world.apply(steps_to(KEPT, TARGET, {RPS: "3"}), world.context())
+    world.host.put(f"file:eth0:{RULES}/{RPS_FILE}", "# mine")
+    (back,) = world.rollback(world.context())
+    (unit,) = back.run.steps
+    assert (unit.outcome, unit.codes) == ("refused", ("edited",))
+    world.rollback(world.context(), RollbackSelection(over_edits=True))
+    assert world.host.now == KEPT
+
+
+def test_the_file_of_a_device_that_is_gone_is_removed(world: SettingsWorld) -> None:
+    world.apply(steps_to(KEPT, TARGET, {RPS: "3"}), world.context())
+    world.host.now = replace(world.host.now, links=())
+    (back,) = world.rollback(world.context())
+    assert (back.run.steps[0].outcome, world.host.files) == ("applied", KEPT.own_files)
+
+
+def _life(world: SettingsWorld, kill_at: int | None, *, back: bool = False) -> bool:
+    """Whether it came to its end."""
+    world.passed.clear()
+    world.kill_at = kill_at
+    with suppress(Killed):
+        if back:
+            world.rollback(world.context())
+        else:
+            world.apply(steps_to(KEPT, TARGET, {RPS: "3"}), world.context())
+        return True
+    return False
+
+
+@pytest.mark.parametrize("resume", ["apply", "rollback"])
+def test_killed_anywhere(resume: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for place in count():
+        folder = tmp_path / str(place)
+        world = settings_world(folder, monkeypatch)
+        world.host.now = KEPT
+        over = _life(world, place)
+        if resume == "apply":
+            assert _life(world, None)
+            assert RPS_FILE in world.host.files[RULES], place
+        if runs(str(folder)):
+            assert _life(world, None, back=True)
+        assert world.host.now == KEPT, place
+        if over:
+            break
+    assert place > 4
+
+
+def _edited(step: UnitStep[SettingUnit], path: str, text: str) -> UnitStep[SettingUnit]:
+    """The step with another file, of which digest and diff were made to match."""
+    values = {f"file:eth0:{path}": text}
+    unit = replace(step.unit, values=values, old=dict.fromkeys(values, ""))
+    digest, diff = setting_digest(TARGET, unit), setting_diff("eth0", unit.old, values)
+    return replace(step, unit=unit, digest=digest, diff=diff)
+
+
+def test_an_edited_plan_writes_nothing_else(world: SettingsWorld) -> None:
+    _at_once, kept = steps_to(KEPT, TARGET, {RPS: "3"})
+    (text,) = kept.unit.values.values()
+    for path, written in (
+        ("/etc/udev/rules.d/80-net.rules", text),
+        ("/etc/udev/rules.d/90-vnicaudit-../../passwd", text),
+        (f"{RULES}/{RPS_FILE}", text.replace("echo 3 >", "reboot; echo 3 >")),
+        (f"{RULES}/{RPS_FILE}", f"{text}\n"),
+        (f"{RULES}/{RPS_FILE}", ""),
+    ):
+        (unit,) = world.apply((_edited(kept, path, written),), world.context()).run.steps
+        assert (unit.outcome, unit.codes, world.host.now) == ("refused", ("plan",), KEPT), path
+
+
+def test_owners_are_read_again(world: SettingsWorld) -> None:
+    steps = steps_to(KEPT, TARGET, {RPS: "3"})
+    world.host.now = owned = replace(KEPT, owners=(TUNED,))
+    (unit,) = world.apply(steps, world.context()).run.steps
+    assert (unit.outcome, unit.codes, world.host.now) == ("refused", ("owner",), owned)
+    assert "tuned (/etc/tuned/active_profile) sets it on this host" in unit.message
+    (step,) = steps_to(owned, TARGET, {RPS: "3"}, over_owner=True)
+    assert (step.blocked, step.unit.over) == ((), ("tuned",))
+    (unit,) = world.apply((step,), world.context(), b"another plan").run.steps
+    assert unit.outcome == "applied"
+
+
+def _run(path: Path, value: str) -> int:
+    words = words_to_set(HostSetting("file", name=str(path)), value)
+    return subprocess.run(words, check=False, capture_output=True).returncode
+
+
+def test_a_file_is_made_whole_and_never_in_place_of_another(tmp_path: Path) -> None:
+    path = tmp_path / RPS_FILE
+    assert _run(path, "one\ntwo $HOME `id`") == 0
+    assert path.read_text() == "one\ntwo $HOME `id`\n"
+    assert path.stat().st_mode & 0o777 == 0o644
+    assert _run(path, "three") != 0
+    assert path.read_text().startswith("one\n")
+    assert list(tmp_path.iterdir()) == [path]
+    assert _run(path, "") == 0
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_set_already_is_kept_and_stays_when_the_file_goes(world: SettingsWorld) -> None:
+    at_once, kept = steps_to(KEPT, TARGET, {RPS: "3"})
+    world.apply((at_once,), world.context())
+    run = world.apply((at_once, kept), world.context(), b"another plan").run
+    assert run.steps[0].outcome == "applied"
+    (back,) = world.rollback(world.context(), run=run.id)
+    assert back.run.steps[0].outcome == "applied"
+    assert world.host.files == KEPT.own_files
+    assert world.host.now != KEPT

@@ -1,0 +1,233 @@
+"""Settings of a host, worded for the program that sets them there: a file to review, and what makes
+its owner apply it.
+
+Sources: the machine config operator takes Ignition 3 (3.2 since OpenShift 4.7), with files as data
+URLs; OpenShift's documentation for IBM Z keeps RFS in that way (50-enable-rfs). Node tuning
+operator: Tuned CR and docs/performanceprofile/performance_profile.md (annotations for RPS). tuned:
+plugins net, sysctl and sysfs (plugin_net.py at 0f1e4a45). nmstate at 07f46b5e:
+rust/src/lib/ifaces/ethtool.rs, which has features and rings, but no channels and no private flags.
+os-net-config: ``mtu`` and ``ethtool_opts`` of an interface. OpenStack-Ansible:
+``openstack_user_kernel_options`` of the role openstack_hosts. Juju: option ``sysctl`` of the charm
+nova-compute.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+
+from vnicaudit.knowledge.host_settings import FILES, SHORT, HostSetting, words_to_set
+from vnicaudit.knowledge.persistent_forms import OwnFile, for_nodes
+from vnicaudit.model.host_facts import HostFacts, SettingOwner
+
+Settings = Mapping[HostSetting, str]
+
+_RESTARTS = "Review it, give it the role of the node's pool, and oc apply -f it: {}"
+_MACHINE_CONFIG = """apiVersion: machineconfiguration.openshift.io/v1
+kind: MachineConfig
+metadata:
+  name: 99-{name}
+  labels:
+    machineconfiguration.openshift.io/role: worker
+spec:
+  config:
+    ignition:
+      version: 3.2.0
+    storage:
+      files:
+"""
+_FILE = """{lines}      - path: {path}
+        mode: 0644
+        contents:
+          source: data:text/plain;charset=utf-8,{text}
+"""
+_TUNED = """apiVersion: tuned.openshift.io/v1
+kind: Tuned
+metadata:
+  name: {name}
+  namespace: openshift-cluster-node-tuning-operator
+spec:
+  profile:
+  - name: {name}
+    data: |
+{data}  recommend:
+  - machineConfigLabels:
+      machineconfiguration.openshift.io/role: worker
+    priority: 15
+    profile: {name}
+"""
+_POLICY = """apiVersion: nmstate.io/v1
+kind: NodeNetworkConfigurationPolicy
+metadata:
+  name: {name}
+spec:
+  nodeSelector:
+    node-role.kubernetes.io/worker: ""
+  desiredState:
+    interfaces:
+"""
+_NMSTATE_FEATURES = {
+    "rx-checksumming": "rx-checksum",
+    "scatter-gather": "tx-scatter-gather",
+    "tcp-segmentation-offload": "tx-tcp-segmentation",
+    "generic-segmentation-offload": "tx-generic-segmentation",
+    "generic-receive-offload": "rx-gro",
+    "large-receive-offload": "rx-lro",
+}
+"""Names of ``ethtool -k``, and those of the kernel that nmstate takes. Which one checksums for
+sending have depends on the driver."""
+_TUNED_KEYS = {"feature": "features", "ring": "ring", "channels": "channels"}
+_PLAIN_KEYS = {"mtu": "mtu", "queue-length": "txqueuelen"}
+
+
+def owners_way(owner: SettingOwner, settings: Settings, facts: HostFacts) -> Iterator[str]:
+    """Sentences and files to review that give settings of a device, or of the host, to their owner;
+    nothing where it has no form for them."""
+    way = _WAYS.get(owner.name)
+    yield from () if way is None else way(owner, settings, facts)
+
+
+def _machine_config(_owner: SettingOwner, settings: Settings, _facts: HostFacts) -> Iterator[str]:
+    files = [one for one in for_nodes(settings) if isinstance(one, OwnFile)]
+    if files:
+        yield _RESTARTS.format("its nodes are restarted one after the other.")
+        yield _MACHINE_CONFIG.format(name=_name(settings)) + "".join(map(_in_ignition, files))
+
+
+def _in_ignition(file: OwnFile) -> str:
+    """A file of Ignition's, with its lines as comments: nobody can review the URL."""
+    lines = "".join(f"      # {line}\n" for line in file.text.split("\n"))
+    return _FILE.format(lines=lines, path=file.path, text=_in_url(f"{file.text}\n"))
+
+
+def _name(settings: Settings) -> str:
+    """The name of an object for settings of one device, or of the host."""
+    device = next(iter(settings)).device
+    return f"vnicaudit-{re.sub('[^a-z0-9]+', '-', device.lower()) or 'sysctl'}"
+
+
+def _in_url(text: str) -> str:
+    """ASCII text in a URL (RFC 3986)."""
+    return "".join(one if one.isalnum() or one in "-._~" else f"%{ord(one):02X}" for one in text)
+
+
+def _performance_profile(
+    owner: SettingOwner, settings: Settings, _facts: HostFacts
+) -> Iterator[str]:
+    if owner.sets:
+        yield (
+            "RPS is the PerformanceProfile's: its annotation performance.openshift.io/enable-rps "
+            '("true", or "false" to leave it to you); for adapters also '
+            "performance.openshift.io/enable-physical-dev-rps."
+        )
+        return
+    profile = owner.evidence.split("/")[-2]
+    data = "".join(f"      {line}\n" for line in _profile(profile, settings))
+    yield _RESTARTS.format("tuned on its nodes takes it over at once.")
+    yield _TUNED.format(data=data, name=_name(settings))
+
+
+def _tuned(_owner: SettingOwner, settings: Settings, facts: HostFacts) -> Iterator[str]:
+    active, name = facts.tuned_profile or "", _name(settings)
+    yield (
+        f"Write a child profile, /etc/tuned/{name}/tuned.conf (where there is /etc/tuned/profiles: "
+        f"in that), then: tuned-adm profile {name}"
+    )
+    yield "\n".join(_profile(active, settings)) + "\n"
+
+
+def _profile(parent: str, settings: Settings) -> Iterator[str]:
+    """A profile of tuned that changes only these settings of its parent."""
+    yield from ("[main]", f"include={parent}")
+    sysctls = [f"{one.name}={value}" for one, value in settings.items() if one.kind == "sysctl"]
+    yield from ("[sysctl]", *sysctls) if sysctls else ()
+    pairs: dict[str, list[str]] = {}
+    for setting, value in settings.items():
+        if setting.kind in _TUNED_KEYS:
+            name = SHORT.get(setting.name, setting.name)
+            pairs.setdefault(_TUNED_KEYS[setting.kind], []).append(f"{name} {value}")
+        elif setting.kind in _PLAIN_KEYS:
+            pairs[_PLAIN_KEYS[setting.kind]] = [value]
+    device = next((one.device for one in settings if one.device), "")
+    if pairs:
+        yield from (f"[net_{device}]", "type=net", f"devices={device}")
+        yield from (f"{key}={' '.join(values)}" for key, values in pairs.items())
+    queues = [
+        f"{FILES[one.kind].format(device=one.device, name=one.name)}={value}"
+        for one, value in settings.items()
+        if one.kind in ("rps", "rps-flows", "xps")
+    ]
+    yield from ("[sysfs]", *queues) if queues else ()
+
+
+def _nmstate(_owner: SettingOwner, settings: Settings, facts: HostFacts) -> Iterator[str]:
+    device = next(iter(settings)).device
+    link = facts.link(device)
+    ring = [f"{one.name}: {value}" for one, value in settings.items() if one.kind == "ring"]
+    features = [
+        f"{_NMSTATE_FEATURES[one.name]}: {'true' if value == 'on' else 'false'}"
+        for one, value in settings.items()
+        if one.kind == "feature" and one.name in _NMSTATE_FEATURES
+    ]
+    mtu = [f"mtu: {value}" for one, value in settings.items() if one.kind == "mtu"]
+    if link is None or not link.physical or not (ring or features or mtu):
+        return
+    lines = [f"    - name: {device}", "      type: ethernet", "      state: up"]
+    lines += [f"      {line}" for line in mtu]
+    if ring or features:
+        lines.append("      ethtool:")
+    for key, values in (("ring", ring), ("feature", features)):
+        lines += [f"        {key}:", *(f"          {line}" for line in values)] if values else []
+    yield "Review it, and kubectl apply -f it (on a host of its own: nmstatectl apply the state):"
+    yield _POLICY.format(name=_name(settings)) + "".join(f"{line}\n" for line in lines)
+
+
+def _os_net_config(_owner: SettingOwner, settings: Settings, _facts: HostFacts) -> Iterator[str]:
+    device = next(iter(settings)).device
+    mtu = [f"    mtu: {value}\n" for one, value in settings.items() if one.kind == "mtu"]
+    options = [
+        " ".join(words_to_set(HostSetting(one.kind, "${DEVICE}", one.name), value)[1:])
+        for one, value in settings.items()
+        if one.kind in ("feature", "ring", "channels", "private-flag")
+    ]
+    if not mtu and not options:
+        return
+    ethtool = f'    ethtool_opts: "{"; ".join(options)}"\n' if options else ""
+    yield (
+        "Put it into the nic-config template of the node's role (NetworkConfigTemplate, of "
+        "director's parameters), and deploy:"
+    )
+    yield f"network_config:\n  - type: interface\n    name: {device}\n{''.join(mtu)}{ethtool}"
+
+
+def _openstack_ansible(
+    _owner: SettingOwner, settings: Settings, _facts: HostFacts
+) -> Iterator[str]:
+    found = [(one.name, value) for one, value in settings.items() if one.kind == "sysctl"]
+    if found:
+        yield "In /etc/openstack_deploy/user_variables.yml, then run openstack_hosts_setup:"
+        yield "openstack_user_kernel_options:\n" + "".join(
+            f"  - key: {key}\n    value: {value}\n" for key, value in found
+        )
+
+
+def _juju(_owner: SettingOwner, settings: Settings, _facts: HostFacts) -> Iterator[str]:
+    found = [f"{one.name}: {value}" for one, value in settings.items() if one.kind == "sysctl"]
+    if found:
+        yield (
+            "Add it to the option sysctl of the charm, which is one map (juju config nova-compute "
+            "sysctl shows what it has):"
+        )
+        yield f"{{ {', '.join(found)} }}\n"
+
+
+_WAYS: Mapping[str, Callable[[SettingOwner, Settings, HostFacts], Iterator[str]]] = {
+    "juju": _juju,
+    "machine-config": _machine_config,
+    "nmstate": _nmstate,
+    "openstack-ansible": _openstack_ansible,
+    "os-net-config": _os_net_config,
+    "performance-profile": _performance_profile,
+    "tuned": _tuned,
+}
+"""Owner -> how settings are given to it. Kolla has no form for those of its hosts."""

@@ -1,0 +1,156 @@
+"""Files that keep a setting of a host beyond the next boot, one for each setting.
+
+Settings of devices are kept by udev rules, whatever configures the network there: rules add up,
+while of systemd's .link files only the first that matches a device counts, so that one of ours
+would take the place of the one that names the device (systemd.link(5)). A rule acts on the *add*
+event of its device: at boot, and after ``udevadm trigger``. OpenShift's documentation for IBM Z
+keeps RFS in the same way (50-enable-rfs).
+
+Sources: udev(7) and udev-rules.c of systemd 252 to 262: ``$name`` is the name that earlier rules
+gave the device (80-net-setup-link.rules), programs of ``RUN`` start after it was renamed, and need
+an absolute path. ``DRIVERS=="?*"`` keeps VLANs and bonds out, which have the address of an adapter
+(75-persistent-net-generator.rules). sysctl.d(5): of several files the last one by name counts;
+99-sysctl.conf is /etc/sysctl.conf.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from vnicaudit.knowledge.host_settings import (
+    FILES,
+    KEEPING,
+    RUN_ID,
+    SHORT,
+    HostSetting,
+    words_to_set,
+)
+from vnicaudit.model.host_facts import HostFacts, HostLink
+
+RUN = "RUN"
+"""Stands for the id of the run in texts that a plan shows."""
+RULES, SYSCTLS = KEEPING
+_HEAD = f"# Written by vnicaudit; taken back by: vnicaudit rollback {RUN}"
+_PROPOSED = "# Proposed by vnicaudit"
+_ATTRIBUTES = {"mtu": "mtu", "queue-length": "tx_queue_len"}
+_OF_DEVICES = frozenset({
+    "channels", "feature", "mtu", "private-flag", "queue-length", "ring", "rps", "rps-flows", "xps",
+})  # fmt: skip
+_OF_QUEUES = frozenset({"rps", "rps-flows", "xps"})
+"""All queues of a device are in one file."""
+_MADE_BY_OTHERS = frozenset({"tun", "macvtap", "veth"})
+
+_IN_DATABASE = "Open vSwitch keeps it in its database, for good"
+_NONE = "no file of vnicaudit's keeps {}: set it in the configuration of the host's network"
+_NO_FOLDER = "the host has no {}"
+_NO_MAC = "nothing identifies {} after a boot: its MAC address is not known"
+_IS_MADE = "whatever uses {} makes it at each start: set it there"
+
+
+class OwnFile(NamedTuple):
+    """A file of vnicaudit's: its path on the host, and its text."""
+
+    path: str
+    text: str
+
+
+def own_files(settings: Mapping[HostSetting, str], facts: HostFacts) -> list[OwnFile | str]:
+    """The files that keep these settings on their host, and the reasons why there is none for
+    some."""
+    return [_own_file(group, facts) for group in _grouped(settings)]
+
+
+def for_nodes(settings: Mapping[HostSetting, str]) -> list[OwnFile | str]:
+    """The files, or reasons, for all hosts of a kind, whose devices have their names in common, not
+    their addresses."""
+    groups = [(next(iter(group)).device, group) for group in _grouped(settings)]
+    return [
+        _file(group, f'NAME=="{name}"', f'NAME=="", KERNEL=="{name}"', head=_PROPOSED)
+        for name, group in groups
+    ]
+
+
+def _grouped(settings: Mapping[HostSetting, str]) -> list[dict[HostSetting, str]]:
+    """Settings of one group are kept by one file: all queues of a device, or one other setting."""
+    groups: dict[tuple[str, ...], dict[HostSetting, str]] = {}
+    for one, value in settings.items():
+        name = "" if one.kind in _OF_QUEUES else one.name
+        groups.setdefault((one.device, one.kind, name), {})[one] = value
+    return list(groups.values())
+
+
+def _own_file(group: Mapping[HostSetting, str], facts: HostFacts) -> OwnFile | str:
+    first = next(iter(group))
+    link = facts.link(first.device) or HostLink(name=first.device)
+    if first.device and link.kind in _MADE_BY_OTHERS:
+        return _IS_MADE.format(link.name)
+    if link.physical and not link.mac:
+        return _NO_MAC.format(link.name)
+    is_adapter = f'DRIVERS=="?*", ATTR{{address}}=="{link.mac}"'
+    made = _file(group, is_adapter if link.physical else f'KERNEL=="{link.name}"')
+    if isinstance(made, OwnFile):
+        folder = made.path.rpartition("/")[0]
+        if folder not in (facts.own_files or {}):
+            return _NO_FOLDER.format(folder)
+    return made
+
+
+def _file(group: Mapping[HostSetting, str], *matches: str, head: str = _HEAD) -> OwnFile | str:
+    first = next(iter(group))
+    if first.kind in ("ovs", "ovs-interface"):
+        return _IN_DATABASE
+    if first.kind == "sysctl":
+        path, matches = f"{SYSCTLS}/99-vnicaudit-{first.name}.conf", ("",)
+    elif first.kind in _OF_DEVICES:
+        name = "" if first.kind in _OF_QUEUES else first.name
+        parts = "-".join(filter(None, (first.device, first.kind, name)))
+        path = f"{RULES}/90-vnicaudit-{parts}.rules"
+    else:
+        return _NONE.format(first.kind)
+    lines = [_line(one, value, each) for each in matches for one, value in group.items()]
+    return OwnFile(path, "\n".join((head, *lines)))
+
+
+def in_run(text: str, run: str) -> str:
+    """The text with the id of the run that writes it."""
+    return RUN_ID.sub(run, text, count=1)
+
+
+def is_own(path: str, text: str) -> bool:
+    """True for a text that :func:`own_file` may have made for that path."""
+    head, _, body = text.partition("\n")
+    pattern = _SYSCTL if path.startswith(SYSCTLS) else _RULE
+    lines = body.split("\n")
+    return in_run(head, RUN) == _HEAD and all(map(re.compile(pattern).fullmatch, lines))
+
+
+def _line(setting: HostSetting, value: str, match: str) -> str:
+    if setting.kind == "sysctl":
+        return f"{setting.name} = {value}"
+    return f'ACTION=="add", SUBSYSTEM=="net", {match}, {_action(setting, value)}'
+
+
+def _action(setting: HostSetting, value: str) -> str:
+    if setting.kind in _ATTRIBUTES:
+        return f'ATTR{{{_ATTRIBUTES[setting.kind]}}}="{value}"'
+    if setting.kind in FILES:
+        path = FILES[setting.kind].format(device="$name", name=setting.name)
+        return f"RUN+=\"/bin/sh -c 'echo {value} > {path}'\""
+    words = words_to_set(HostSetting(setting.kind, "$name", setting.name), value)
+    return f'RUN+="/usr/sbin/{" ".join(words)}"'
+
+
+_SYSCTL = r"[a-z][a-z0-9_.-]{1,99} = [0-9]{1,19}"
+_RULE = (
+    r'ACTION=="add", SUBSYSTEM=="net", '
+    r'(DRIVERS=="\?\*", ATTR\{address\}=="[0-9a-f]{2}(:[0-9a-f]{2}){5}"'
+    r'|KERNEL=="[A-Za-z0-9_.@-]+"), '
+    r'(ATTR\{(mtu|tx_queue_len)\}="[0-9]{1,9}"'
+    rf'|RUN\+="/usr/sbin/ethtool -K \$name ({"|".join(SHORT.values())}) (on|off)"'
+    r'|RUN\+="/usr/sbin/ethtool (-G|-L|--set-priv-flags) \$name [A-Za-z0-9_-]+ (on|off|[0-9]{1,7})"'
+    r"|RUN\+=\"/bin/sh -c 'echo [0-9a-f,]+ > "
+    r"/sys/class/net/\$name/queues/[rt]x-[0-9]+/(rps_cpus|rps_flow_cnt|xps_cpus)'\")"
+)
+"""A line of a rule of ours."""
