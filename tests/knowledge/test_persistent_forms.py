@@ -89,6 +89,17 @@ def test_a_setting_of_the_kernel_counts_after_sysctl_conf() -> None:
     assert form.text.endswith(f"\n{ENTRIES} = 32768")
 
 
+def test_a_setting_of_a_module_is_set_when_that_is_loaded() -> None:
+    name = "net.bridge.bridge-nf-call-iptables"
+    form = form_of({HostSetting("sysctl", name=name): "0"})
+    assert form.path == f"/etc/udev/rules.d/90-vnicaudit-{name}.rules"
+    assert form.text.split("\n")[1:] == [
+        'ACTION=="add", SUBSYSTEM=="module", KERNEL=="br_netfilter", '
+        "RUN+=\"/bin/sh -c 'echo 0 > /proc/sys/net/bridge/bridge-nf-call-iptables'\""
+    ]
+    assert is_own(*form)
+
+
 @pytest.mark.parametrize(
     ("setting", "why"),
     [

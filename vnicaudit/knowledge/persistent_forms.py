@@ -10,7 +10,8 @@ Sources: udev(7) and udev-rules.c of systemd 252 to 262: ``$name`` is the name t
 gave the device (80-net-setup-link.rules), programs of ``RUN`` start after it was renamed, and need
 an absolute path. ``DRIVERS=="?*"`` keeps VLANs and bonds out, which have the address of an adapter
 (75-persistent-net-generator.rules). sysctl.d(5): of several files the last one by name counts;
-99-sysctl.conf is /etc/sysctl.conf.
+99-sysctl.conf is /etc/sysctl.conf; settings of a module exist once that is loaded, which udev is
+told of (its example 99-bridge.rules).
 """
 
 from __future__ import annotations
@@ -101,7 +102,9 @@ def _file(group: Mapping[HostSetting, str], *matches: str, head: str = _HEAD) ->
     first = next(iter(group))
     if first.kind in ("ovs", "ovs-interface"):
         return _IN_DATABASE
-    if first.kind == "sysctl":
+    if first.name.startswith("net.bridge."):
+        path = f"{RULES}/90-vnicaudit-{first.name}.rules"
+    elif first.kind == "sysctl":
         path, matches = f"{SYSCTLS}/99-vnicaudit-{first.name}.conf", ("",)
     elif first.kind in _OF_DEVICES:
         name = "" if first.kind in _OF_QUEUES else first.name
@@ -127,6 +130,9 @@ def is_own(path: str, text: str) -> bool:
 
 
 def _line(setting: HostSetting, value: str, match: str) -> str:
+    if setting.name.startswith("net.bridge."):
+        path = f"/proc/sys/{setting.name.replace('.', '/')}"
+        return f"{_MODULE}RUN+=\"/bin/sh -c 'echo {value} > {path}'\""
     if setting.kind == "sysctl":
         return f"{setting.name} = {value}"
     return f'ACTION=="add", SUBSYSTEM=="net", {match}, {_action(setting, value)}'
@@ -142,8 +148,10 @@ def _action(setting: HostSetting, value: str) -> str:
     return f'RUN+="/usr/sbin/{" ".join(words)}"'
 
 
+_MODULE = 'ACTION=="add", SUBSYSTEM=="module", KERNEL=="br_netfilter", '
 _SYSCTL = r"[a-z][a-z0-9_.-]{1,99} = [0-9]{1,19}"
 _RULE = (
+    rf"{_MODULE}RUN\+=\"/bin/sh -c 'echo [01] > /proc/sys/net/bridge/bridge-nf-call-[a-z0-9]+'\"|"
     r'ACTION=="add", SUBSYSTEM=="net", '
     r'(DRIVERS=="\?\*", ATTR\{address\}=="[0-9a-f]{2}(:[0-9a-f]{2}){5}"'
     r'|KERNEL=="[A-Za-z0-9_.@-]+"), '

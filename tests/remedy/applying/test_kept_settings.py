@@ -1,22 +1,26 @@
 """Settings of a host that files keep beyond its next boot."""
 
+import shutil
 import subprocess
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from itertools import count
 from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 
-from tests.remedy.applying.fakes import Killed
+from tests.remedy.applying.fakes import Killed, Stage
 from tests.remedy.applying.settings_host import (
     ENTRIES,
     FACTS,
     RPS,
     TARGET,
+    TX,
     SettingsWorld,
     settings_world,
     steps_to,
+    veth_namespace,
 )
 from vnicaudit.knowledge.host_settings import KEEPING, HostSetting, words_to_set
 from vnicaudit.model.host_facts import HostFacts, SettingOwner
@@ -25,7 +29,7 @@ from vnicaudit.remedy.applying.history import runs
 from vnicaudit.remedy.applying.rollback import RollbackSelection
 from vnicaudit.remedy.planning.host_settings import setting_diff, setting_digest
 
-RULES = "/etc/udev/rules.d"
+RULES, SYSCTLS = KEEPING
 RPS_FILE = "90-vnicaudit-eth0-rps.rules"
 LINKS = tuple(replace(link, physical=True) for link in FACTS.links or ())
 KEPT = replace(FACTS, links=LINKS, own_files={folder: {} for folder in KEEPING})
@@ -66,6 +70,15 @@ def test_both_steps_are_shown_with_their_diffs() -> None:
 def test_where_no_file_keeps_it_the_reason_is_said(facts: HostFacts, target: str, why: str) -> None:
     (step,) = steps_to(facts, target, {RPS: "3"})
     assert f"It lasts until the next boot: {why}." in step.notes
+
+
+def test_what_configures_the_network_is_named_with_its_words() -> None:
+    netplan = SettingOwner(name="netplan", evidence="/etc/netplan/50.yaml", sets=("links",))
+    at_once, _kept = steps_to(replace(KEPT, owners=(netplan,)), TARGET, {TX: "off"})
+    assert at_once.notes[1:] == (
+        "netplan (/etc/netplan/50.yaml) configures links there, and may set it again; in its "
+        "words: transmit-checksum-offload: false under the device in /etc/netplan.",
+    )
 
 
 def test_a_file_names_its_run_and_goes_with_its_rollback(world: SettingsWorld) -> None:
@@ -186,6 +199,39 @@ def test_owners_are_read_again(world: SettingsWorld) -> None:
     assert (step.blocked, step.unit.over) == ((), ("tuned",))
     (unit,) = world.apply((step,), world.context(), b"another plan").run.steps
     assert unit.outcome == "applied"
+
+
+@contextmanager
+def _own_folder(namespace: str) -> Iterator[Path]:
+    """The /etc/sysctl.d that programs in that namespace see (ip-netns(8))."""
+    folder = Path("/etc/netns", namespace)
+    (folder / "sysctl.d").mkdir(parents=True)
+    try:
+        yield folder / "sysctl.d"
+    finally:
+        shutil.rmtree(folder)
+
+
+def test_a_file_of_a_real_host(tmp_path: Path) -> None:
+    with veth_namespace() as namespace, _own_folder(namespace) as folder:
+        target, stage = f"netns://{namespace}", Stage(tmp_path)
+        facts = stage.adapters.host(target, 15).facts("")
+        assert facts.own_files is not None
+        assert facts.own_files[SYSCTLS] == {}
+        known = replace(facts, sysctls={ENTRIES.rpartition(":")[2]: "0"})
+        _at_once, step = steps_to(known, TARGET, {ENTRIES: "32768"})
+        step = replace(step, target=target, digest=setting_digest(target, step.unit))
+        run = stage.apply((step,), stage.context()).run
+        assert run.steps[0].message == "from the next boot on"
+        (file,) = folder.iterdir()
+        assert file.name == "99-vnicaudit-net.core.rps_sock_flow_entries.conf"
+        assert file.read_text() == (
+            f"# Written by vnicaudit; taken back by: vnicaudit rollback {run.id}\n"
+            "net.core.rps_sock_flow_entries = 32768\n"
+        )
+        (back,) = stage.rollback(stage.context())
+        assert back.run.steps[0].outcome == "applied"
+        assert list(folder.iterdir()) == []
 
 
 def _run(path: Path, value: str) -> int:

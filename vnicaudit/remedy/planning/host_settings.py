@@ -14,6 +14,7 @@ from vnicaudit.base.wording import count
 from vnicaudit.errors import RefusedError
 from vnicaudit.knowledge.fixes.host_owners import owners_way
 from vnicaudit.knowledge.host_settings import HostSetting, field_of, fields_in, setting_of
+from vnicaudit.knowledge.network_words import words_in
 from vnicaudit.knowledge.persistent_forms import OwnFile, own_files
 from vnicaudit.model.finding import HOST, Change, Finding, Ref
 from vnicaudit.model.fleet import LiveDefinition, LiveDomain
@@ -45,7 +46,8 @@ _KEEPS = (
     "It keeps the values of the step before it: rules of udev set them when the device is added, "
     "at boot; files of sysctl.d at boot."
 )
-_MAY_SET = "{} ({}) configures links there, and may set it again."
+_MAY_SET = "{} ({}) configures links there, and may set it again{}."
+_THERE = "; in its words: {}"
 OWNED = "{} ({}) sets it on this host: change it there"
 _OVER = "{} ({}) sets it on this host, and may set it again: change it there as well."
 _IN_NAMESPACE = "a network namespace is gone by then"
@@ -192,7 +194,7 @@ def _steps(
         unit=unit,
         blocked=blocked,
         procedure=tuple(way for owner in stops for way in owners_way(owner, settings, facts)),
-        notes=(*kept, *map(_UNTIL_BOOT.format, why_none), *_may_set(over, facts)),
+        notes=(*kept, *map(_UNTIL_BOOT.format, why_none), *_may_set(over, settings, facts)),
         findings=tuple(FindingKey(one.rule, one.fingerprint) for one in findings),
     )
     yield step
@@ -296,12 +298,16 @@ def _sets(owner: SettingOwner, setting: HostSetting) -> bool:
     return not owner.sets or _OF_OWNER.get(setting.kind, setting.name) in owner.sets
 
 
-def _may_set(owners: Iterable[SettingOwner], facts: HostFacts) -> Iterator[str]:
+def _may_set(
+    owners: Iterable[SettingOwner], settings: Mapping[HostSetting, str], facts: HostFacts
+) -> Iterator[str]:
     for owner in owners:
         yield _OVER.format(owner.name, owner.evidence)
     for owner in facts.owners:
         if _OWN_CONFIGURATION in owner.sets:
-            yield _MAY_SET.format(owner.name, owner.evidence)
+            words = "; ".join(words_in(owner.name, settings))
+            there = _THERE.format(words) if words else ""
+            yield _MAY_SET.format(owner.name, owner.evidence, there)
 
 
 def setting_diff(device: str, old: Mapping[str, str], new: Mapping[str, str]) -> str:
