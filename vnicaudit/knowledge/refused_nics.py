@@ -119,6 +119,9 @@ def _by_place(
     if nic.type == "hostdev" and arch in S390 and nic.model in VIRTIO and not nic.address_type:
         why = f"an assigned device with {nic.model} and no PCI address is put on a channel"
         yield DefinitionRefusal("model", why)
+    if nic.type == "hostdev" and _lacks_pci(domain, arch):
+        why = f"{domain.machine} has no PCI, which an assigned device needs"
+        yield DefinitionRefusal("source", why)
     if model is None or nic.type == "hostdev":
         return
     if nic.teaming == "persistent" and nic.model is None and model not in VIRTIO:
@@ -138,9 +141,8 @@ def _on_machine(
     nic: NicConfig, model: str, domain: DomainConfig, bus: str, arch: str | None
 ) -> Iterator[DefinitionRefusal]:
     """On a machine without PCI, or at an address for other devices."""
-    buses = machine_buses(arch, domain.machine)
     place = "address/@type" if nic.address_type else "model/@type"
-    if buses is not None and PCI not in buses:
+    if _lacks_pci(domain, arch):
         if bus == "pci":
             way = _WITHOUT_PCI.get(domain.machine or "", "")
             yield DefinitionRefusal(
@@ -155,6 +157,11 @@ def _on_machine(
         reason = misplaced_by_address(model, nic.address_type, arch, domain.machine)
         if reason is not None:
             yield DefinitionRefusal("address/@type", reason, at_start=True)
+
+
+def _lacks_pci(domain: DomainConfig, arch: str | None) -> bool:
+    buses = machine_buses(arch, domain.machine)
+    return buses is not None and PCI not in buses
 
 
 def _off_pci(nic: NicConfig, model: str, bus: str) -> Iterator[DefinitionRefusal]:

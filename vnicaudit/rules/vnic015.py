@@ -28,7 +28,8 @@ value for attribute 'name' in element 'driver': 'foo'`, `Attempted double use of
 
 Or the definition is accepted, even with validation, and the domain does not start: `vlan tag not
 supported for this connection type`, `Property 'virtio-net-ccw.ats' not found`, `Cannot set
-interface MTU`. A guest that was edited while running is lost when it is next powered off.
+interface MTU`. A guest that was edited while running is lost when it is next powered off. Newer
+libvirt refuses some of these definitions at once.
 
 Measured value by value with libvirt 9.0 and QEMU 7.2, and compared with the schema of libvirt 11.3;
 values that are new in 11.3 count as valid.
@@ -114,7 +115,7 @@ _COMPARED = Version(11, 3, 9999)
 _ONE, _ALL = "Correct it, or remove it", "Correct or remove each of them"
 _EFFECTS = (
     (False, "libvirt refuses the definition", "cannot be defined as it is"),
-    (True, "the domain is defined but does not start", "does not start as it is"),
+    (True, "the domain does not start", "does not start as it is"),
 )
 
 

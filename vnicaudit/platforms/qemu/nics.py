@@ -116,6 +116,7 @@ def nics(
     if with_default and silent(arguments) and (driver := machine_default(arch, machine).device):
         preset = device_defaults(driver, context.globals)
         refusal = property_refusal(driver, preset)
+        refusal = refusal or global_refusal(context.globals, context.board, by_board=True)
         found += (replace(_running(driver, preset, Backend("user")), refusal=refusal),)
     faults = chain(
         joined(arguments),
@@ -165,7 +166,8 @@ def _context(
 
 def _nics(arguments: Arguments, context: _Context) -> Iterator[tuple[int, RunningNic]]:
     taken: set[tuple[str, str]] = set()
-    unused, preset = context.faults.unused, global_refusal(context.globals, context.board)
+    unused = context.faults.unused
+    preset = global_refusal(context.globals, context.board, by_board=_makes_one(arguments))
     for one in arguments.parsed("device", "net", "nic"):
         if one.name == "device":
             nic = _from_device(one, context)
@@ -184,6 +186,13 @@ def _nics(arguments: Arguments, context: _Context) -> Iterator[tuple[int, Runnin
                 one.pair,
                 replace(nic, refusal=(fault or nic.refusal) if only_some else nic.refusal),
             )
+
+
+def _makes_one(arguments: Arguments) -> bool:
+    """True if an option asks pc or q35 for a NIC on PCI."""
+    asked = [one.keys for one in arguments.parsed("nic") if one.keys.get("type") != "none"]
+    asked += [one.keys for one in arguments.parsed("net") if one.keys.get("type") == "nic"]
+    return any(keys.get("model") != "ne2k_isa" for keys in asked)
 
 
 def _backend_fault(option: Option, context: _Context) -> str | None:

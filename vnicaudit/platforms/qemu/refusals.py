@@ -162,10 +162,10 @@ def _wrong_property(device: str, given: Options, text: str, place: Board) -> Sta
     return later or replace(found, starts_from=MODERN_ZPCI, has_nic=True)
 
 
-def global_refusal(given: Iterable[Global], place: Board) -> StartRefusal | None:
+def global_refusal(given: Iterable[Global], place: Board, *, by_board: bool) -> StartRefusal | None:
     """The reason why a ``-global`` for PCI NICs that the guest need not have is refused: pc and q35
-    try each of them when they start (``qemu_get_nic_models``; measured with 10.0 and 11.1, not so
-    with 7.2)."""
+    try each of them when they start (``qemu_get_nic_models``; measured with 10.0 and 11.1). 7.2
+    does so only ``by_board``: if the machine makes a NIC itself (``pci_nic_init_nofail``)."""
     if place.root is None or place.arch not in X86 or (place.machine or "").startswith("microvm"):
         return None
     for driver, name, text in given:
@@ -173,7 +173,9 @@ def global_refusal(given: Iterable[Global], place: Board) -> StartRefusal | None
             continue
         found = property_refusal(driver, {name: text})
         if found is not None and found.starts_from is None:
-            first = max(found.refused_from or _TRIES_ALL, _TRIES_ALL)
+            first = found.refused_from
+            if not by_board:
+                first = max(first or _TRIES_ALL, _TRIES_ALL)
             return replace(found, reason=f"-global: {found.reason}", refused_from=first)
     return None
 
