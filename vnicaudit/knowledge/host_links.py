@@ -17,6 +17,11 @@ from vnicaudit.model.host_facts import HostFacts, HostGuest, HostLink, HostRoute
 GUEST_KINDS = frozenset({"tun", "macvtap", "ipvtap"})
 """Kinds of links that a QEMU opens itself."""
 _MOST_REMOTES = 1024
+_OVER_LINKS = frozenset({
+    "", "bridge", "bond", "team", "vlan", "macvlan", "macvtap", "ipvlan", "ipvtap", "veth",
+    "openvswitch", "dummy",
+})  # fmt: skip
+"""Kinds of links of which the links below are known; those of a VPN are not."""
 _INNER = frozenset({"veth", "dummy", "ifb", "nlmon", "lo"})
 
 
@@ -78,6 +83,32 @@ def route_to(routes: Iterable[HostRoute], address: str) -> HostRoute | None:
 @lru_cache(maxsize=1024)
 def _network(text: str) -> IPv4Network | IPv6Network:
     return ip_network(text, strict=False)
+
+
+def may_manage(facts: HostFacts, device: str) -> bool:
+    """True if the connection to whoever changes this host may take that device, or one that is
+    connected with it: a bridge and its ports, a bond and its members, VLANs and the link below.
+    ``device`` empty: a setting of the host itself. True as well where nobody knows."""
+    links = {link.name: link for link in facts.links or ()}
+    if facts.managed_by is None:
+        return True
+    connected: dict[str, list[str]] = {}
+    for link in links.values():
+        of_tunnel = link.tunnel.device if link.tunnel else None
+        datapath = "ovs-system" if link.kind == "openvswitch" else None
+        for other in filter(None, (link.master, link.lower, of_tunnel, datapath)):
+            connected.setdefault(link.name, []).append(other)
+            connected.setdefault(other, []).append(link.name)
+    reached: set[str] = set()
+    pending = list(facts.managed_by)
+    if any(name not in links or links[name].kind not in _OVER_LINKS for name in pending):
+        return True
+    while pending:
+        name = pending.pop()
+        if name not in reached:
+            reached.add(name)
+            pending += connected.get(name, ())
+    return device in reached or (not device and bool(reached))
 
 
 def carried_by(

@@ -406,6 +406,9 @@ class HostFacts(_Record, frozen=True, dict=True):
     """It runs, or is set up to run, guests."""
     links: tuple[HostLink, ...] | None = None
     routes: tuple[HostRoute, ...] | None = None
+    managed_by: tuple[str, ...] | None = None
+    """Devices of the routes to whoever logged in to read this; empty: nobody did by ssh. Read only
+    where settings are changed."""
     cpus: CpuFacts = CpuFacts()
     processes: tuple[QemuProcess, ...] | None = None
     ovs: Ovs | None = None

@@ -20,6 +20,10 @@ verified, and the message says how far it was undone. ``rolled-back``: done, fou
 worse, and undone. ``unfinished``: the run ended in the middle of it. ``not-reached``: the run
 stopped before it."""
 
+TimerState = Literal["", "disarmed", "undoing", "undone"]
+"""The state of a timer that sets a host back by itself; empty: there is none of that name, or the
+host was started since."""
+
 Verdict = Literal["ok", "failed", "unknown"]
 
 

@@ -12,7 +12,7 @@ from vnicaudit.base.deadlines import Clock
 from vnicaudit.model.guest_network import GuestNetwork
 from vnicaudit.model.host import HostLock, MachineState, Traffic, VdpaDevice
 from vnicaudit.model.nic import RunningNic, RunningQemu
-from vnicaudit.model.runs import FlavorState, Outcome, PortState, ServerState
+from vnicaudit.model.runs import FlavorState, Outcome, PortState, ServerState, TimerState
 
 if TYPE_CHECKING:
     from vnicaudit.knowledge.host_settings import HostSetting
@@ -137,9 +137,31 @@ class HostSettings(Protocol):
     def is_of_container(self, facts: HostFacts) -> bool:
         """True if what was read is a container's view of a host."""
 
-    def set(self, setting: HostSetting, value: str) -> None:
-        """Set it until the next boot. Raises NoResponseError if there is no answer, ActionError if
-        it is not accepted."""
+    def set(self, setting: HostSetting, value: str, timer: str = "") -> None:
+        """Set it until the next boot, if that timer (empty: none is needed) is armed. Raises
+        NoResponseError if there is no answer or the timer is not armed, ActionError if it is not
+        accepted."""
+
+    def undo_script(self, timer: str, values: Sequence[tuple[HostSetting, str]]) -> str:
+        """The script by which a timer sets these values, in this order."""
+
+    def arm(self, timer: str, script: str, seconds: int) -> None:
+        """Have the host run this script by itself after so many seconds. Raises NoResponseError if
+        there is no answer, ActionError if nothing would run it."""
+
+    def disarm(self, timer: str) -> TimerState:
+        """The state of a timer from now on: if disarmed, it does nothing any more. Raises
+        NoResponseError."""
+
+    def reconnect(self) -> None:
+        """Use a new connection from now on; what still runs on the old one may end there."""
+
+    def how_to_confirm(self, timer: str) -> str:
+        """The command by which a user confirms, on a new connection, that this host can be reached;
+        empty: this program makes a connection of its own."""
+
+    def is_confirmed(self, timer: str) -> bool:
+        """True if the user has done so, or need not. Raises NoResponseError."""
 
     def close(self) -> None:
         """Disconnect."""

@@ -373,7 +373,7 @@ class Stage:
         """What is asked for."""
         limits = RunLimits(
             given.pop("guest_deadline", 60.0), given.pop("force_off", False),
-            given.pop("manage_seconds", 180.0),
+            given.pop("manage_seconds", 180.0), given.pop("confirm_seconds", 60.0),
         )  # fmt: skip
         schedule = Schedule(**given)
         state = StateFolder(str(self.folder))

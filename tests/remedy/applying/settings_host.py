@@ -5,21 +5,24 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 
 import pytest
 from msgspec.structs import replace
 
 from tests.not_run import not_run
 from tests.remedy.applying.fakes import Stage, watch
-from vnicaudit.errors import ActionError, GoneError
+from vnicaudit.errors import ActionError, GoneError, NoResponseError
 from vnicaudit.knowledge.cpu_lists import from_mask
-from vnicaudit.knowledge.host_settings import HostSetting, made_of, setting_of, value_of
+from vnicaudit.knowledge.host_settings import HostSetting, field_of, made_of, setting_of, value_of
 from vnicaudit.model.finding import Change, Finding, Location, Ref
 from vnicaudit.model.host_facts import CpuFacts, Feature, HostFacts, HostLink, Queue
 from vnicaudit.model.plan import SettingUnit, UnitStep
+from vnicaudit.model.runs import TimerState
 from vnicaudit.remedy.planning.host_settings import steps_of
 
 TARGET = "ssh://kvm1"
@@ -41,27 +44,56 @@ _LINK = HostLink(
 MACHINE = "11" * 12
 FACTS = HostFacts(
     machine=MACHINE,
+    managed_by=(),
     links=(_LINK,),
     cpus=CpuFacts(online=(0, 1, 2, 3)),
     sysctls={"net.core.rps_sock_flow_entries": "0"},
 )
 
 
+@dataclass
+class FakeTimer:
+    """One timer on the host; ``due`` by the clock of the host."""
+
+    script: str
+    due: float
+    state: str = "armed"
+
+
+def value_in(facts: HostFacts, field: str) -> str | None:
+    """The value of a field."""
+    setting = setting_of(field)
+    assert setting is not None, field
+    return value_of(facts, setting)
+
+
 class SettingsHost:
     """It does what it is asked as Linux does: TSO goes with checksums, and is still asked for.
     ``ignores``: a field that it accepts and does not apply; ``refuses``: one that it does not
-    accept, and so often."""
+    accept, and so often; ``cut_by``: a field with which the way to it is cut, until it is as it was
+    at first; ``loses``: answers that do not arrive."""
 
     def __init__(self, world: SettingsWorld) -> None:
-        self.now = FACTS
+        self.at_first = self.now = FACTS
+        self.boots = 0
+        self.cut_by = ""
+        self.loses: set[str] = set()
+        self.timers: dict[str, FakeTimer] = {}
         self.ignores = ""
         self.refuses: dict[str, int] = {}
         self.world = world
 
     def identity(self) -> str:
-        return "one boot of one host"
+        self._answers("identity")
+        return f"boot {self.boots} of one host"
+
+    def restart(self) -> None:
+        """What was set is gone, and so are its timers."""
+        self.now, self.timers, self.boots = self.at_first, {}, self.boots + 1
+        self.cut_by = ""
 
     def facts(self, device: str) -> HostFacts:
+        self._answers("facts")
         if device and self.now.link(device) is None:
             raise GoneError(f"{device} is no longer there")
         return self.now
@@ -69,15 +101,74 @@ class SettingsHost:
     def is_of_container(self, facts: HostFacts) -> bool:
         return bool(facts.container)
 
-    def set(self, setting: HostSetting, value: str) -> None:
+    def undo_script(self, timer: str, values: Sequence[tuple[HostSetting, str]]) -> str:
+        del timer
+        return "".join(f"{field_of(setting)}={value}\n" for setting, value in values)
+
+    def arm(self, timer: str, script: str, seconds: int) -> None:
+        self.world.passing("before arming")
+        self._answers()
+        if "timers" in self.refuses:
+            raise ActionError("no timer could be started on the host: there is no setsid")
+        self.timers[timer] = FakeTimer(script, self.world.clock.seconds + seconds)
+        self.world.passing("behind arming")
+        self._answers("arm")
+
+    def disarm(self, timer: str) -> TimerState:
+        self.world.passing("before disarming")
+        self._answers()
+        self._pass_time()
+        known = self.timers.get(timer)
+        if known is not None and known.state == "armed":
+            known.state = "disarmed"
+        self.world.passing("behind disarming")
+        self._answers("disarm")
+        return "" if known is None else cast(TimerState, known.state)
+
+    def reconnect(self) -> None:
+        """Nothing is open."""
+
+    def how_to_confirm(self, timer: str) -> str:
+        del timer
+        return ""
+
+    def is_confirmed(self, timer: str) -> bool:
+        del timer
+        return True
+
+    def _pass_time(self) -> None:
+        """Timers do what is due by now."""
+        for timer in self.timers.values():
+            if timer.state == "armed" and self.world.clock.seconds >= timer.due:
+                timer.state = "undone"
+                self.cut_by = ""
+                for line in timer.script.splitlines():
+                    field, _equals, value = line.partition("=")
+                    self.put(field, value)
+
+    def _answers(self, lost: str = "") -> None:
+        """Raises NoResponseError while the way is cut, and once for each answer to be lost."""
+        self._pass_time()
+        if self.cut_by and value_in(self.now, self.cut_by) != value_in(self.at_first, self.cut_by):
+            self.world.clock.sleep(5)
+            raise NoResponseError("no answer within 5 s")
+        if lost in self.loses:
+            self.loses.remove(lost)
+            raise NoResponseError(f"the answer to {lost} was lost")
+
+    def set(self, setting: HostSetting, value: str, timer: str = "") -> None:
         field = f"{setting.kind}:{setting.device}:{setting.name}"
         self.world.passing(f"before {field}")
+        self._answers()
+        if timer and self.timers[timer].state != "armed":
+            raise NoResponseError("the timer ended")
         if self.refuses.get(field):
             self.refuses[field] -= 1
             raise ActionError(f"{value} was not accepted: Operation not supported")
         if field != self.ignores:
             self._do(setting, made_of(setting, value, self.now))
         self.world.passing(f"behind {field}")
+        self._answers("set")
 
     def close(self) -> None:
         """Nothing is open."""
@@ -136,12 +227,18 @@ def _queue(queue: Queue, setting: HostSetting, value: str) -> Queue:
 
 
 class SettingsWorld(Stage):
-    """That host, and the program that works on it."""
+    """That host, and the program that works on it. ``at_place``: what happens at the first passing
+    of a place."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
+        self.at_place: dict[str, Callable[[], None]] = {}
         self.host = SettingsHost(self)
         self.adapters = self.adapters._replace(host=lambda _url, _seconds: self.host)
+
+    def passing(self, place: str) -> None:
+        super().passing(place)
+        self.at_place.pop(place, lambda: None)()
 
 
 def step_to(facts: HostFacts, target: str, values: dict[str, str]) -> UnitStep[SettingUnit]:

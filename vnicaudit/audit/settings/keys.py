@@ -162,6 +162,16 @@ class SetOnce(
     guest_deadline: Annotated[
         float, _limit("Seconds for a guest to shut down, and again to come back.", 1, 86_400, 600)
     ] = 300.0
+    confirm_deadline: Annotated[
+        float,
+        _limit(
+            "Seconds for a new connection to reach a host after a change that may cut the way to "
+            "it; then the host sets it back by itself.",
+            10,
+            3600,
+            120,
+        ),
+    ] = 60.0
     nova_manage_timeout: Annotated[
         float,
         _limit(

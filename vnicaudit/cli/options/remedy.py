@@ -284,7 +284,12 @@ def run_context(
 
 
 def _limits(variables: Environment, schedule: ScheduleOptions) -> RunLimits:
-    return RunLimits(variables.guest_deadline, schedule.force_off, variables.nova_manage_timeout)
+    return RunLimits(
+        guest_deadline=variables.guest_deadline,
+        force_off=schedule.force_off,
+        manage_seconds=variables.nova_manage_timeout,
+        confirm_seconds=variables.confirm_deadline,
+    )
 
 
 def _schedule(schedule: ScheduleOptions) -> Schedule:

@@ -7,27 +7,23 @@ these are set, and removed again; no file is overwritten.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from typing import cast
 
 from msgspec.structs import replace
 
-from vnicaudit.errors import ActionError, GoneError, JournalError, NoResponseError, VnicauditError
+from vnicaudit.errors import GoneError
 from vnicaudit.knowledge.host_settings import (
-    ORDER,
     HostSetting,
-    made_of,
     may_become,
     setting_of,
     takes,
-    value_of,
     values_of,
 )
-from vnicaudit.knowledge.persistent_forms import in_run, is_own
+from vnicaudit.knowledge.persistent_forms import is_own
 from vnicaudit.model.host_facts import HostFacts
 from vnicaudit.model.plan import SettingUnit, Step
-from vnicaudit.model.runs import Check, Outcome, UnitState
+from vnicaudit.model.runs import UnitState
 from vnicaudit.remedy.applying.driver import (
     NOTHING_TO_DO,
     BegunUnit,
@@ -35,20 +31,34 @@ from vnicaudit.remedy.applying.driver import (
     Prepared,
     PrepareRequest,
     UndoRequest,
-    UnitWork,
 )
 from vnicaudit.remedy.applying.journal.events import (
     Begin,
     Result,
-    Set,
-    Setting,
-    Transaction,
     Undoing,
     UnitRequest,
     unit_of,
 )
 from vnicaudit.remedy.applying.journal.past_run import PastRun
 from vnicaudit.remedy.applying.session import Session
+from vnicaudit.remedy.applying.setting_work import (
+    OTHER_DEVICE,
+    OTHER_HOST,
+    SettingTransaction,
+    changed_along,
+    differing,
+    guarded_with,
+    in_order,
+    is_file,
+    is_other_device,
+    is_other_host,
+    listed,
+    of_same_device,
+    setting_in,
+    to_its_end,
+    unlike,
+    values_now,
+)
 from vnicaudit.remedy.hypervisor import HostSettings
 from vnicaudit.remedy.planning.host_settings import (
     CONTAINER,
@@ -61,36 +71,8 @@ from vnicaudit.remedy.planning.host_settings import (
 )
 from vnicaudit.remedy.replacing import UnitRefusedError, check_uri, short_digest
 
-_NOT_UNDONE = (NoResponseError, JournalError, GoneError)
-"""Errors after which nothing can be undone: no answer, no record, or no device."""
 _DRIFT = "it changed since the plan was made: make a new plan"
 _EDITED = "somebody has changed it since: check it, then use --over-edits to set it back anyway"
-_OTHER_HOST = "another host answers as {} now, or its machine id was changed"
-_OTHER_DEVICE = "another device has the name {} now, or its MAC address was changed"
-_MEANWHILE = "somebody else changed it in the meantime: {}; their change was kept"
-_PASSES = 3
-"""How often settings are set until they are as wanted: what one changes along is then set by
-itself."""
-
-Values = dict[str, str]
-"""Field of a setting -> its value."""
-
-
-class SettingTransaction(Transaction, frozen=True, kw_only=True):
-    """The change of the settings of one device (empty: of the host). ``mac`` and ``machine``: what
-    tells it, and its host, from others of that name (:class:`SettingUnit`); ``before``: their
-    values before it, without those that are not there because the queue is not; ``beside``: those
-    of all other settings of the device, which may change along."""
-
-    device: str
-    mac: str
-    before: Values
-    goal: Values
-    beside: Values
-    machine: str = ""
-
-
-SettingWork = UnitWork[HostSettings, SettingTransaction]
 
 
 class SettingDriver(Driver):
@@ -140,19 +122,19 @@ class SettingDriver(Driver):
         """The change that sets the values of the unit's step."""
         part = _part_of(steps)
         facts = self._read(unit, part)
-        if _is_other_device(facts, part):
-            text = f"{_OTHER_DEVICE.format(part.device)}: make a new plan"
+        if is_other_device(facts, part):
+            text = f"{OTHER_DEVICE.format(part.device)}: make a new plan"
             raise UnitRefusedError(text, "drift")
-        now = _now(facts, part.values)
-        open_fields = _unlike(facts, part.values)
+        now = values_now(facts, part.values)
+        open_fields = unlike(facts, part.values)
         if not open_fields:
             return NOTHING_TO_DO
         before = {
             field: part.old[field] if field in open_fields else now[field] for field in part.old
         }
-        if drift := _differing(now, before):
+        if drift := differing(now, before):
             raise UnitRefusedError(f"{_DRIFT} ({drift})", "drift")
-        settings = list(map(_setting, part.values))
+        settings = list(map(setting_in, part.values))
         if members := next(members_of(settings, facts), ""):
             raise UnitRefusedError(members, "state")
         for owner in owners_of(settings, facts):
@@ -163,6 +145,7 @@ class SettingDriver(Driver):
             request.mode, device=part.device, mac=part.mac,
             before=before, goal=dict(part.values), machine=part.machine,
             beside={field: value for field, value in beside.items() if field not in part.values},
+            shared=guarded_with(unit, part.values, facts),
         )  # fmt: skip
         return Prepared(transaction, keeps_texts=False)
 
@@ -177,19 +160,19 @@ class SettingDriver(Driver):
             if not made.goal:
                 raise
             facts = self._read(unit, made)
-        if _is_other_device(facts, made) and not request.over_edits:
+        if is_other_device(facts, made) and not request.over_edits:
             what = "check it, then use --over-edits to set it back anyway"
-            raise UnitRefusedError(f"{_OTHER_DEVICE.format(made.device)}: {what}", "edited")
-        present = values_of(facts, made.device) | _now(facts, made.goal)
+            raise UnitRefusedError(f"{OTHER_DEVICE.format(made.device)}: {what}", "edited")
+        present = values_of(facts, made.device) | values_now(facts, made.goal)
         others = [
             field
-            for field in _unlike(facts, made.goal)
+            for field in unlike(facts, made.goal)
             if present.get(field) != made.before.get(field)
         ]
         if others and not request.over_edits:
-            differ = _told(others, present)
+            differ = listed(others, present)
             raise UnitRefusedError(f"{_EDITED} ({differ})", "edited")
-        along = _along(entry.event for entry in request.run.of(unit.key))
+        along = changed_along(entry.event for entry in request.run.of(unit.key))
         wanted = made.before | {
             field: made.beside[field]
             for field, value in (along or {}).items()
@@ -203,8 +186,9 @@ class SettingDriver(Driver):
         transaction = SettingTransaction(
             request.mode, device=made.device, mac=identifying_mac(facts.link(made.device)),
             before={field: present[field] for field in goal if field in present},
-            goal=_ordered(goal), machine=made.machine,
+            goal=in_order(goal), machine=made.machine,
             beside={field: value for field, value in present.items() if field not in goal},
+            shared=guarded_with(unit, goal, facts),
         )  # fmt: skip
         return Prepared(transaction, keeps_texts=False)
 
@@ -219,27 +203,20 @@ class SettingDriver(Driver):
 
     def forward(self, work: BegunUnit) -> Result:
         """Set the values, and read them again."""
-        begun = work.at(self._places[work.unit.target], SettingTransaction)
-        try:
-            return _set(begun)
-        except _NOT_UNDONE:
-            raise
-        except VnicauditError as error:
-            work.notes.write(Undoing(str(error), "failed"))
-            return _put_back(begun, str(error), "failed")
+        return to_its_end(work.at(self._places[work.unit.target], SettingTransaction))
 
     def undo(self, work: BegunUnit, undoing: Undoing) -> Result:
         """Set the values from before the run."""
-        begun = work.at(self._places[work.unit.target], SettingTransaction)
-        return _put_back(begun, undoing.reason, undoing.outcome)
+        del undoing  # it is in the journal
+        return to_its_end(work.at(self._places[work.unit.target], SettingTransaction))
 
     def present_state(self, unit: UnitRequest, begin: Begin) -> UnitState:
         """``in-effect`` where every setting is as the run set it, else ``differs``."""
         transaction = begin.of(SettingTransaction)
-        facts = _of_same_device(self._read(unit, transaction), transaction)
-        if other := _unlike(facts, transaction.goal):
-            now = _now(facts, other)
-            words = _told(other, now)
+        facts = of_same_device(self._read(unit, transaction), transaction)
+        if other := unlike(facts, transaction.goal):
+            now = values_now(facts, other)
+            words = listed(other, now)
             return UnitState(unit.name, "differs", f"changed since, or started again: {words}")
         return UnitState(unit.name, "in-effect")
 
@@ -254,8 +231,8 @@ class SettingDriver(Driver):
     def _read(self, unit: UnitRequest, known: SettingUnit | SettingTransaction) -> HostFacts:
         place = self._places[unit.target]
         facts = place.facts("")
-        if _is_other_host(facts, known):
-            raise UnitRefusedError(_OTHER_HOST.format(unit.target), "drift")
+        if is_other_host(facts, known):
+            raise UnitRefusedError(OTHER_HOST.format(unit.target), "drift")
         if known.device and facts.link(known.device) is None:
             links = facts.links or () if known.mac else ()
             others = [link.name for link in links if identifying_mac(link) == known.mac]
@@ -268,7 +245,7 @@ class SettingDriver(Driver):
 
 def _files_of(made: SettingTransaction) -> SettingTransaction:
     """The files alone, which are left to undo where the device is gone."""
-    goal = {field: value for field, value in made.goal.items() if _is_file(_setting(field))}
+    goal = {field: value for field, value in made.goal.items() if is_file(setting_in(field))}
     before = {field: made.before[field] for field in goal}
     return replace(made, device="", mac="", before=before, goal=goal, beside={})
 
@@ -318,229 +295,5 @@ def _check_step(step: Step, part: SettingUnit) -> None:
         )
 
 
-def _is_other_host(facts: HostFacts, known: SettingUnit | SettingTransaction) -> bool:
-    return known.machine not in ("", facts.machine)
-
-
 def _may_become(setting: HostSetting, value: str) -> bool:
-    return is_own(setting.name, value) if _is_file(setting) else may_become(setting, value)
-
-
-def _is_file(setting: HostSetting) -> bool:
-    return setting.kind == "file"
-
-
-def _is_other_device(facts: HostFacts, known: SettingUnit | SettingTransaction) -> bool:
-    """True if the device that has the name now is another than the known one."""
-    return identifying_mac(facts.link(known.device)) != known.mac
-
-
-def _of_same_device(facts: HostFacts, made: SettingTransaction) -> HostFacts:
-    """The facts. Raises GoneError if another device has the name now, NoResponseError if another
-    host does: this one does not answer then."""
-    if _is_other_host(facts, made):
-        raise NoResponseError(_OTHER_HOST.format("it"))
-    if _is_other_device(facts, made):
-        raise GoneError(_OTHER_DEVICE.format(made.device))
-    return facts
-
-
-# Work on one device: set, read again, set back.
-
-
-def _set(work: SettingWork) -> Result:
-    place, made = work.place, work.transaction
-    facts = _of_same_device(place.facts(made.device), made)
-    now, open_fields = _now(facts, made.goal), _unlike(facts, made.goal)
-    asked = work.notes.last(Setting) is not None
-    if foreign := _foreign(made, facts, passing=asked):
-        text = _MEANWHILE.format(_told(foreign, now))
-        if asked:
-            raise ActionError(text)
-        return Result("failed", text)
-    if open_fields:
-        work.notes.write(Setting({field: made.goal[field] for field in made.goal}))
-        if work.rollback_of:
-            facts = _brought_back(place, made.device, facts, made.goal)
-        else:
-            goal = {field: in_run(value, work.folder.name) for field, value in made.goal.items()}
-            # what cuts off the host must not be there after its next start
-            at_once = {field: goal[field] for field in goal if not _is_file(_setting(field))}
-            for wanted in (at_once, goal):
-                facts = _brought(place, made.device, facts, wanted)
-    if work.notes.pending(Setting, Set) or work.notes.last(Set) is None:
-        work.notes.write(Set(_changed_along(facts, made)))
-    until = "" if work.rollback_of else _lasting(made.goal)
-    return Result("applied", until, tuple(_checks(facts, made)))
-
-
-def _lasting(goal: Values) -> str:
-    files = [field for field in goal if _is_file(_setting(field))]
-    if not files:
-        return "until the next boot"
-    return "from the next boot on" if len(files) == len(goal) else "now, and from the next boot on"
-
-
-def _checks(facts: HostFacts, made: SettingTransaction) -> Iterable[Check]:
-    """Each setting as it is now, the form that the kernel gave it, and what changed along."""
-    now = _now(facts, made.goal)
-    for field, value in made.goal.items():
-        if _is_file(_setting(field)):
-            yield Check("setting", "ok", _told([field], now))
-            continue
-        made_it = "" if now[field] == value else f" (the kernel's form of {value})"
-        yield Check("setting", "ok", f"{field} is {now[field]}{made_it}")
-    for field, other in _changed_along(facts, made).items():
-        told = "it is gone" if other is None else other
-        yield Check("setting", "ok", f"{field} changed along: {told}")
-
-
-def _changed_along(facts: HostFacts, made: SettingTransaction) -> dict[str, str | None]:
-    """The other settings that are not as they were; None: a queue and its settings go with its
-    channel."""
-    present = values_of(facts, made.device)
-    return {
-        field: present.get(field)
-        for field, value in made.beside.items()
-        if present.get(field) != value
-    }
-
-
-def _put_back(work: SettingWork, reason: str, outcome: Outcome) -> Result:
-    """Set back what was read before the change, and what changed along with it."""
-    place, made = work.place, work.transaction
-    try:
-        if work.notes.last(Setting) is not None:
-            facts = _of_same_device(place.facts(made.device), made)
-            finished = work.notes.pending(Setting, Set) is None
-            now, foreign = _now(facts, made.goal), _foreign(made, facts, passing=not finished)
-            kept = _told(foreign, now)
-            if foreign and finished:
-                raise ActionError(_MEANWHILE.format(kept))
-            along = _along(entry.event for entry in work.notes.entries()) if finished else None
-            changed = _changed_along(facts, made) if along is None else along
-            wanted = made.before | {
-                field: made.beside[field] for field in changed if field in made.beside
-            }
-            wanted = {field: value for field, value in wanted.items() if field not in foreign}
-            _brought_back(place, made.device, facts, wanted)
-            if foreign:
-                raise ActionError(_MEANWHILE.format(kept))
-    except _NOT_UNDONE:
-        raise
-    except VnicauditError as error:
-        why = f"{reason}; not everything could be undone: {error}"
-        return Result("failed", why, undone=False)
-    return Result(outcome, f"{reason}; its settings are as before")
-
-
-def _foreign(made: SettingTransaction, facts: HostFacts, *, passing: bool) -> list[str]:
-    """The settings that somebody else changed: they are neither as before nor as this run sets
-    them. ``passing``: it was ended while it set them, when features pass through other states, and
-    new queues have settings of their own."""
-    now = _now(facts, made.goal)
-    return [
-        field
-        for field in _unlike(facts, made.goal)
-        if now.get(field) != made.before.get(field)
-        and not (passing and (_setting(field).kind == "feature" or field not in made.before))
-    ]
-
-
-def _brought(place: HostSettings, device: str, facts: HostFacts, wanted: Values) -> HostFacts:
-    """The facts once all settings are as wanted. Raises ActionError if they are not."""
-    refused = ""
-    for _ in range(_PASSES):
-        left = _unlike(facts, wanted)
-        if not left:
-            return facts
-        for field in _ordered(left):
-            try:
-                place.set(_setting(field), wanted[field])
-            except NoResponseError:
-                raise
-            except ActionError as error:  # another pass may do it, once others are set
-                refused = refused or f"{field}: {error}"
-        facts = place.facts(device)
-    left = _unlike(facts, wanted)
-    if not left:
-        return facts
-    now = _now(facts, left)
-    words = ", ".join(
-        _told([field], now)
-        if _is_file(_setting(field))
-        else f"{field} is {now.get(field)}, not {wanted[field]}"
-        for field in left
-    )
-    raise ActionError(refused or f"accepted but not applied: {words}")
-
-
-def _brought_back(place: HostSettings, device: str, facts: HostFacts, wanted: Values) -> HostFacts:
-    """Bring these settings back; all others stay as they are. A group of features that is switched
-    on takes members along that were off before, while others of it were on; where the kernel does
-    not let one stay, that is no failure."""
-    present = values_of(facts, device)
-    facts = _brought(place, device, facts, wanted)
-    left = values_of(facts, device)
-    others = {field: value for field, value in present.items() if field in left.keys() - wanted}
-    if _unlike(facts, others):
-        with suppress(ActionError):
-            return _brought(place, device, facts, others | wanted)
-        facts = _brought(place, device, place.facts(device), wanted)
-    return facts
-
-
-def _along(events: Iterable[object]) -> dict[str, str | None] | None:
-    """The settings that changed along, as they were read after the change; None: that was not
-    recorded."""
-    found = [event.along for event in events if isinstance(event, Set)]
-    return found[-1] if found else None
-
-
-def _unlike(facts: HostFacts, wanted: Values) -> Values:
-    """Those of the settings that are neither as wanted nor what the kernel makes of that."""
-    now = _now(facts, wanted)
-    return {
-        field: value
-        for field, value in wanted.items()
-        if now.get(field) not in (value, made_of(_setting(field), value, facts))
-    }
-
-
-def _now(facts: HostFacts, fields: Iterable[str]) -> Values:
-    """The present values of settings; one that does not exist is left out."""
-    found = {field: value_of(facts, _setting(field)) for field in fields}
-    return {field: value for field, value in found.items() if value is not None}
-
-
-def _setting(field: str) -> HostSetting:
-    """The setting of a field. Raises RefusedError for one that is not changed here, as from an
-    edited journal."""
-    setting = setting_of(field)
-    if setting is None:
-        raise UnitRefusedError(f"{field[:80]} is no setting that is changed here", "plan")
-    return setting
-
-
-def _ordered(values: Values) -> Values:
-    """The values in the order in which they are set: the same for every host."""
-
-    def place(field: str) -> tuple[int, str]:
-        return ORDER.index(_setting(field).kind), field
-
-    return {field: values[field] for field in sorted(values, key=place)}
-
-
-def _differing(now: Values, old: Values) -> str:
-    """The settings that are not as they were when the step was made."""
-    return _told([field for field in old if now.get(field) != old[field]], now)
-
-
-def _told(fields: Iterable[str], now: Values) -> str:
-    """Settings with their present values; of a file, whether it is there."""
-    return ", ".join(
-        f"{_setting(field).name} is {'there' if now.get(field) else 'not there'}"
-        if _is_file(_setting(field))
-        else f"{field}={now.get(field, 'not there')}"
-        for field in fields
-    )
+    return is_own(setting.name, value) if is_file(setting) else may_become(setting, value)

@@ -3,20 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from hashlib import sha256
+from shlex import quote
+from typing import cast
+
+import msgspec
 
 from vnicaudit.errors import ActionError, EndpointError, GoneError, NoResponseError, TargetError
 from vnicaudit.knowledge.host_settings import HostSetting, words_to_set
 from vnicaudit.model.host_facts import HostFacts
 from vnicaudit.model.measurement import Ran
-from vnicaudit.platforms.host.facts import containers, cpus, kernel, links, owners, processes
+from vnicaudit.model.runs import TimerState
+from vnicaudit.platforms.host.facts import (
+    containers,
+    cpus,
+    kernel,
+    links,
+    management,
+    owners,
+    processes,
+)
 from vnicaudit.platforms.host.readings import SectionReadings, facts_from, script_for
+from vnicaudit.platforms.host.visiting import undo_timer
 from vnicaudit.platforms.host.visiting.visit import kind_of
-from vnicaudit.reaching.opening import open_place
+from vnicaudit.reaching.opening import OpenPlace, open_place
 from vnicaudit.reaching.sections import ask
 
-_FACTS = (containers.FACT, kernel.FACT, cpus.FACT, links.FACT, processes.PROGRAMS, owners.FACT)
+_FACTS = (
+    containers.FACT, kernel.FACT, cpus.FACT, links.FACT, processes.PROGRAMS, owners.FACT,
+    management.FACT,
+)  # fmt: skip
 _SECTION_BYTES = 4 * 2**20
-_FOUND = 'LC_ALL=C PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin; export LC_ALL PATH; exec "$@"'
+_PATH = "LC_ALL=C PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin; export LC_ALL PATH"
 """Programs of the system's administrator are found; the words to run are arguments."""
 _IDENTITY = "cat /proc/sys/kernel/random/boot_id && readlink /proc/self/ns/net"
 _SSH_FAILED = 255
@@ -26,8 +44,8 @@ class SettingsPlace:
     """One place with settings. Threads may share it."""
 
     def __init__(self, url: str, seconds: float) -> None:
-        self._place = open_place(url)
-        self._scheme = kind_of(url)[0]
+        self._places = [open_place(url)]
+        self._scheme, self._name = kind_of(url)
         self._seconds = seconds
 
     def identity(self) -> str:
@@ -56,6 +74,10 @@ class SettingsPlace:
             raise ActionError("its links could not be read (is iproute2 installed there?)")
         if device and facts.link(device) is None:
             raise GoneError(f"{device} is no longer there")
+        if self._scheme == "netns" and facts.managed_by is None:  # nobody is reached through it
+            return msgspec.structs.replace(facts, managed_by=())
+        if self._scheme == "ssh" and not facts.managed_by:  # this is a session, so it is unknown
+            return msgspec.structs.replace(facts, managed_by=None)
         return facts
 
     def is_of_container(self, facts: HostFacts) -> bool:
@@ -63,23 +85,73 @@ class SettingsPlace:
         names has devices of its own, wherever it is."""
         return self._scheme != "netns" and bool(facts.container)
 
-    def set(self, setting: HostSetting, value: str) -> None:
-        """Set it until the next boot. Raises NoResponseError if there is no answer, ActionError if
-        it is not accepted."""
-        words = words_to_set(setting, value)
-        ran = self._run(words)
-        if ran.code is None or (ran.code == _SSH_FAILED and self._scheme == "ssh"):
-            raise NoResponseError(f"no answer when asked to set {setting.kind} to {value}")
+    def set(self, setting: HostSetting, value: str, timer: str = "") -> None:
+        """Set it until the next boot, if that timer (empty: none is needed) is armed. Raises
+        NoResponseError if there is no answer or the timer is not armed, ActionError if it is not
+        accepted."""
+        ran = self._run(undo_timer.IF_ARMED, timer, *words_to_set(setting, value))
+        if ran.code == undo_timer.NOT_ARMED and timer:
+            raise NoResponseError(f"the timer ended before {setting.kind} was set to {value}")
         if ran.code != 0:
-            said = " ".join(ran.stderr.split())[:200] or f"exit code {ran.code}"
-            raise ActionError(f"{value} was not accepted: {said}")
+            raise ActionError(f"{value} was not accepted: {_reason(ran)}")
+
+    def undo_script(self, timer: str, values: Sequence[tuple[HostSetting, str]]) -> str:
+        """The script by which a timer sets these values, in this order."""
+        return undo_timer.undo_script(timer, [words_to_set(*each) for each in values])
+
+    def arm(self, timer: str, script: str, seconds: int) -> None:
+        """Have the host run this script by itself after so many seconds. Raises NoResponseError if
+        there is no answer, ActionError if nothing would run it."""
+        digest = sha256(script.encode()).hexdigest()
+        inside = ("ip", "netns", "exec", self._name) if self._scheme == "netns" else ()
+        ran = self._run(undo_timer.ARM, timer, str(seconds), digest, script, *inside)
+        if ran.code != 0:
+            raise ActionError(f"no timer could be started on the host: {_reason(ran)}")
+
+    def disarm(self, timer: str) -> TimerState:
+        """The state of a timer from now on: if disarmed, it does nothing any more. Raises
+        NoResponseError."""
+        ran = self._run(undo_timer.DISARM, timer)
+        if ran.code != 0:
+            raise NoResponseError(f"no answer when asked for the timer: {_reason(ran)}")
+        words = ran.stdout.split()
+        return cast(TimerState, words[-1] if words else "")
+
+    def reconnect(self) -> None:
+        """Use a new connection from now on; what still runs on the old one may end there."""
+        self._places.append(open_place(self._place.url))
+
+    def how_to_confirm(self, timer: str) -> str:
+        """The command by which a user confirms, on a new connection, that this host can be reached;
+        empty: this program makes a connection of its own."""
+        return "" if self._scheme == "ssh" else f"touch {quote(undo_timer.confirmation(timer))}"
+
+    def is_confirmed(self, timer: str) -> bool:
+        """True if the user has done so, or need not. Raises NoResponseError."""
+        if self._scheme == "ssh":
+            return True
+        return self._run('[ -e "$1" ]', undo_timer.confirmation(timer)).code == 0
 
     def close(self) -> None:
         """Disconnect."""
-        self._place.close()
+        for place in self._places:
+            place.close()
 
-    def _run(self, words: Sequence[str]) -> Ran:
+    @property
+    def _place(self) -> OpenPlace:
+        return self._places[-1]
+
+    def _run(self, script: str, *arguments: str) -> Ran:
+        """Raises NoResponseError if there is no answer."""
+        words = ("sh", "-c", f"{_PATH}\n{script}", "sh", *arguments)
         try:
-            return self._place.run(("sh", "-c", _FOUND, "sh", *words), seconds=self._seconds)
+            ran = self._place.run(words, seconds=self._seconds)
         except EndpointError as error:
             raise NoResponseError(str(error)) from None
+        if ran.code is None or (ran.code == _SSH_FAILED and self._scheme == "ssh"):
+            raise NoResponseError(f"no answer: {_reason(ran)}")
+        return ran
+
+
+def _reason(ran: Ran) -> str:
+    return " ".join(ran.stderr.split())[:200] or f"exit code {ran.code}"

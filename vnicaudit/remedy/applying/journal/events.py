@@ -32,11 +32,13 @@ SCHEMA: Literal["vnicaudit.run/1"] = "vnicaudit.run/1"
 class RunLimits(msgspec.Struct, frozen=True):
     """``guest_deadline``: seconds a guest may take to shut down, and to come back. ``force_off``:
     power off a guest that does not shut down. ``manage_seconds``: how long a nova-manage call may
-    take, and how long one with unknown result may still be working."""
+    take, and how long one with unknown result may still be working. ``confirm_seconds``: how long a
+    host waits for a new connection before it sets back what may have cut the way to it."""
 
     guest_deadline: float = 300.0
     force_off: bool = False
     manage_seconds: float = MANAGE_SECONDS
+    confirm_seconds: float = 60.0
 
 
 class UnitRequest(msgspec.Struct, frozen=True):
@@ -323,6 +325,16 @@ class Restored(OfNic, frozen=True, tag="restored"):
 # -- properties
 
 
+class Arming(BaseEvent, frozen=True, tag="arming"):
+    """A timer of that name is about to be armed on the ``host`` (its identity until it is started
+    again), which runs a script with that ``digest`` (SHA-256) after so many ``seconds``."""
+
+    timer: str
+    digest: str
+    seconds: int
+    host: str
+
+
 class Setting(BaseEvent, frozen=True, tag="setting"):
     """The properties are about to be set."""
 
@@ -365,7 +377,7 @@ Event = (
     | Defining | Defined | KeptRunning | Replacing
     | Stopping | Stopped | StayedOn | Starting | Started
     | Captured | Detaching | Detached | Stayed | Attaching | Attached | Restoring | Restored
-    | Setting | Set | NotSet | HalfSet | Settled | Copying | Removing
+    | Arming | Setting | Set | NotSet | HalfSet | Settled | Copying | Removing
 )  # fmt: skip
 """Any event."""
 
