@@ -13,6 +13,8 @@ from typing import BinaryIO
 from vnicaudit.errors import UsageError
 
 FilePath = str | os.PathLike[str]
+GZIP, XZ = b"\x1f\x8b", b"\xfd7zXZ\0"
+"""First bytes of files that are compressed."""
 
 
 class NotRegularError(OSError):
@@ -50,6 +52,11 @@ def read_regular(path: FilePath, most: int) -> bytes:
     regular file, also for ``/dev/null``."""
     with open_regular(path, null=False) as stream:
         return stream.read(most)
+
+
+def is_packed(head: bytes) -> bool:
+    """True for the first bytes of a tar archive, and of what is compressed and may be one."""
+    return head.startswith((GZIP, XZ)) or head[257:262] == b"ustar"
 
 
 def read_beside(module: str, name: str) -> bytes:

@@ -83,8 +83,8 @@ def ovs_uplinks(facts: HostFacts) -> tuple[HostLink, ...]:
 def too_narrow_for(
     facts: HostFacts, link: HostLink, guests: Iterable[HostGuest]
 ) -> dict[str, int]:  # fmt: skip
-    """Guest -> MTU of its NIC, for those of the guests behind a link whose frames of that size
-    cannot take it."""
+    """Guest, with the tap of its NIC if the link is another one -> MTU of the NIC, for those of the
+    guests behind a link whose frames of that size cannot take it."""
     mtu = link.mtu
     if mtu is None or link.kind in ("bridge", "openvswitch"):
         return {}
@@ -99,7 +99,7 @@ def too_narrow_for(
         return own
     ways, most = Ways(facts), _widest_beside(facts, link)
     return {
-        name: size
+        f"{name} ({nic.device})": size
         for name, nic, size in larger
         if link.name in ways.of(nic.device, through_tunnels=False) and (most is None or most < size)
     }

@@ -136,8 +136,6 @@ class HostLink(_Record, frozen=True):
     """Mb/s."""
     node: int | None = None
     """The NUMA node of its device; -1: the firmware names none."""
-    vfs: int | None = None
-    """Number of SR-IOV functions."""
     rx_queues: int | None = None
     """In use; None also where only the number that could be used is known."""
     tx_queues: int | None = None
@@ -148,8 +146,6 @@ class HostLink(_Record, frozen=True):
     """``rx`` and ``tx``, in descriptors."""
     channels: dict[str, Amount] | None = None
     """``rx``, ``tx``, ``combined``."""
-    coalescing: dict[str, str] | None = None
-    """``adaptive-rx``, ``rx-usecs``…, as ethtool prints them."""
     queues: tuple[Queue, ...] | None = None
     counters: Counters | None = None
     """``rx_packets``, ``rx_bytes``, ``rx_dropped``, ``rx_errors``, ``rx_missed``, ``rx_over``,
@@ -238,8 +234,6 @@ class CpuFacts(_Record, frozen=True):
     irqbalance: bool | None = None
     """It runs."""
     irqbalance_banned: Cpus | None = None
-    pressure: float | None = None
-    """Percent of the last 10 s in which some task waited for a CPU (/proc/pressure/cpu)."""
     nova_dedicated: Cpus | None = None
     nova_shared: Cpus | None = None
     nova_ratio: float | None = None
@@ -361,9 +355,6 @@ class KernelLog(_Record, frozen=True):
 
     over_mtu: dict[str, int] = {}
     """Device -> number of messages ``dropped over-mtu packet``."""
-    conntrack_full: int = 0
-    vhost_missing: int = 0
-    """``Unable to open vhost-net``."""
 
 
 class HugePages(_Record, frozen=True):

@@ -232,6 +232,14 @@ class HostSubject(msgspec.Struct, frozen=True, dict=True):
         """Devices of running guests' NICs."""
         return frozenset(nic.device for one in self.guests if one.running for nic in one.nics)
 
+    @cached_property
+    def by_name(self) -> dict[str, list[HostGuest]]:
+        """The guests of each name."""
+        found: dict[str, list[HostGuest]] = {}
+        for guest in self.guests:
+            found.setdefault(guest.name, []).append(guest)
+        return found
+
 
 class LinkSubject(msgspec.Struct, frozen=True):
     """One link of a host as a link rule sees it, with all of the host. ``carries``: names of the
@@ -241,6 +249,10 @@ class LinkSubject(msgspec.Struct, frozen=True):
     facts: HostFacts
     host: HostSubject
     carries: tuple[str, ...] = ()
+
+    def guests(self) -> tuple[HostGuest, ...]:
+        """The guests whose frames take it."""
+        return tuple(each for name in self.carries for each in self.host.by_name.get(name, ()))
 
 
 class SiteSubject(msgspec.Struct, frozen=True):

@@ -110,8 +110,7 @@ def check_link(subject: LinkSubject) -> Iterator[Problem]:
     from vnicaudit.knowledge.host_settings import HostSetting, command_for
 
     link = subject.link
-    guests = (guest for guest in subject.host.guests if guest.name in subject.carries)
-    found = too_narrow_for(subject.facts, link, guests)
+    found = too_narrow_for(subject.facts, link, subject.guests())
     if found:
         wanted = str(max(found.values()))
         yield Problem(

@@ -90,8 +90,7 @@ def check(subject: LinkSubject) -> Iterator[Problem]:
     link, tunnel = subject.link, subject.link.tunnel
     if tunnel is None or tunnel.mtu is None:
         return
-    guests = tuple(each for each in subject.host.guests if each.name in subject.carries)
-    sizes = [size for size in (largest_packets(subject.facts, guests), link.mtu) if size]
+    sizes = [size for size in (largest_packets(subject.facts, subject.guests()), link.mtu) if size]
     more = room(link.kind or "", tunnel.remote)
     if sizes and more is not None and min(sizes) + more > tunnel.mtu:
         yield Problem(

@@ -182,3 +182,13 @@ def test_the_packet_filter_is_asked_only_where_its_kind_is_in_use(tmp_path: Path
             capture_output=True, text=True, check=True, env=environment,
         )  # fmt: skip
         assert (SectionReadings(sections(ran.stdout)).output("iptables-save") is not None) == there
+
+
+def test_a_script_that_nobody_reads_any_more_does_not_wait_for_its_window() -> None:
+    script = PART + script_for([])
+    with subprocess.Popen(["sh", "-c", script, "sh", "500"], stdout=subprocess.PIPE) as waiting:
+        assert waiting.stdout is not None
+        while waiting.stdout.readline() != b"@ waiting\n":
+            assert waiting.poll() is None
+        waiting.stdout.close()
+        assert waiting.wait(60) < 0

@@ -8,7 +8,7 @@ from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from vnicaudit.audit.reading.targets import Platform, Platforms, TargetKind, target_of
-from vnicaudit.base.opening import read_regular
+from vnicaudit.base.opening import is_packed, read_regular
 from vnicaudit.errors import UsageError
 from vnicaudit.model import finding as names
 from vnicaudit.model.file_kind import is_domain
@@ -238,9 +238,7 @@ def _beginning(name: str) -> bytes:
 
 
 def _report_of(name: str) -> str | None:
-    data = _beginning(name)
-    packed = data.startswith((b"\x1f\x8b", b"\xfd7zXZ")) or data[257:262] == b"ustar"
-    if not packed and not os.path.isdir(name):
+    if not is_packed(_beginning(name)) and not os.path.isdir(name):
         return None
     from vnicaudit.platforms.sosreport import report_of
 

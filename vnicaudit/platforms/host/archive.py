@@ -15,7 +15,7 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from typing import BinaryIO, NamedTuple
 
-from vnicaudit.base.opening import open_regular
+from vnicaudit.base.opening import GZIP, XZ, open_regular
 from vnicaudit.errors import TargetError
 from vnicaudit.platforms.host.copied_tree import TreeEntry, is_log
 from vnicaudit.platforms.host.readings import expression_of
@@ -196,9 +196,9 @@ def _unpacked(file: BinaryIO) -> BinaryIO:
     """The stream of an archive: decompressed, if it is compressed."""
     magic = file.read(6)
     file.seek(0)
-    if magic.startswith(b"\x1f\x8b"):
+    if magic.startswith(GZIP):
         return gzip.GzipFile(fileobj=file)  # type: ignore[return-value]
-    if magic == b"\xfd7zXZ\0":
+    if magic == XZ:
         return lzma.LZMAFile(file)  # type: ignore[return-value]
     return file
 

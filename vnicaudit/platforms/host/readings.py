@@ -84,6 +84,9 @@ class HostFact(NamedTuple):
     """The same for counters: it is run a second time after the window."""
     of_cpus: bool = False
     """The fields are those of ``HostFacts.cpus``."""
+    in_container: bool = True
+    """False: a container tells its own, or its host's without the names it has there; it is not
+    asked."""
 
 
 TIME = "/proc/uptime"
@@ -110,6 +113,16 @@ else # BusyBox
 fi
 """.strip()
 """Prints each line of files behind the file's name and a NUL."""
+
+
+_WAIT = """
+part waiting
+seconds=${window%.*} rest=
+case $window in *.*) rest=.${window#*.} ;; esac
+while [ "${seconds:=0}" -gt 1 ]; do sleep 1; seconds=$((seconds - 1)); echo; done
+sleep "$seconds$rest"
+""".strip()
+"""Waits for the window; the line of each second ends the script where nobody reads it any more."""
 
 
 def script_for(facts: Iterable[HostFact]) -> str:
@@ -141,7 +154,7 @@ def script_for(facts: Iterable[HostFact]) -> str:
         *scripts,
         *(_line(command) for command in commands),
         'if [ "$window" != 0 ]; then',
-        'sleep "$window"',
+        _WAIT,
         f"part {LATER}",
         f"fact {_FILES} contents {' '.join(counters)}",
         *(_line(command) for command in again),
@@ -257,6 +270,8 @@ def facts_from(readings: HostReadings, facts: Iterable[HostFact]) -> HostFacts:
     fields: dict[str, object] = {"window": readings.window}
     of_cpus: dict[str, object] = {}
     for fact in facts:
+        if fields.get("container") and not fact.in_container:
+            continue
         (of_cpus if fact.of_cpus else fields).update(fact.read(readings))
     empty = HostFacts(cpus=msgspec.structs.replace(CpuFacts(), **of_cpus))
     return msgspec.structs.replace(empty, **fields)

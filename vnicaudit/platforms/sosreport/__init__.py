@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from vnicaudit.base.opening import read_regular
+from vnicaudit.base.opening import GZIP, XZ, is_packed, read_regular
 
 if TYPE_CHECKING:
     from vnicaudit.model.file_kind import Item
@@ -24,7 +24,6 @@ _NODES = "nodes"
 """Folder of a must-gather, or of what one of several images gathered, with a folder for each node
 and a ``sysinfo.tgz`` in it."""
 _SYSINFO = "sysinfo.tgz"
-_TAR, _PACKED = b"ustar", (b"\x1f\x8b", b"\xfd7zXZ\0")
 _MOST_CHILDREN = 1000
 _BESIDE = (".md5", ".sha256", ".asc", ".sig")
 
@@ -84,8 +83,8 @@ def _is_archive(path: str) -> bool:
         head = read_regular(path, 512) if os.path.isfile(path) else b""
     except OSError:
         return False
-    if not head.startswith(_PACKED):
-        return head[257:262] == _TAR
+    if not head.startswith((GZIP, XZ)):
+        return is_packed(head)
     from vnicaudit.platforms.host.archive import is_archive
 
     return is_archive(path)

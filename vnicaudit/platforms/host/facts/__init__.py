@@ -1,4 +1,4 @@
-"""Facts of a host: what is read for each, and a pure parser. Each module has one ``FACT``."""
+"""Facts of a host: what is read for each, and a pure parser. Each module has its ``FACT``."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ EVERY_FACT: tuple[HostFact, ...] = (
     kernel.FACT,
     z.FACT,
     cpus.FACT,
+    cpus.USE,
     processes.FACT,
     partitions.FACT,
     interrupts.FACT,
@@ -32,4 +33,4 @@ EVERY_FACT: tuple[HostFact, ...] = (
     kernel_log.FACT,
     ovs.FACT,
 )
-"""All of them, in the order in which they are read."""
+"""All of them, in the order in which they are read: whether it is a container is known first."""

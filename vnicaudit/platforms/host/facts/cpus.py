@@ -1,7 +1,7 @@
 """CPUs: which there are, how they are divided, and what they do within the window.
 
 Sources in Linux' Documentation: admin-guide/cputopology.rst, admin-guide/kernel-parameters.txt,
-admin-guide/pm/cpufreq.rst, accounting/psi.rst, filesystems/proc.rst (a tick of /proc/stat is 1/100
+admin-guide/pm/cpufreq.rst, filesystems/proc.rst (a tick of /proc/stat is 1/100
 s for user space, whatever the kernel's); columns of softnet_stat: softnet_seq_show
 (net/core/net-procfs.c; the thirteenth, of 5.10 and later, is the CPU). CPUAffinity=:
 systemd-system.conf(5), and systemd.cpu_affinity= of kernel-command-line(7).
@@ -14,7 +14,6 @@ import re
 from vnicaudit.knowledge.cpu_lists import from_list
 from vnicaudit.knowledge.host_cpus import isolcpus
 from vnicaudit.model.host_facts import Counters, Cpus, CpuShare, Softnet
-from vnicaudit.platforms.host.facts.containers import container_of
 from vnicaudit.platforms.host.readings import Excerpt, HostCommand, HostFact, HostReadings
 
 _CPU = "/sys/devices/system/cpu"
@@ -26,7 +25,7 @@ _SIBLINGS = f"{_CPU}/cpu*/topology/thread_siblings_list"
 _GOVERNORS = f"{_CPU}/cpu*/cpufreq/scaling_governor"
 _DRIVERS = f"{_CPU}/cpu*/cpufreq/scaling_driver"
 _NODES = "/sys/devices/system/node/node*/cpulist"
-_COMMAND_LINE, _INIT, _PRESSURE = "/proc/cmdline", "/proc/1/status", "/proc/pressure/cpu"
+_COMMAND_LINE, _INIT = "/proc/cmdline", "/proc/1/status"
 _SYSTEM_CONF = ("/etc/systemd/system.conf", "/etc/systemd/system.conf.d/*.conf")
 _SOFTNET = "/proc/net/softnet_stat"
 _STAT = HostCommand("grep ^cpu /proc/stat", ("proc/stat",), is_counter=True)
@@ -55,8 +54,6 @@ def _read(readings: HostReadings) -> dict[str, object]:
         "command_line": line,
         **_frequency(readings),
     }
-    if not container_of(readings):
-        found |= _services(readings, line) | _loads(readings, found["online"])
     return {name: value for name, value in found.items() if value is not None}
 
 
@@ -156,13 +153,17 @@ def _services(readings: HostReadings, line: dict[str, str] | None) -> dict[str, 
     return {}
 
 
-def _loads(readings: HostReadings, online: object) -> dict[str, object]:
+def _read_use(readings: HostReadings) -> dict[str, object]:
+    found = _services(readings, _parameters(readings.text(_COMMAND_LINE))) | _loads(readings)
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def _loads(readings: HostReadings) -> dict[str, object]:
     """Counters: softnet_stat and softirqs are the whole host's, /proc/stat may be made by
-    lxcfs, so none of this is read in a container."""
-    later = readings.later()
-    rows = online if isinstance(online, tuple) else None
+    lxcfs."""
+    later, rows = readings.later(), _online(readings)
     softnet, rx = softnet_in(readings.text(_SOFTNET), rows), _net_rx(readings)
-    found: dict[str, object] = {"softnet": softnet, "net_rx": rx, "pressure": _pressure(readings)}
+    found: dict[str, object] = {"softnet": softnet, "net_rx": rx}
     if readings.window is not None:
         found["share"] = _shares(readings, readings.window)
         found["softnet_growth"] = _softnet_growth(softnet, softnet_in(later.text(_SOFTNET), rows))
@@ -240,24 +241,27 @@ def _net_rx(readings: HostReadings) -> dict[int, int] | None:
     return {cpu: int(word) for cpu, word in zip(cpus, row, strict=False)} or None
 
 
-def _pressure(readings: HostReadings) -> float | None:
-    match = re.match(r"some avg10=(\d{1,3}\.\d\d) ", readings.text(_PRESSURE) or "")
-    return float(match[1]) if match else None
-
-
+_PARAMETERS_READ = Excerpt(f"^.|(^|[[:space:]])({_NAMED})=[^[:space:]]*", (_COMMAND_LINE,))
 FACT = HostFact(
     "cpus",
     _read,
     files=(
         _ONLINE, _ISOLATED, _NOHZ, _WHOLE, _SWITCHES, _SIBLINGS, _GOVERNORS, _DRIVERS, _NODES,
-        _PRESSURE,
     ),
+    excerpts=(_PARAMETERS_READ,),
+    of_cpus=True,
+)  # fmt: skip
+USE = HostFact(
+    "use of cpus",
+    _read_use,
+    files=(_ONLINE, _SWITCHES, _SIBLINGS),
     counters=(_SOFTNET,),
     commands=(_STAT, _SOFTIRQS),
     excerpts=(
-        Excerpt(f"^.|(^|[[:space:]])({_NAMED})=[^[:space:]]*", (_COMMAND_LINE,)),
+        _PARAMETERS_READ,
         Excerpt("^Cpus_allowed_list:.*", (_INIT,)),
         Excerpt("^[[:space:]]*CPUAffinity[[:space:]]*=.*", _SYSTEM_CONF),
     ),
     of_cpus=True,
-)  # fmt: skip
+    in_container=False,
+)

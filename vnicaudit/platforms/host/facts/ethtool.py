@@ -1,11 +1,11 @@
-"""Settings of links that ethtool prints: offloads, rings, channels, coalescing, private flags.
+"""Settings of links that ethtool prints: offloads, rings, channels, private flags.
 
 ``ethtool -k '*'`` answers for all devices in one process, if ethtool and kernel talk by netlink;
 where they do not, each device is asked. The text is read: ``--json`` exists for few of these
 options, and not in all versions. Each device's part begins with its name, so that the files of a
 sosreport, one for each device, are read alike.
 
-Sources: features.c, rings.c, channels.c, coalesce.c and ethtool.c of ethtool 5.4, 6.1 and 6.14 as
+Sources: features.c, rings.c, channels.c and ethtool.c of ethtool 5.4, 6.1 and 6.14 as
 they ran. Counters: ``rx_no_buffer_count`` of Linux's e1000e, igb and ixgbe, and mlx5's
 ``rx_out_of_buffer`` (Documentation/networking/device_drivers/ethernet/mellanox/mlx5/counters.rst).
 """
@@ -23,14 +23,13 @@ _FOLDER = "sos_commands/networking/"
 FEATURES = HostCommand("ethtool -k '*'", (f"{_FOLDER}ethtool_-k_*",))
 RINGS = HostCommand("ethtool -g '*'", (f"{_FOLDER}ethtool_-g_*",))
 CHANNELS = HostCommand("ethtool -l '*'", (f"{_FOLDER}ethtool_-l_*",))
-COALESCING = HostCommand("ethtool -c '*'", (f"{_FOLDER}ethtool_-c_*",))
 SETTINGS = HostCommand("ethtool", (f"{_FOLDER}ethtool_[!-]*",), is_run=False)
 DRIVER = HostCommand("ethtool -i", (f"{_FOLDER}ethtool_-i_*",), is_run=False)
 FLAGS = HostCommand(
     "ethtool --show-priv-flags", (f"{_FOLDER}ethtool_--show-priv-flags_*",), is_run=False
 )
 STATISTICS = HostCommand("ethtool -S", (f"{_FOLDER}ethtool_-S_*",), is_run=False)
-COMMANDS = (FEATURES, RINGS, CHANNELS, COALESCING, SETTINGS, DRIVER, FLAGS, STATISTICS)
+COMMANDS = (FEATURES, RINGS, CHANNELS, SETTINGS, DRIVER, FLAGS, STATISTICS)
 
 DRIVERS = "link drivers"
 """Section behind which each adapter's driver is printed, in sections ``link driver DEVICE``."""
@@ -50,7 +49,7 @@ ask_flags() {
         fact "ethtool --show-priv-flags $device" limited ethtool --show-priv-flags "$device"
 }
 ask_settings() {
-    for letter in g l c; do
+    for letter in g l; do
         fact "ethtool -$letter '*' $device" limited ethtool "-$letter" "$device"
     done
 }
@@ -80,7 +79,7 @@ ask_statistics() {
 """
 
 _START = re.compile(
-    r"^(?:Features|(?:Ring|Channel|Coalesce) parameters|Settings|Private flags) for (\S{1,32}):"
+    r"^(?:Features|(?:Ring|Channel) parameters|Settings|Private flags) for (\S{1,32}):"
     r"[ \t]*$",
     re.MULTILINE,
 )
@@ -90,8 +89,6 @@ _FEATURE = re.compile(
 )
 _AMOUNT = re.compile(r"^(RX|TX|Combined):[ \t]*(\d{1,9})[ \t]*$", re.MULTILINE | re.ASCII)
 _NOW = "Current hardware settings:\n"
-_ADAPTIVE = re.compile(r"^Adaptive RX: (\S{1,9})  TX: (\S{1,9})[ \t]*$", re.MULTILINE)
-_VALUE = re.compile(r"^([a-z][a-z-]{1,40}):[ \t]*(\d{1,10}|on|off)[ \t]*$", re.MULTILINE | re.ASCII)
 _FLAG = re.compile(r"^(\w[\w -]{0,40}?)[ \t]{0,40}: (on|off)[ \t]*$", re.MULTILINE | re.ASCII)
 _SPEED = re.compile(r"^\tSpeed: (\d{1,9})Mb/s[ \t]*$", re.MULTILINE | re.ASCII)
 _DRIVER = re.compile(r"^driver: (\S{1,64})[ \t]*$", re.MULTILINE)
@@ -107,7 +104,6 @@ class EthtoolAnswers(NamedTuple):
     features: Mapping[str, dict[str, Feature]]
     rings: Mapping[str, dict[str, Amount]]
     channels: Mapping[str, dict[str, Amount]]
-    coalescing: Mapping[str, dict[str, str]]
     flags: Mapping[str, dict[str, bool]]
     speeds: Mapping[str, int]
     drivers: Mapping[str, str]
@@ -122,7 +118,6 @@ def answers_in(readings: HostReadings) -> EthtoolAnswers:
         features={name: _features(text) for name, text in _parts(readings, FEATURES)},
         rings=_filled(readings, RINGS),
         channels=_filled(readings, CHANNELS),
-        coalescing={name: _coalescing(text) for name, text in _parts(readings, COALESCING)},
         flags={name: _flags(text) for name, text in _parts(readings, FLAGS)},
         speeds={
             name: int(found[1])
@@ -181,11 +176,6 @@ def _amounts(text: str) -> dict[str, Amount]:
         for found in _AMOUNT.finditer(after)
         if int(found[2]) or most.get(found[1])
     }
-
-
-def _coalescing(text: str) -> dict[str, str]:
-    text = _ADAPTIVE.sub(r"adaptive-rx: \1\nadaptive-tx: \2", text, count=1)
-    return {found[1]: found[2] for found in _VALUE.finditer(text)}
 
 
 def _flags(text: str) -> dict[str, bool]:

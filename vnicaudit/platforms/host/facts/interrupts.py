@@ -14,7 +14,6 @@ import re
 
 from vnicaudit.knowledge.cpu_lists import from_list, from_mask
 from vnicaudit.model.host_facts import Cpus, Interrupt
-from vnicaudit.platforms.host.facts.containers import container_of
 from vnicaudit.platforms.host.facts.cpus import isolated_of, nohz_full_of
 from vnicaudit.platforms.host.facts.processes import programs_of
 from vnicaudit.platforms.host.readings import Excerpt, HostCommand, HostFact, HostReadings
@@ -40,8 +39,6 @@ _OF_ADAPTERS = re.compile(r"virtio\d+-(?:input|output)\.\d+|mlx[45]\w*@\S+")
 
 
 def _read(readings: HostReadings) -> dict[str, object]:
-    if container_of(readings):
-        return {}
     found: dict[str, object] = {}
     programs = programs_of(readings)
     if programs is not None:
@@ -137,4 +134,5 @@ FACT = HostFact(
     excerpts=(Excerpt("^[[:space:]]*IRQBALANCE_BANNED_CPU[A-Z]*=.*", _CONFIGURED),),
     present=(_LINKS, _OF_LINKS, _PCI, *_VIRTIO),
     of_cpus=True,
+    in_container=False,
 )

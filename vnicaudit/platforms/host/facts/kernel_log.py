@@ -1,8 +1,7 @@
-"""Messages of the last seven days that tell of lost packets, or of vhost that is missing.
+"""Messages of the last seven days that tell of lost packets.
 
-Sources: ``NAME: dropped over-mtu packet: N > M`` of net/openvswitch/vport.c, ``nf_conntrack: table
-full`` of net/netfilter/nf_conntrack_core.c (both in Linux), ``Unable to open vhost-net`` of
-libvirt's qemu_interface.c. The kernel writes such messages at a limited rate: there may be more.
+Source: ``NAME: dropped over-mtu packet: N > M`` of net/openvswitch/vport.c (Linux). The kernel
+writes such messages at a limited rate: there may be more.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from vnicaudit.platforms.host.readings import HostCommand, HostFact, HostReading
 
 _DAYS = 7
 _DAY = 86400.0
-_NEEDLES = ("dropped over-mtu packet", "nf_conntrack: table full", "Unable to open vhost-net")
+_NEEDLE = "dropped over-mtu packet"
 _LOG = HostCommand(
     "kernel-log",
     (
@@ -28,10 +27,10 @@ _LOG = HostCommand(
     is_run=False,
 )
 _SCRIPT = rf"""
-wanted() {{ sed -n -e 1p -e '/{_NEEDLES[0]}/p' -e '/{_NEEDLES[1]}/p' -e '/{_NEEDLES[2]}/p'; }}
+wanted() {{ sed -n -e 1p -e '/{_NEEDLE}/p'; }}
 kernel_log() {{
-    set -- _TRANSPORT=kernel + _COMM=libvirtd + _COMM=virtqemud
-    limited journalctl -q --no-pager -o short-unix --since=-{_DAYS}days "$@" 2>/dev/null |
+    limited journalctl -q --no-pager -o short-unix --since=-{_DAYS}days \
+        _TRANSPORT=kernel 2>/dev/null |
         wanted | tail -n 5000 | grep . || dmesg 2>/dev/null | wanted | tail -n 5000 | grep .
 }}
 fact {_LOG.name} kernel_log
@@ -50,22 +49,11 @@ def _read(readings: HostReadings) -> dict[str, object]:
     lines = text.split("\n")
     last = next((time for line in reversed(lines[-100:]) if (time := _time(line)) is not None), 0.0)
     over_mtu: dict[str, int] = {}
-    counts = dict.fromkeys(_NEEDLES, 0)
     for line in lines:
-        needle = next((each for each in _NEEDLES if each in line), None)
-        if needle is None or _age(_time(line), last) > _DAYS * _DAY:
-            continue
-        counts[needle] += 1
-        match = _OVER_MTU.search(line)
-        if match:
+        match = _OVER_MTU.search(line) if _NEEDLE in line else None
+        if match and _age(_time(line), last) <= _DAYS * _DAY:
             over_mtu[match[1]] = over_mtu.get(match[1], 0) + 1
-    return {
-        "log": KernelLog(
-            over_mtu=over_mtu,
-            conntrack_full=counts[_NEEDLES[1]],
-            vhost_missing=counts[_NEEDLES[2]],
-        )
-    }
+    return {"log": KernelLog(over_mtu=over_mtu)}
 
 
 def _age(time: float | None, last: float) -> float:

@@ -28,11 +28,7 @@ _ROUTES = HostCommand(
     "ip route show table all", ("sos_commands/networking/ip_route_show_table_all",)
 )
 _SYS = "/sys/class/net/*"
-_NODE, _FUNCTIONS, _SPEED = (
-    f"{_SYS}/device/numa_node",
-    f"{_SYS}/device/sriov_numvfs",
-    f"{_SYS}/speed",
-)
+_NODE, _SPEED = f"{_SYS}/device/numa_node", f"{_SYS}/speed"
 _RPS, _FLOWS, _XPS = (
     f"{_SYS}/queues/{name}" for name in ("*/rps_cpus", "*/rps_flow_cnt", "*/xps_cpus")
 )
@@ -48,7 +44,7 @@ def read(readings: HostReadings) -> dict[str, object]:
     routes = routes_in(readings.output(_ROUTES.name))
     answers, queues = ethtool.answers_in(readings), _queues(readings)
     devices, addresses = qeth.qeth_in(readings), qeth.static_macs(readings)
-    nodes, functions, speeds = (_numbers(readings, each) for each in (_NODE, _FUNCTIONS, _SPEED))
+    nodes, speeds = (_numbers(readings, each) for each in (_NODE, _SPEED))
     totals = _counters(links, readings)
     grown = _growth(readings, totals)
     names = {link.name for link in links}
@@ -65,14 +61,12 @@ def read(readings: HostReadings) -> dict[str, object]:
                 lower=link.lower if link.lower in names else None,
                 speed=speed if speed is not None and speed > 0 else None,
                 node=nodes.get(name),
-                vfs=functions.get(name),
                 rx_queues=_count("rx", own, channels) or link.rx_queues,
                 tx_queues=_count("tx", own, channels) or link.tx_queues,
                 features=answers.features.get(name) or None,
                 private_flags=answers.flags.get(name),
                 rings=answers.rings.get(name),
                 channels=channels,
-                coalescing=answers.coalescing.get(name) or None,
                 queues=own,
                 counters=totals.get(name),
                 growth=grown.get(name),
@@ -87,7 +81,7 @@ def read(readings: HostReadings) -> dict[str, object]:
 FACT = HostFact(
     "links",
     read,
-    files=(_NODE, _FUNCTIONS, _SPEED, _RPS, _FLOWS, _XPS, *qeth.FILES),
+    files=(_NODE, _SPEED, _RPS, _FLOWS, _XPS, *qeth.FILES),
     commands=(_LINKS, _ROUTES, *ethtool.COMMANDS, qeth.ADDRESSES),
     script=ethtool.SCRIPT + qeth.SCRIPT,
     counter_script=ethtool.COUNTER_SCRIPT,

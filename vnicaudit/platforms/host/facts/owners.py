@@ -15,7 +15,6 @@ from typing import NamedTuple
 
 from vnicaudit.knowledge.host_settings import KEEPING
 from vnicaudit.model.host_facts import SettingOwner
-from vnicaudit.platforms.host.facts.containers import container_of
 from vnicaudit.platforms.host.facts.processes import programs_of
 from vnicaudit.platforms.host.readings import Excerpt, HostFact, HostReadings
 
@@ -68,8 +67,6 @@ _OWN = tuple(f"{folder}/9[09]-vnicaudit-*" for folder in KEEPING)
 
 
 def _read(readings: HostReadings) -> dict[str, object]:
-    if container_of(readings):
-        return {}
     owners = [each for trace in _TRACES if (each := _owner_by(readings, trace)) is not None]
     release = readings.text(_RELEASE) or ""
     if re.search(r"^DISTRIB_ID=\"?OSA\b", release, re.M):
@@ -137,4 +134,5 @@ FACT = HostFact(
             tuple(path.format("*") for path in _PROFILES),
         ),
     ),
+    in_container=False,
 )
