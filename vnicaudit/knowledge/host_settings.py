@@ -17,12 +17,14 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from vnicaudit.knowledge.cpu_lists import as_mask, from_mask
+from vnicaudit.knowledge.host_links import GUEST_KINDS
+from vnicaudit.knowledge.ovs_programs import FIND_OVS
 from vnicaudit.model.finding import Change
-from vnicaudit.model.host_facts import Feature, HostFacts, HostLink, Queue
+from vnicaudit.model.host_facts import Feature, HostFacts, HostLink, OvsPort, Queue
 
 SettingKind = Literal[
     "feature", "private-flag", "ring", "channels", "mtu", "queue-length", "rps", "rps-flows",
-    "xps", "sysctl", "ovs", "ovs-interface", "file",
+    "xps", "sysctl", "governor", "pages", "ovs", "ovs-interface", "file",
 ]  # fmt: skip
 
 SHORT = {
@@ -61,6 +63,8 @@ _COMMANDS: dict[SettingKind, str] = {
     "ovs": "ovs-vsctl set Open_vSwitch . other_config:{name}={value}",
     "ovs-interface": "ovs-vsctl set Interface {device} {name}={value}",
     "file": "rm {name}",
+    "governor": "echo {value} > /sys/devices/system/cpu/{name}/cpufreq/scaling_governor",
+    "pages": "echo {value} > /sys/devices/system/node/{name}/nr_hugepages",
 }
 
 
@@ -82,11 +86,6 @@ CHOOSE_PMDS = command_for(HostSetting("ovs", name="pmd-cpu-mask"), "MASK")
 """The command that chooses the CPUs of PMDs; the mask is left to whoever runs it."""
 
 
-def features_on(device: str, names: Sequence[str]) -> str:
-    """The command that switches these features on."""
-    return f"ethtool -K {quote(device)} " + " ".join(f"{SHORT[name]} on" for name in names)
-
-
 # Settings that are changed here: each as the field of a change, and its value in the facts of a
 # host. Only those whose old state can be read are in this table.
 
@@ -94,17 +93,32 @@ def features_on(device: str, names: Sequence[str]) -> str:
 class _SettingRow(NamedTuple):
     """One kind of setting that is changed: the patterns of its device and name, and of its
     values. ``cuts``: pattern of the names of those that may cut off a device for a while, or for
-    good."""
+    good. ``stays``: what it is set in keeps it beyond the next boot."""
 
     field: str
     value: str
     cuts: str | None = None
+    stays: bool = False
 
 
 _DEVICE = r"[A-Za-z0-9_][A-Za-z0-9_.@-]{0,14}"
 _MASK = r"[0-9a-f]{1,8}(,[0-9a-f]{1,8}){0,255}"
 _FLOWS = r"[0-9]{1,7}"
 """The kernel allocates a table of that size at once."""
+_SYSCTLS = {
+    "net.core.rps_sock_flow_entries": 0,
+    "net.core.netdev_max_backlog": 1,
+    "net.bridge.bridge-nf-call-iptables": 0,
+}
+"""Those that are changed, and the least that a plan sets."""
+_OVS_VALUES = {
+    "pmd-cpu-mask": "0x(?=.*[1-9a-f])[0-9a-f]{1,512}",
+    "pmd-sleep-max": "[0-9]{1,5}",
+    "pmd-maxsleep": "[0-9]{1,5}",
+    "pmd-auto-lb": "true|false",
+}
+"""Keys of Open vSwitch's configuration that act at once, and what a plan may set. Others ask for a
+restart, which takes their ports from all guests: those are left to people."""
 _CHANGED: dict[SettingKind, _SettingRow] = {
     "channels": _SettingRow(rf"{_DEVICE}:(rx|tx|combined)", "[0-9]{1,5}", cuts=".*"),
     "private-flag": _SettingRow(
@@ -119,7 +133,18 @@ _CHANGED: dict[SettingKind, _SettingRow] = {
     "rps-flows": _SettingRow(rf"{_DEVICE}:rx-[0-9]{{1,4}}", _FLOWS),
     "xps": _SettingRow(rf"{_DEVICE}:tx-[0-9]{{1,4}}", _MASK),
     "queue-length": _SettingRow(_DEVICE, "[0-9]{1,9}"),
-    "sysctl": _SettingRow(r":net\.core\.rps_sock_flow_entries", _FLOWS),
+    "sysctl": _SettingRow(f":({'|'.join(map(re.escape, _SYSCTLS))})", _FLOWS),
+    "governor": _SettingRow(":cpu[0-9]{1,5}", "[a-z_]{1,15}"),
+    "pages": _SettingRow(":node[0-9]{1,5}/hugepages/hugepages-[0-9]{4,10}kB", "[0-9]{1,9}"),
+    "ovs": _SettingRow(
+        f":({'|'.join(_OVS_VALUES)})",
+        "((0x)?[0-9A-Fa-f]{1,512}|true|false)?",
+        cuts="pmd-cpu-mask",
+        stays=True,
+    ),
+    "ovs-interface": _SettingRow(
+        rf"{_DEVICE}:(mtu_request|options:n_rxq)", "([0-9]{1,5})?", cuts=".*", stays=True
+    ),
     "file": _SettingRow(
         rf"({_DEVICE})?:/etc/(udev/rules|sysctl)\.d/9[09]-vnicaudit-[A-Za-z0-9_.@-]{{1,150}}",
         r"[\x20-\x7e\n]{0,65536}",
@@ -127,8 +152,8 @@ _CHANGED: dict[SettingKind, _SettingRow] = {
 }
 """In the order in which several are set: first those that set others back, as a change of channels
 makes new queues, without the masks of the old ones; last a file that keeps others beyond the next
-boot, of which the text is the value (empty: there is none). Adapters reset their link for new
-rings, and some for new features."""
+boot, of which the text is the value. Adapters reset their link for new rings, and some for new
+features. An empty value: it is not set, or there is no file."""
 _FLAGS_TO_SET = frozenset({"rx_striding_rq"})
 _LEAST_MTU = 1280
 """Below, a device loses its IPv6 addresses, and does not have them back with its old MTU
@@ -141,6 +166,8 @@ FILES: dict[SettingKind, str] = {
     "rps-flows": "/sys/class/net/{device}/queues/{name}/rps_flow_cnt",
     "xps": "/sys/class/net/{device}/queues/{name}/xps_cpus",
     "sysctl": "/proc/sys/{name}",
+    "governor": "/sys/devices/system/cpu/{name}/cpufreq/scaling_governor",
+    "pages": "/sys/devices/system/node/{name}/nr_hugepages",
 }
 """Kind -> the file that has its value."""
 
@@ -179,14 +206,65 @@ def may_become(setting: HostSetting, new: str) -> bool:
         return setting.name in SHORT
     if setting.kind == "private-flag":
         return setting.name in _FLAGS_TO_SET
-    if setting.kind == "mtu":
-        return int(new) >= _LEAST_MTU
+    if setting.kind == "mtu" or setting.name == "mtu_request":
+        return bool(new) and int(new) >= _LEAST_MTU
+    if setting.kind == "ovs":
+        return re.fullmatch(_OVS_VALUES[setting.name], new) is not None
+    if setting.kind == "sysctl":
+        return int(new) >= _SYSCTLS[setting.name]
+    if setting.kind == "ovs-interface":
+        return bool(new) and int(new) > 0
     return setting.kind not in ("queue-length", "ring", "channels") or int(new) > 0
 
 
-def change_of(facts: HostFacts, setting: HostSetting, new: str, reason: str) -> Change:
-    """The change of a setting to ``new``, which is safe for that ``reason``."""
-    return Change(field_of(setting), value_of(facts, setting), new, safe=True, reason=reason)
+def cuts_queues(facts: HostFacts, setting: HostSetting, new: str) -> bool:
+    """True if a change takes queues away on a host with guests, which may use them."""
+    if setting.kind != "channels" and setting.name != "options:n_rxq":
+        return False
+    of_guests = any(link.kind in GUEST_KINDS for link in facts.links or ())
+    of_guests |= any(port.type.startswith("dpdkvhostuser") for port in facts.ovs_ports.values())
+    return of_guests and int(new or 1) < int(value_of(facts, setting) or 1)
+
+
+def is_of_host(setting: HostSetting) -> bool:
+    """True if it is the whole host's, and also seen from its network namespaces."""
+    return setting.kind in ("governor", "pages", "ovs", "ovs-interface")
+
+
+def stays(setting: HostSetting) -> bool:
+    """True if what it is set in keeps it beyond the next boot."""
+    return _CHANGED[setting.kind].stays
+
+
+def change_of(
+    facts: HostFacts, setting: HostSetting, new: str, reason: str, *, safe: bool = True
+) -> Change:
+    """The change of a setting to ``new``, which is safe, or is not, for that ``reason``."""
+    return Change(field_of(setting), value_of(facts, setting), new, safe=safe, reason=reason)
+
+
+def change_of_mtu(facts: HostFacts, device: str, new: int) -> Change | None:
+    """The change of a device's MTU, where Open vSwitch sets it there (ovs-vswitchd.conf.db(5));
+    None: its driver does not let it be so large."""
+    link, port = facts.link(device), facts.ovs_ports.get(device)
+    if link is not None and link.max_mtu is not None and 0 < link.max_mtu < new:
+        return None
+    is_set_by_ovs = port is not None and (port.type == "internal" or port.mtu_request is not None)
+    setting = (
+        HostSetting("ovs-interface", device, "mtu_request")
+        if is_set_by_ovs
+        else HostSetting("mtu", device)
+    )
+    return change_of(facts, setting, str(new), _WHOLE_WAY, safe=False)
+
+
+_WHOLE_WAY = "the whole network must pass frames of that size, and some adapters reset their link"
+
+
+def change_of_governor(facts: HostFacts, new: str, reason: str) -> Change:
+    """The change of the frequency governor of each CPU."""
+    old = ", ".join(facts.cpus.governors or ())
+    return Change(f"governor::cpu{_EACH}", old, new, safe=True, reason=reason)
 
 
 def change_on_each(
@@ -217,9 +295,11 @@ def fields_in(facts: HostFacts, change: Change) -> tuple[str, ...]:
 
 def words_of(field: str, value: str) -> str:
     """The sentence that tells an operator to set the setting of a change."""
-    kind, device, name = f"{field}::".split(":")[:3]
+    kind, device, name = (part.rstrip(":") for part in f"{field}::".split(":", 2))
     if kind not in _CHANGED:
         return f"Set {field} on the host."
+    if kind == "governor":
+        return f"Set it on each: cpupower frequency-set -g {value}"
     if name.endswith(_EACH):
         queues = f"/sys/class/net/{quote(device)}/queues/{name}"
         file = FILES[kind].rpartition("/")[2]
@@ -230,27 +310,58 @@ def words_of(field: str, value: str) -> str:
 
 def value_of(facts: HostFacts, setting: HostSetting) -> str | None:
     """The value of a setting in the facts of a host; None: it is unknown, or does not exist."""
-    if setting.kind == "sysctl":
-        return (facts.sysctls or {}).get(setting.name)
     if setting.kind == "file":
         folder, _slash, name = setting.name.rpartition("/")
         files = (facts.own_files or {}).get(folder)
         return None if files is None else files.get(name, "")
-    link = facts.link(setting.device)
-    return None if link is None else dict(_values(link)).get(setting)
+    value = dict(_values(facts, setting.device)).get(setting)
+    return value if value is not None and takes(setting, value) else None
 
 
 def values_of(facts: HostFacts, device: str) -> dict[str, str]:
-    """Field -> value of everything that is changed here and known of a device."""
-    link = facts.link(device)
-    values = () if link is None else _values(link)
-    found = ((field_of(setting), value) for setting, value in values)
-    return {field: value for field, value in found if setting_of(field) is not None}
+    """Field -> value of everything that is changed here and known of a device, or of the host
+    (empty)."""
+    found = ((field_of(setting), setting, value) for setting, value in _values(facts, device))
+    return {
+        field: value
+        for field, setting, value in found
+        if setting_of(field) is not None and takes(setting, value)
+    }
 
 
-def _values(link: HostLink) -> Iterator[tuple[HostSetting, str]]:
-    for kind, name, value in (*_of_adapter(link), *_of_queues(link)):
-        yield HostSetting(kind, link.name, name), value
+def is_there(facts: HostFacts, device: str) -> bool:
+    """True if the host has the link, or the port of Open vSwitch."""
+    return facts.link(device) is not None or device in facts.ovs_ports
+
+
+def _values(facts: HostFacts, device: str) -> Iterator[tuple[HostSetting, str]]:
+    link, port = facts.link(device), facts.ovs_ports.get(device)
+    found = (
+        *(() if device else _of_host(facts)),
+        *(() if link is None else (*_of_adapter(link), *_of_queues(link))),
+        *(() if port is None else _of_port(port)),
+    )
+    for kind, name, value in found:
+        yield HostSetting(kind, device, name), value
+
+
+def _of_host(facts: HostFacts) -> Iterator[tuple[SettingKind, str, str]]:
+    for name, value in (facts.sysctls or {}).items():
+        yield "sysctl", name, value
+    for governor, cpus in (facts.cpus.governors or {}).items():
+        for cpu in cpus:
+            yield "governor", f"cpu{cpu}", governor
+    for each in facts.huge_pages or ():
+        yield "pages", f"node{each.node}/hugepages/hugepages-{each.size}kB", str(each.total)
+    config = None if facts.ovs is None else facts.ovs.other_config
+    for name in () if config is None else _OVS_VALUES:
+        if config is not None and config.get(name) != "":  # like one that is not set
+            yield "ovs", name, config.get(name, "")
+
+
+def _of_port(port: OvsPort) -> Iterator[tuple[SettingKind, str, str]]:
+    yield "ovs-interface", "mtu_request", str(port.mtu_request or "")
+    yield "ovs-interface", "options:n_rxq", port.options.get("n_rxq", "")
 
 
 def _of_adapter(link: HostLink) -> Iterator[tuple[SettingKind, str, str]]:
@@ -319,9 +430,27 @@ def words_to_set(setting: HostSetting, value: str) -> tuple[str, ...]:
         name = name.replace(".", "/") if setting.kind == "sysctl" else name
         path = FILES[setting.kind].format(device=device, name=name)
         return "sh", "-c", 'printf %s "$1" >"$2"', "sh", value, path
+    if setting.kind in ("ovs", "ovs-interface"):
+        return "sh", "-c", _IN_OVS, "sh", *_ovs_words(setting, value)
     if setting.kind == "feature":
         name, value = SHORT.get(name, name), value.rpartition("[requested ")[2].rstrip("]")
     words = _COMMANDS[setting.kind].split()
     if words[:3] == ["ip", "link", "set"]:
         words.insert(3, "dev")  # a device may have the name of an option
     return tuple(word.format(device=device, name=name, value=value) for word in words)
+
+
+_IN_OVS = f"""limited() {{ timeout 10 "$@"; }}
+{FIND_OVS}
+[ "$ovs" != none ] && exec ${{ovs}}ovs-vsctl -t 10 "$@\""""
+"""Its words are arguments; it ends when the daemon has done what they say."""
+
+
+def _ovs_words(setting: HostSetting, value: str) -> tuple[str, ...]:
+    """Arguments of ovs-vsctl that set a column or a key in one, or take it out (empty)."""
+    table = ("Interface", setting.device) if setting.device else ("Open_vSwitch", ".")
+    name = setting.name if setting.device else f"other_config:{setting.name}"
+    if value:
+        return ("set", *table, f"{name}={value}")
+    column, _colon, key = name.partition(":")
+    return ("remove", *table, column, key) if key else ("clear", *table, column)

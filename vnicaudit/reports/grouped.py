@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from vnicaudit.base.wording import count, disambiguated, shared_folder
 from vnicaudit.knowledge.fixes.owners import Wordings
-from vnicaudit.knowledge.fixes.wording import unsafe_because
+from vnicaudit.knowledge.fixes.wording import without_reason
 from vnicaudit.model.finding import CONFIDENCES, SEVERITIES, Finding, Severity, name_of
 from vnicaudit.model.names import file_title
 from vnicaudit.model.report import Audited
@@ -323,7 +323,7 @@ class Groups:
             anyone = replace(named, any_server=True, any_image=self._by != "image")
             fix = self._wordings.said_for(finding, anyone)
         risk = "" if change is None or change.safe else change.reason
-        edit = fix.removesuffix(f" {unsafe_because(risk)}") if risk else fix
+        edit = without_reason(fix, risk) if risk else fix
         return FindingWords(message, owner, fix_label(finding), fix, edit, risk)
 
     def _place(self, audited: Audited) -> _GroupKey:

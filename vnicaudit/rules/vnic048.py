@@ -107,18 +107,20 @@ def check_link(subject: LinkSubject) -> Iterator[Problem]:
     # loaded where a host was visited: the rule's other judge is asked for every definition
     from vnicaudit.knowledge.host_mtu import too_narrow_for
     from vnicaudit.knowledge.host_needs import guests_named
-    from vnicaudit.knowledge.host_settings import HostSetting, command_for
+    from vnicaudit.knowledge.host_settings import change_of_mtu
 
     link = subject.link
     found = too_narrow_for(subject.facts, link, subject.guests())
     if found:
-        wanted = str(max(found.values()))
+        wanted = max(found.values())
+        change = change_of_mtu(subject.facts, link.name, wanted)
         yield Problem(
             f"{link.name} has an MTU of {link.mtu}, and carries {guests_named(list(found))} with "
             f"{wanted}: larger frames are dropped",
-            fix=f"Raise it if the network carries such frames "
-            f"({command_for(HostSetting('mtu', link.name), wanted)}), or set the guest's to "
-            f"{link.mtu}.",
+            change=change,
+            fix=f"(if the network carries such frames; else set the guest's to {link.mtu})"
+            if change
+            else f"Set the guest's to {link.mtu}.",
         )
 
 

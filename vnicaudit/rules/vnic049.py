@@ -46,7 +46,8 @@ from collections.abc import Iterator
 
 from vnicaudit.knowledge import host_needs
 from vnicaudit.knowledge.host_settings import CHOOSE_PMDS
-from vnicaudit.knowledge.ovs_ports import polled_ports
+from vnicaudit.knowledge.ovs_ports import node_of, polled_ports
+from vnicaudit.knowledge.pmd_cpus import change_of_mask
 from vnicaudit.model.rule import HostSubject, Judge, Problem, Rule
 
 
@@ -59,11 +60,16 @@ def check(subject: HostSubject) -> Iterator[Problem]:
         ovs.ports is not None and not any(polled_ports(ovs))
     ):
         return
+    nodes = {node_of(port) for port in polled_ports(ovs)}
+    change = change_of_mask(subject.facts, {node for node in nodes if node is not None})
     yield Problem(
         "DPDK is on without a pmd-cpu-mask: Open vSwitch polls with one thread for each NUMA node, "
         "on a CPU of its own choice",
         confidence="medium" if ovs.ports is None else "high",
-        fix=f"Choose CPUs for PMDs on each node with ports: {CHOOSE_PMDS} "
+        change=change,
+        fix=""
+        if change
+        else f"Choose CPUs for PMDs on each node with ports: {CHOOSE_PMDS} "
         "(vnicaudit host mask CPUS prints the mask)",
     )
 

@@ -57,7 +57,7 @@ from vnicaudit.knowledge.host_mtu import (
     ovs_uplinks,
     room,
 )
-from vnicaudit.knowledge.host_settings import HostSetting, command_for
+from vnicaudit.knowledge.host_settings import change_of_mtu
 from vnicaudit.model.rule import Fact, HostSubject, Judge, LinkSubject, Problem, Rule
 
 _WAY = host_needs.link_fact(
@@ -96,7 +96,8 @@ def check(subject: LinkSubject) -> Iterator[Problem]:
         yield Problem(
             f"packets of {min(sizes)} bytes need {min(sizes) + more} in the tunnel {link.name}, "
             f"and {tunnel.device} has an MTU of {tunnel.mtu}",
-            fix=_fix(tunnel.device or "", min(sizes) + more, tunnel.mtu - more),
+            change=change_of_mtu(subject.facts, tunnel.device or "", min(sizes) + more),
+            fix=_LOWER.format(tunnel.mtu - more),
         )
 
 
@@ -129,13 +130,12 @@ def check_ovs(subject: HostSubject) -> Iterator[Problem]:
             f"packets of {size} bytes need {size + more} in {port.type} tunnels, and {way.device} "
             f"has an MTU of {way.mtu}",
             field=way.device,
-            fix=_fix(way.device, size + more, way.mtu - more),
+            change=change_of_mtu(facts, way.device, size + more),
+            fix=_LOWER.format(way.mtu - more),
         )
 
 
-def _fix(device: str, wanted: int, left: int) -> str:
-    command = command_for(HostSetting("mtu", device), str(wanted))
-    return f"Raise the MTU of the underlay ({command}), or lower the overlay's to {left}."
+_LOWER = "(or lower the MTU of the overlay to {})"
 
 
 RULE = Rule(

@@ -46,7 +46,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vnicaudit.knowledge import host_needs
-from vnicaudit.knowledge.host_settings import features_on
+from vnicaudit.knowledge.host_settings import HostSetting, change_of
 from vnicaudit.model.rule import Judge, LinkSubject, Problem, Rule
 
 _OFFLOADS = ("rx-checksumming", "tx-checksumming", "tcp-segmentation-offload")
@@ -59,19 +59,18 @@ def applies(subject: LinkSubject) -> bool:
 
 
 def check(subject: LinkSubject) -> Iterator[Problem]:
-    """One problem that names all that are off."""
+    """One problem for each that is off."""
     link = subject.link
-    off = [
-        name
-        for name in _OFFLOADS
-        if (feature := link.feature(name)) is not None
-        and not (feature.on or feature.fixed or feature.requested)
-    ]
-    if off:
+    for name in _OFFLOADS:
+        feature = link.feature(name)
+        if feature is None or feature.on or feature.fixed or feature.requested:
+            continue
+        setting = HostSetting("feature", link.name, name)
         yield Problem(
-            f"{', '.join(off)} off on the OSA adapter {link.name}, which carries "
+            f"{name} is off on the OSA adapter {link.name}, which carries "
             f"{host_needs.guests_named(subject.carries)}",
-            fix=f"Switch them on: {features_on(link.name, off)}",
+            field=name,
+            change=change_of(subject.facts, setting, "on", "it can be switched off again"),
         )
 
 

@@ -43,11 +43,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vnicaudit.knowledge import host_needs
-from vnicaudit.knowledge.host_settings import HostSetting, command_for
+from vnicaudit.knowledge.host_settings import HostSetting, change_of
 from vnicaudit.knowledge.qeth import is_roce
 from vnicaudit.model.rule import Judge, LinkSubject, Problem, Rule
 
 _FLAG = "rx_striding_rq"
+_RESET = "the adapter interrupts its link for a moment"
 _FLAGS = host_needs.link_fact(
     lambda link: link.private_flags is not None,
     "the adapter's private flags (ethtool --show-priv-flags on the host)",
@@ -62,12 +63,12 @@ def applies(subject: LinkSubject) -> bool:
 def check(subject: LinkSubject) -> Iterator[Problem]:
     """One problem if the flag is off."""
     link = subject.link
+    setting = HostSetting("private-flag", link.name, _FLAG)
     if (link.private_flags or {}).get(_FLAG) is False:
         yield Problem(
             f"{_FLAG} is off on {link.name}, which carries "
             f"{host_needs.guests_named(subject.carries)}",
-            fix="Switch it on (the link is interrupted for a moment): "
-            + command_for(HostSetting("private-flag", link.name, _FLAG), "on"),
+            change=change_of(subject.facts, setting, "on", _RESET, safe=False),
         )
 
 

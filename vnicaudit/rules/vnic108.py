@@ -62,6 +62,7 @@ from vnicaudit.knowledge.host_cpus import (
     near,
     serves_on,
 )
+from vnicaudit.knowledge.host_settings import change_on_each
 from vnicaudit.model.host_facts import HostFacts, HostLink
 from vnicaudit.model.rule import Judge, LinkSubject, Problem, RuleSettings, adjustable_rule, setting
 
@@ -108,12 +109,15 @@ def check(subject: LinkSubject, limits: SteeringLimits) -> Iterator[Problem]:
         f"{host_needs.counted(len(others), 'CPU')} near it {have} {idle:.0f} % idle"
     )
     known = subject.host.workload == "many-connections"
+    mask = as_mask(others)
+    change = change_on_each(facts, link, queues, mask, "it can be set back") if known else None
     yield Problem(
         f"{seen}: RPS would spread its connections" if known
         else f"{seen}: does it serve many connections, which RPS would spread?",
         severity=None if known else "info",
         confidence="medium",
-        fix=f"With many connections: {set_on_each(link.name, 'rps_cpus', as_mask(others))}",
+        change=change,
+        fix="" if change else f"With many connections: {set_on_each(link.name, 'rps_cpus', mask)}",
     )  # fmt: skip
 
 

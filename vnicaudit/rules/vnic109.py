@@ -51,8 +51,10 @@ from vnicaudit.knowledge import host_needs
 from vnicaudit.knowledge.cpu_lists import as_mask
 from vnicaudit.knowledge.flow_steering import set_on_each, steered_queues, streams
 from vnicaudit.knowledge.host_cpus import near
+from vnicaudit.knowledge.host_settings import change_on_each
 from vnicaudit.model.rule import Judge, LinkSubject, Problem, Rule
 
+_SAFE = "it can be set back"
 _SERVES = {"few-connections": "serves few connections", "streaming": "streams"}
 
 
@@ -75,11 +77,13 @@ def check(subject: LinkSubject) -> Iterator[Problem]:
         message = f"{seen}, which received at line rate: does RPS gain anything?"
     else:
         message = f"{seen}, which costs time with 1 to 10 connections: does it serve many?"
+    change = change_on_each(facts, link, steered, "0", _SAFE) if serves else None
     yield Problem(
         message,
         severity="info" if serves is None else None,
         confidence="medium",
-        fix=f"With few connections: {set_on_each(link.name, 'rps_cpus', 0)}",
+        change=change,
+        fix="" if change else f"With few connections: {set_on_each(link.name, 'rps_cpus', 0)}",
     )
 
 

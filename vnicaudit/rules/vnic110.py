@@ -51,7 +51,7 @@ from typing import Annotated
 from vnicaudit.knowledge import host_needs
 from vnicaudit.knowledge.flow_steering import ENTRIES, rfs_is_on
 from vnicaudit.knowledge.host_cpus import loads
-from vnicaudit.knowledge.host_settings import HostSetting, command_for
+from vnicaudit.knowledge.host_settings import HostSetting, change_of
 from vnicaudit.model.rule import HostSubject, Judge, Problem, RuleSettings, adjustable_rule, setting
 
 
@@ -73,18 +73,20 @@ def applies(subject: HostSubject) -> bool:
 
 def check(subject: HostSubject, limits: ContentionLimits) -> Iterator[Problem]:
     """One problem if its CPUs are short."""
-    shares = [] if subject.facts is None else list(loads(subject.facts).values())
-    if not shares:
+    facts = subject.facts
+    shares = [] if facts is None else list(loads(facts).values())
+    if facts is None or not shares:
         return
     idle = sum(share.idle for share in shares) / len(shares)
     known = [share.steal for share in shares if share.steal is not None]
     steal = sum(known) / max(1, len(known))
     if steal >= limits.steal or idle < limits.idle:
+        setting = HostSetting("sysctl", name=ENTRIES)
         stolen = f" and {steal:.0f} % stolen" if steal >= 1 else ""
         yield Problem(
             f"receive flow steering is on while CPUs are short: {idle:.0f} % of the window was "
             f"idle{stolen}",
-            fix=f"Switch it off: {command_for(HostSetting('sysctl', name=ENTRIES), '0')}",
+            change=change_of(facts, setting, "0", "it can be set back"),
         )
 
 

@@ -49,7 +49,8 @@ from collections.abc import Iterator
 from typing import Annotated
 
 from vnicaudit.knowledge import host_needs
-from vnicaudit.knowledge.host_settings import HostSetting, command_for
+from vnicaudit.knowledge.host_settings import HostSetting, change_of, command_for
+from vnicaudit.model.finding import Change
 from vnicaudit.model.host_facts import HostFacts
 from vnicaudit.model.rule import HostSubject, Judge, Problem, RuleSettings, adjustable_rule, setting
 
@@ -83,7 +84,8 @@ def check(subject: HostSubject, limits: SoftnetLimits) -> Iterator[Problem]:
             f"{host_needs.counted(dropped, 'packet')} dropped in {facts.window:.0f} s because the "
             "backlog of a CPU was full",
             field="backlog",
-            fix=f"Let more packets wait: {_doubled(facts, _BACKLOG)}",
+            change=_more_waiting(facts),
+            fix="" if facts.sysctl(_BACKLOG) else f"Double {_BACKLOG}",
         )
     if squeezed >= limits.squeezes * facts.window:
         yield Problem(
@@ -93,6 +95,11 @@ def check(subject: HostSubject, limits: SoftnetLimits) -> Iterator[Problem]:
             severity="low",
             fix=f"Raise the budget: {_doubled(facts, _BUDGET)}; {_doubled(facts, _TIME)}",
         )
+
+
+def _more_waiting(facts: HostFacts) -> Change | None:
+    setting, value = HostSetting("sysctl", name=_BACKLOG), facts.sysctl(_BACKLOG)
+    return change_of(facts, setting, str(2 * value), "it can be set back") if value else None
 
 
 def _doubled(facts: HostFacts, name: str) -> str:

@@ -44,7 +44,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vnicaudit.knowledge import host_needs
-from vnicaudit.knowledge.host_settings import HostSetting, command_for
+from vnicaudit.knowledge.host_settings import HostSetting, change_of
 from vnicaudit.model.rule import Judge, LinkSubject, Problem, Rule
 
 _USUAL = 1000
@@ -60,10 +60,10 @@ def check(subject: LinkSubject) -> Iterator[Problem]:
     """One problem if it drops packets."""
     link = subject.link
     if host_needs.tap_drops(link) is not None:
-        command = command_for(HostSetting("queue-length", link.name), str(_USUAL))
+        setting = HostSetting("queue-length", link.name)
         yield Problem(
             f"{link.name} drops packets, and its queue holds {link.queue_length} of them",
-            fix=f"Lengthen it: {command}",
+            change=change_of(subject.facts, setting, str(_USUAL), "it can be set back"),
         )
 
 

@@ -48,9 +48,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vnicaudit.knowledge import host_needs
-from vnicaudit.knowledge.host_settings import HostSetting, command_for
+from vnicaudit.knowledge.host_settings import HostSetting, change_of
 from vnicaudit.model.rule import Judge, LinkSubject, Problem, Rule
 
+_RESET = "adapters take their link down for a moment"
 _DROPS = ("rx_missed", "rx_fifo", "rx_no_buffer")
 
 
@@ -62,6 +63,7 @@ def applies(subject: LinkSubject) -> bool:
 def check(subject: LinkSubject) -> Iterator[Problem]:
     """One problem if it drops frames, and the ring could be larger."""
     link = subject.link
+    setting = HostSetting("ring", link.name, "rx")
     ring, growth = (link.rings or {}).get("rx"), link.growth or {}
     # the same drop may be counted by several of them
     name, count = max(((name, growth.get(name, 0)) for name in _DROPS), key=lambda each: each[1])
@@ -69,8 +71,7 @@ def check(subject: LinkSubject) -> Iterator[Problem]:
         yield Problem(
             f"{link.name} dropped {count} frames within the window ({name}), and its receive ring "
             f"has {ring.now} of at most {ring.most} buffers",
-            fix="Enlarge it (the link may go down for a moment): "
-            + command_for(HostSetting("ring", link.name, "rx"), str(ring.most)),
+            change=change_of(subject.facts, setting, str(ring.most), _RESET, safe=False),
         )
 
 

@@ -47,9 +47,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vnicaudit.knowledge import host_needs
-from vnicaudit.knowledge.host_settings import HostSetting, command_for
+from vnicaudit.knowledge.host_settings import HostSetting, change_of
 from vnicaudit.model.rule import Judge, LinkSubject, Problem, Rule
 
+_RESET = "adapters take their link down for a moment, and new queues have no masks"
 _FAST = 10_000
 _CPUS = 4
 
@@ -67,12 +68,12 @@ def check(subject: LinkSubject) -> Iterator[Problem]:
     link, cpus = subject.link, len(subject.facts.cpus.online or ())
     if link.rx_queues != 1:
         return
+    change, fix = None, ""
     combined = (link.channels or {}).get("combined")
     if combined is not None and (combined.most or 1) > 1:
         wanted = min(combined.most or 1, cpus)
-        fix = "Switch on more: " + command_for(
-            HostSetting("channels", link.name, "combined"), str(wanted)
-        )
+        setting = HostSetting("channels", link.name, "combined")
+        change = change_of(subject.facts, setting, str(wanted), _RESET, safe=False)
     elif link.driver == "virtio_net":
         fix = "Give it more queues where this host is defined as a guest."
     else:
@@ -80,6 +81,7 @@ def check(subject: LinkSubject) -> Iterator[Problem]:
     yield Problem(
         f"{link.name} has one receive queue for {host_needs.guests_named(subject.carries)}, on a "
         f"host with {cpus} CPUs",
+        change=change,
         fix=fix,
     )
 

@@ -49,9 +49,12 @@ from collections.abc import Iterator
 
 from vnicaudit.knowledge import host_needs
 from vnicaudit.knowledge.cpu_lists import as_list
+from vnicaudit.knowledge.host_settings import change_of_governor
 from vnicaudit.model.rule import HostSubject, Judge, Problem, Rule
 
 _PLAIN_PROFILES = frozenset({"balanced", "powersave", "throughput-performance", "virtual-host"})
+_FAST = "performance"
+_SAFE = "it can be set back; CPUs need more power"
 _CHOOSE_THEMSELVES = frozenset({"intel_pstate", "amd-pstate-epp"})
 
 
@@ -64,18 +67,22 @@ def check(subject: HostSubject) -> Iterator[Problem]:
     """One problem for each such governor."""
     if subject.facts is None:
         return
-    cpus = subject.facts.cpus
+    facts, cpus = subject.facts, subject.facts.cpus
     for governor, those in (cpus.governors or {}).items():
-        if governor == "performance":
+        if governor == _FAST:
             continue
         if governor == "powersave" and cpus.scaling_driver in _CHOOSE_THEMSELVES:
             continue
+        change = None if facts.tuned_profile else change_of_governor(facts, _FAST, _SAFE)
         yield Problem(
             f"CPUs {as_list(those)} of this host with guests have the frequency governor "
             f"{governor}",
             field=governor,
-            fix=f"Set performance: {_profile(subject.facts.tuned_profile)}, or until the next "
-            "boot cpupower frequency-set -g performance",
+            change=change,
+            fix="(for good: tuned-adm profile virtual-host)"
+            if change
+            else f"Set performance: {_profile(facts.tuned_profile)}, or until the next boot "
+            "cpupower frequency-set -g performance",
         )
 
 

@@ -49,10 +49,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vnicaudit.knowledge import host_needs
-from vnicaudit.knowledge.host_settings import HostSetting, command_for
+from vnicaudit.knowledge.host_settings import HostSetting, change_of
 from vnicaudit.model.rule import HostSubject, Judge, Problem, Rule
 
 _NAME = "net.bridge.bridge-nf-call-iptables"
+_UNSEEN = "a rule that is added later, or was not seen, may need it"
 _RULES = host_needs.host_fact(
     lambda facts: facts.bridge_rules is not None,
     "rules and programs that filter bridged frames (iptables-save as root, list of processes)",
@@ -73,7 +74,8 @@ def check(subject: HostSubject) -> Iterator[Problem]:
         yield Problem(
             f"bridged frames of {guests} pass iptables ({_NAME} is 1): does a rule need them?",
             field=_NAME,
-            fix=f"If none does: {command_for(HostSetting('sysctl', '', _NAME), '0')}",
+            change=change_of(facts, HostSetting("sysctl", "", _NAME), "0", _UNSEEN, safe=False),
+            fix="(if none does)",
         )
 
 

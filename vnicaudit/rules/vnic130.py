@@ -52,6 +52,7 @@ from vnicaudit.knowledge import host_needs
 from vnicaudit.knowledge.cpu_lists import as_list
 from vnicaudit.knowledge.host_settings import CHOOSE_PMDS
 from vnicaudit.knowledge.ovs_ports import node_of, polled_ports, pollers
+from vnicaudit.knowledge.pmd_cpus import change_of_mask
 from vnicaudit.model.rule import HostSubject, Judge, Problem, Rule
 
 
@@ -69,11 +70,13 @@ def check(subject: HostSubject) -> Iterator[Problem]:
         }
         if far:
             nodes = as_list(far.values())
+            change = None if node is None else change_of_mask(subject.facts, [node])
             yield Problem(
                 f"port {port.name} is on NUMA node {node}, and PMDs of node {nodes} poll it "
                 f"(CPU {as_list(far)})",
                 field=port.name,
-                fix=f"Add a CPU of node {node} to the mask: {CHOOSE_PMDS}",
+                change=change,
+                fix="" if change else f"Add a CPU of node {node} to the mask: {CHOOSE_PMDS}",
             )
 
 

@@ -45,19 +45,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vnicaudit.knowledge import host_needs
-from vnicaudit.knowledge.cpu_lists import as_list, from_mask
-from vnicaudit.model.host_facts import HostFacts, Ovs
+from vnicaudit.knowledge.cpu_lists import as_list
+from vnicaudit.knowledge.pmd_cpus import cpus_of_pmds, uses_of_cpus
 from vnicaudit.model.rule import Fact, HostSubject, Judge, Problem, Rule
 
 
 def check(subject: HostSubject) -> Iterator[Problem]:
     """One problem for each other use."""
     facts = subject.facts
-    cpus = _pmd_cpus(facts.ovs) if facts is not None and facts.ovs is not None else set()
+    cpus = cpus_of_pmds(facts.ovs) if facts is not None and facts.ovs is not None else set()
     if facts is None or not cpus:
         return
     siblings = {cpu for core in facts.cpus.cores or () if cpus & set(core) for cpu in core} - cpus
-    for name, others in _uses(facts):
+    for name, others in uses_of_cpus(facts):
         for how, shared in (
             ("belongs to", cpus & others),
             ("shares its core with", siblings & others),
@@ -68,26 +68,6 @@ def check(subject: HostSubject) -> Iterator[Problem]:
                     field=f"{as_list(shared)} {name}",
                     fix="Give PMDs whole cores of their own: take these CPUs out of one of the two",
                 )
-
-
-def _pmd_cpus(ovs: Ovs) -> set[int]:
-    """CPUs of PMDs that run, and of the mask."""
-    mask = from_mask((ovs.other_config or {}).get("pmd-cpu-mask", "")) or ()
-    return {pmd.core for pmd in ovs.pmds or ()} or set(mask)
-
-
-def _uses(facts: HostFacts) -> Iterator[tuple[str, set[int]]]:
-    """Other uses of CPUs: in words, and the CPUs."""
-    cpus, config = facts.cpus, (facts.ovs and facts.ovs.other_config) or {}
-    yield "in dpdk-lcore-mask", set(from_mask(config.get("dpdk-lcore-mask", "")) or ())
-    yield "in Nova's cpu_dedicated_set", set(cpus.nova_dedicated or ())
-    yield "in Nova's cpu_shared_set", set(cpus.nova_shared or ())
-    yield "reserved for the kubelet's system", set(cpus.kubelet_reserved or ())
-    online = set(cpus.online or ())
-    for process in facts.processes or ():
-        threads = (set(each.cpus or ()) for each in process.threads if each.role == "vcpu")
-        pinned = set[int]().union(*(each for each in threads if each < online))
-        yield f"that of a vCPU of {process.guest or process.pid}", pinned
 
 
 def _is_known(subject: HostSubject) -> bool:

@@ -69,7 +69,8 @@ def check(subject: HostSubject) -> Iterator[Problem]:
             asked = ": do their kernels send streams of TCP?"
             yield Problem(
                 told if subject.workload else told + asked,
-                fix=f"{_COMMAND}, restart ovs-vswitchd, then stop and start these guests",
+                fix=f"{_COMMAND}, restart ovs-vswitchd, then stop and start "
+                f"{', '.join(names) or 'these guests'}",
             )
         return
     for port in ports:

@@ -50,35 +50,44 @@ from collections.abc import Iterator
 
 from vnicaudit.knowledge import host_needs
 from vnicaudit.knowledge.cpu_lists import as_list
-from vnicaudit.knowledge.host_settings import HostSetting, command_for
+from vnicaudit.knowledge.host_settings import HostSetting, change_of, command_for
 from vnicaudit.knowledge.ovs_ports import is_connected
-from vnicaudit.model.host_facts import HostFacts
+from vnicaudit.model.host import Version
+from vnicaudit.model.host_facts import HostFacts, Ovs
 from vnicaudit.model.rule import HostSubject, Judge, Problem, Rule
 
 _MANY, _SMALL = 50_000, 256
-_SETTING = HostSetting("ovs", name="pmd-sleep-max")
 _SLEEP = "200"
+_SAFE = "it takes effect at once, and can be set back"
 
 
 def check(subject: HostSubject) -> Iterator[Problem]:
     """One problem at most."""
     facts, workload = subject.facts, subject.workload
     pmds = (facts and facts.ovs and facts.ovs.pmds) or ()
+    longest = HostSetting("ovs", name=_key(subject.ovs))
     sleeping = {pmd.core: pmd.sleeps for pmd in pmds if pmd.sleeps}
     if sleeping and workload in (None, "streaming", "latency"):
         told = f"PMDs on CPU {as_list(sleeping)} may sleep for {max(sleeping.values())} µs"
         asked = ": do guests stream, or need low latency?"
         why = f", on a host for {workload}" if workload else asked
-        fix = f"If so: {command_for(_SETTING, '0')}"
-        yield Problem(told + why, fix=fix.removeprefix("If so: ") if workload else fix)
+        fix = f"If so: {command_for(longest, '0')}"
+        change = change_of(facts, longest, "0", _SAFE) if workload and facts else None
+        yield Problem(told + why, change=change, fix="" if change else fix)
     elif not sleeping and facts is not None and workload in (None, "many-connections"):
         rate, size = _to_guests(facts)
         if any(pmd.sleeps == 0 for pmd in pmds) and rate >= _MANY and size <= _SMALL:
             yield Problem(
                 f"PMDs never sleep, and guests receive {rate:.0f} packets a second "
                 f"of {size:.0f} B: do interrupts cost the guests too much?",
-                fix=f"If so, and latency does not matter: {command_for(_SETTING, _SLEEP)}",
+                fix=f"If so, and latency does not matter: {command_for(longest, _SLEEP)}",
             )
+
+
+def _key(ovs: Ovs | None) -> str:
+    """The key: ``pmd-sleep-max`` was called ``pmd-maxsleep`` in 3.1 (NEWS of Open vSwitch)."""
+    is_old = ovs is not None and ovs.version is not None and ovs.version < Version(3, 2)
+    return "pmd-maxsleep" if is_old else "pmd-sleep-max"
 
 
 def _to_guests(facts: HostFacts) -> tuple[float, float]:

@@ -54,8 +54,9 @@ from collections.abc import Iterator
 from typing import Annotated
 
 from vnicaudit.knowledge import host_needs
-from vnicaudit.knowledge.host_settings import HostSetting, command_for
-from vnicaudit.knowledge.ovs_ports import pmds_on
+from vnicaudit.knowledge.host_settings import HostSetting, change_of
+from vnicaudit.knowledge.ovs_ports import pmds_on, queues_of
+from vnicaudit.model.host_facts import HostFacts
 from vnicaudit.model.rule import (
     Fact,
     HostSubject,
@@ -65,6 +66,10 @@ from vnicaudit.model.rule import (
     adjustable_rule,
     setting,
 )
+
+_BALANCE = HostSetting("ovs", name="pmd-auto-lb")
+_MOVES = "queues move to other threads when that pays, with a loss of packets"
+_RESTARTS = "the port is stopped for a moment"
 
 
 class Loads(RuleSettings, frozen=True):
@@ -80,7 +85,8 @@ class Loads(RuleSettings, frozen=True):
 
 def check(subject: HostSubject, loads: Loads) -> Iterator[Problem]:
     """One problem for each overloaded PMD."""
-    pmds = (subject.ovs and subject.ovs.pmds) or ()
+    facts = subject.facts or HostFacts()
+    pmds = (facts.ovs and facts.ovs.pmds) or ()
     for pmd in pmds:
         if pmd.busy is None or pmd.busy < loads.busy or pmd.node is None or not pmd.queues:
             continue
@@ -92,14 +98,23 @@ def check(subject: HostSubject, loads: Loads) -> Iterator[Problem]:
         if not idle:
             continue
         alone = len(pmd.queues) == 1
+        port = facts.ovs_ports.get(pmd.queues[0].port)
+        change = None
+        if not alone:
+            change = change_of(facts, _BALANCE, "true", _MOVES, safe=False)
+        elif port is not None and port.type == "dpdk" and (number := queues_of(port)):
+            queues = HostSetting("ovs-interface", port.name, "options:n_rxq")
+            change = change_of(facts, queues, str(number + 1), _RESTARTS, safe=False)
         yield Problem(
             f"the PMD on CPU {pmd.core} is busy for {pmd.busy:.0f} % of its time, "
             f"and the one on CPU {idle[0].core} for {idle[0].busy:.0f} %",
             field=str(pmd.core),
-            fix=f"It polls one queue only: give port {pmd.queues[0].port} more receive queues"
-            if alone
-            else "ovs-appctl dpif-netdev/pmd-rxq-rebalance; to let Open vSwitch do it: "
-            f"{command_for(HostSetting('ovs', name='pmd-auto-lb'), 'true')}",
+            change=change,
+            fix="(or once: ovs-appctl dpif-netdev/pmd-rxq-rebalance)"
+            if not alone
+            else "(it polls one queue only)"
+            if change
+            else f"It polls one queue only: give port {pmd.queues[0].port} more receive queues",
         )
 
 

@@ -49,10 +49,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vnicaudit.knowledge import host_needs
+from vnicaudit.knowledge.host_settings import HostSetting, change_of, value_of
+from vnicaudit.model.finding import Change
 from vnicaudit.model.host_facts import HostFacts, Ovs
 from vnicaudit.model.rule import HostSubject, Judge, Problem, Rule
 
 _MIB = 1024
+_MEMORY = "it takes memory from everything else on the host"
 _MOST_NODES = 64
 
 
@@ -69,13 +72,16 @@ def check(subject: HostSubject) -> Iterator[Problem]:
     if facts is None:
         return
     for name, need in _needed(subject):
+        nodes = {pages.node for pages in facts.huge_pages or ()}
+        node = nodes.pop() if len(nodes) == 1 else None
         size, free = max(_free(facts).items(), key=lambda item: item[1], default=(2048, 0))
         if free < need:
             yield Problem(
                 f"{name} needs {_amount(need)} of huge pages to start, and {_amount(free)} are free"
                 + (f" (pages of {_amount(size)})" if free else ""),
                 field=name,
-                fix=f"Reserve {_pages(need - free, size)}",
+                change=_more(facts, node, size, need - free),
+                fix=_reserve(need - free, size),
             )
     if facts.ovs is not None and _waits(facts.ovs):
         for node, need in _of_dpdk(facts.ovs):
@@ -87,9 +93,19 @@ def check(subject: HostSubject) -> Iterator[Problem]:
                     f"DPDK of Open vSwitch does not run, and needs {_amount(need)} of huge pages "
                     f"on node {node}, of which {_amount(free)} are free (dpdk-socket-mem)",
                     field=f"node{node}",
-                    fix=f"Reserve {_pages(need - free, size)} on node {node}, then restart Open "
-                    "vSwitch",
+                    change=_more(facts, node, size, need - free),
+                    fix=f"{_reserve(need - free, size)} on node {node}, then restart Open vSwitch",
                 )
+
+
+def _more(facts: HostFacts, node: int | None, size: int, kib: int) -> Change | None:
+    """The change that reserves so many more; None: on a node that is not known."""
+    setting = HostSetting("pages", name=f"node{node}/hugepages/hugepages-{size}kB")
+    present = value_of(facts, setting)
+    if present is None:
+        return None
+    new = str(int(present) - kib // -size)
+    return change_of(facts, setting, new, _MEMORY, safe=False)
 
 
 def _needed(subject: HostSubject) -> Iterator[tuple[str, int]]:
@@ -134,8 +150,8 @@ def _amount(kib: int) -> str:
     return f"{kib} KiB"
 
 
-def _pages(kib: int, size: int) -> str:
-    return f"{-(-kib // size)} more pages of {_amount(size)}"
+def _reserve(kib: int, size: int) -> str:
+    return f"Reserve {-(-kib // size)} more pages of {_amount(size)}"
 
 
 _PAGES = host_needs.host_fact(

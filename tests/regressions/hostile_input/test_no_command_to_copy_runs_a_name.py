@@ -17,7 +17,6 @@ from vnicaudit.knowledge.host_settings import (
     HostSetting,
     SettingKind,
     command_for,
-    features_on,
 )
 from vnicaudit.knowledge.qeth import flood_and_learn, set_offline
 from vnicaudit.remedy.applying.domains.definition_transactions import DefinitionTransaction
@@ -141,6 +140,6 @@ def test_a_state_folder_in_the_way_back_is_no_option(
 def test_a_device_of_a_host_that_a_shell_would_run_is_quoted(name: str) -> None:
     of_kinds = (command_for(HostSetting(kind, name, name), name) for kind in get_args(SettingKind))
     of_z = (flood_and_learn(name), set_offline(name, "layer2", 1))
-    for command in (*of_kinds, *of_z, features_on(name, ["rx-checksumming"])):
+    for command in (*of_kinds, *of_z):
         words = shlex.shlex(command, posix=True, punctuation_chars=True)
         assert "touch" not in list(words), command

@@ -36,7 +36,7 @@ def plan_of(
     """The plan of a host with these facts."""
 
     def read(_url: str, options: LiveOptions) -> Iterator[Host | HostFacts]:
-        assert options.window == 0
+        assert options.window == 2
         yield Host("kvm1")
         yield facts
 

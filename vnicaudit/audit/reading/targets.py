@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     PlannedItem = HostItem | LiveDefinition
 
 _LATER = "kube:"
+_PLAN_WINDOW = 2.0
+"""Seconds between two readings of a host's counters: some rules propose a change for what grows."""
 
 
 class Target(msgspec.Struct, frozen=True):
@@ -385,7 +387,7 @@ class Platforms:
         one."""
         kind = self.kind_of(target_of(name, self.targets))
         if kind is None or kind.definitions is None:
-            return self.read_live(name, msgspec.structs.replace(live, window=0.0))
+            return self.read_live(name, msgspec.structs.replace(live, window=_PLAN_WINDOW))
         return kind.definitions(name, live)
 
     def probe(self, name: str, live: LiveOptions) -> str:

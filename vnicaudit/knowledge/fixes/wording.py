@@ -36,6 +36,16 @@ def unsafe_because(reason: str) -> str:
     return f"Unsafe: {reason}."
 
 
+def _unsafe_beside(reason: str) -> str:
+    """A reason behind a command, to which a full stop would seem to belong."""
+    return f"(unsafe: {reason})"
+
+
+def without_reason(fix: str, reason: str) -> str:
+    """A fix without the reason why it is unsafe."""
+    return fix.removesuffix(f" {unsafe_because(reason)}").removesuffix(f" {_unsafe_beside(reason)}")
+
+
 POWER_CYCLE = "then power the guest off and on."
 
 _GONE = (
@@ -193,7 +203,8 @@ def text_of(
     sentences = [sentence(fix, wording, named) for fix in fixes]
     edits = fixes != (wording.in_arguments,)
     if edits and change is not None and not change.safe and change.reason:
-        sentences.append(unsafe_because(change.reason))
+        tell = unsafe_because if " ".join(sentences).endswith(".") else _unsafe_beside
+        sentences.append(tell(change.reason))
     return " ".join(sentences)
 
 

@@ -15,8 +15,12 @@ from msgspec.structs import replace
 from vnicaudit.errors import GoneError
 from vnicaudit.knowledge.host_settings import (
     HostSetting,
+    cuts_queues,
+    is_of_host,
+    is_there,
     may_become,
     setting_of,
+    stays,
     takes,
     values_of,
 )
@@ -62,6 +66,7 @@ from vnicaudit.remedy.applying.setting_work import (
 from vnicaudit.remedy.hypervisor import HostSettings
 from vnicaudit.remedy.planning.host_settings import (
     CONTAINER,
+    NOT_OF_NETNS,
     OWNED,
     identifying_mac,
     members_of,
@@ -73,6 +78,7 @@ from vnicaudit.remedy.replacing import UnitRefusedError, check_uri, short_digest
 
 _DRIFT = "it changed since the plan was made: make a new plan"
 _EDITED = "somebody has changed it since: check it, then use --over-edits to set it back anyway"
+_FEWER = "{}={} takes queues away, which running guests may use"
 
 
 class SettingDriver(Driver):
@@ -140,6 +146,9 @@ class SettingDriver(Driver):
         for owner in owners_of(settings, facts):
             if owner.name not in part.over:
                 raise UnitRefusedError(OWNED.format(owner.name, owner.evidence), "owner")
+        for field, value in part.values.items():
+            if cuts_queues(facts, setting_in(field), value):
+                raise UnitRefusedError(_FEWER.format(field, value), "state")
         beside = values_of(facts, part.device)
         transaction = SettingTransaction(
             request.mode, device=part.device, mac=part.mac,
@@ -233,7 +242,7 @@ class SettingDriver(Driver):
         facts = place.facts("")
         if is_other_host(facts, known):
             raise UnitRefusedError(OTHER_HOST.format(unit.target), "drift")
-        if known.device and facts.link(known.device) is None:
+        if known.device and not is_there(facts, known.device):
             links = facts.links or () if known.mac else ()
             others = [link.name for link in links if identifying_mac(link) == known.mac]
             named = f", but {others[0]} has its MAC address" if len(others) == 1 else ""
@@ -283,6 +292,8 @@ def _check_step(step: Step, part: SettingUnit) -> None:
         if setting is None or not is_one or (is_new and not _may_become(setting, value)):
             text = f"step {step.id}: {field[:80]}={value[:40]} is no setting that is changed here"
             raise UnitRefusedError(text, "plan")
+        if is_of_host(setting) and step.target.startswith("netns://"):
+            raise UnitRefusedError(f"step {step.id}: {field}: {NOT_OF_NETNS}", "plan")
     digest = setting_digest(step.target, part)
     reviewed = setting_diff(part.device, part.old, part.values)
     if not part.values or set(part.old) != set(part.values) or step.digest != digest:

@@ -19,6 +19,7 @@ from vnicaudit.knowledge.host_settings import (
     made_of,
     may_cut,
     setting_of,
+    stays,
     value_of,
     values_of,
 )
@@ -200,6 +201,8 @@ def _at_once(values: Values) -> Values:
 
 def _lasting(goal: Values) -> str:
     files = [field for field in goal if is_file(setting_in(field))]
+    if all(stays(setting_in(field)) for field in goal):
+        return ""
     if not files:
         return "until the next boot"
     return "from the next boot on" if len(files) == len(goal) else "now, and from the next boot on"

@@ -13,7 +13,15 @@ from vnicaudit.audit.reading.targets import Target
 from vnicaudit.base.wording import count
 from vnicaudit.errors import RefusedError
 from vnicaudit.knowledge.fixes.host_owners import owners_way
-from vnicaudit.knowledge.host_settings import HostSetting, field_of, fields_in, setting_of
+from vnicaudit.knowledge.host_settings import (
+    HostSetting,
+    field_of,
+    fields_in,
+    is_of_host,
+    setting_of,
+    stays,
+    values_of,
+)
 from vnicaudit.knowledge.network_words import words_in
 from vnicaudit.knowledge.persistent_forms import OwnFile, own_files
 from vnicaudit.model.finding import HOST, Change, Finding, Ref
@@ -46,12 +54,16 @@ _KEEPS = (
     "It keeps the values of the step before it: rules of udev set them when the device is added, "
     "at boot; files of sysctl.d at boot."
 )
+_STAYS = (
+    "It is kept in Open vSwitch's database, also beyond the next boot; a rollback takes it out."
+)
 _MAY_SET = "{} ({}) configures links there, and may set it again{}."
 _THERE = "; in its words: {}"
 OWNED = "{} ({}) sets it on this host: change it there"
 _OVER = "{} ({}) sets it on this host, and may set it again: change it there as well."
 _IN_NAMESPACE = "a network namespace is gone by then"
 CONTAINER = "it is a container's view of a host ({}): change the host itself"
+NOT_OF_NETNS = "it is the whole host's, not the network namespace's: plan the host itself"
 _MEMBERS = "the features of {} and of its members go together: change all of them by hand"
 _BY_HAND = "{}: {} without a change that can be planned; vnicaudit audit {} says what to do"
 _GUESTS = (
@@ -60,7 +72,7 @@ _GUESTS = (
 )
 _OWN_CONFIGURATION = "links"
 """What a :class:`SettingOwner` sets if it is the host's own configuration of its network."""
-_OF_OWNER = {"feature": "features", "rps": "rps"}
+_OF_OWNER = {"feature": "features", "rps": "rps", "governor": "governor"}
 """Kind of a setting -> the name that its owners have for it."""
 _FOLLOWERS = frozenset({"bridge", "bond", "team", "vlan", "ipvlan", "ipvtap", "openvswitch"})
 """Kinds of links whose MAC address may follow that of another link (br_stp_recalculate_bridge_id,
@@ -164,7 +176,7 @@ def _steps(
 ) -> Iterator[UnitStep[SettingUnit]]:
     changes = tuple(one.change for one in findings if one.change is not None)
     fields = [(field, one) for one in changes for field in fields_in(facts, one)]
-    old = {field: change.old or "" for field, change in fields}
+    old = {field: values_of(facts, device).get(field, "") for field, _change in fields}
     values = {field: change.new or "" for field, change in fields}
     settings = {one: values[field] for field in values if (one := setting_of(field)) is not None}
     owners = owners_of(settings, facts)
@@ -175,7 +187,7 @@ def _steps(
     unit = SettingUnit(device, mac, values, old, machine, names)
     blocked = tuple(_blocked(settings, stops, facts, target))
     files, why_none = _files_for(settings, owners, facts, target)
-    kept = [_KEPT] if files else []
+    kept = [_KEPT] if files else [_STAYS] if any(map(stays, settings)) else []
     step = UnitStep(
         id="",
         target=target,
@@ -233,7 +245,7 @@ def _files_for(
         return [], []  # they keep it, or set it again
     if target.startswith("netns://"):
         return [], [_IN_NAMESPACE]
-    made = own_files(settings, facts)
+    made = own_files({one: new for one, new in settings.items() if not stays(one)}, facts)
     files = [one for one in made if isinstance(one, OwnFile)]
     return files, [one for one in dict.fromkeys(made) if isinstance(one, str)]
 
@@ -259,8 +271,11 @@ def _blocked(
     """Why these settings are not changed here: they are a container's view of its host's, or
     another program sets them. A network namespace that the user names has links of its own,
     wherever it is."""
+    settings = [setting for field in fields if (setting := setting_of(field)) is not None]
     if facts.container not in ("", "netns") and not target.startswith("netns://"):
         yield Blocked("operator-only", CONTAINER.format(facts.container))
+    if target.startswith("netns://") and any(map(is_of_host, settings)):
+        yield Blocked("operator-only", NOT_OF_NETNS)
     for members in members_of(settings, facts):
         yield Blocked("teamed", members)
     for owner in owners:

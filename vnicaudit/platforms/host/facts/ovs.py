@@ -13,6 +13,7 @@ import re
 import msgspec
 
 from vnicaudit.knowledge.ovs_ports import SEGMENTATION_EVENTS
+from vnicaudit.knowledge.ovs_programs import FIND_OVS
 from vnicaudit.model.decoding import json_as
 from vnicaudit.model.host import VdpaDevice, Version
 from vnicaudit.model.host_facts import (
@@ -26,29 +27,11 @@ from vnicaudit.model.host_facts import (
 from vnicaudit.platforms.host.ovsdb import Row, Value, bridges_shown, rows_of, value_of
 from vnicaudit.platforms.host.readings import HostCommand, HostFact, HostReadings, number_in
 
-_WHERE = r"""
-runs() { grep -qs '^ovs-vswitchd' /proc/[0-9]*/comm; }
-ovs=none
-if ! command -v ovs-vsctl >/dev/null || [ ! -S "${OVS_RUNDIR:-/run/openvswitch}/db.sock" ]; then
-    for each in /snap/bin/openstack-hypervisor. /snap/bin/microovn.; do
-        [ ! -x "${each}ovs-vsctl" ] || ovs=$each
-    done
-    if [ "$ovs" = none ] && runs; then # else a socket of systemd could start a docker that is off
-        ovs=
-        for each in docker podman; do
-            [ "$ovs" = "" ] && command -v "$each" >/dev/null &&
-                limited "$each" inspect openvswitch_vswitchd >/dev/null 2>&1 &&
-                ovs="$each exec openvswitch_vswitchd "
-        done
-    fi
-else
-    ovs=
-fi
+_WHERE = rf"""
+{FIND_OVS}
 [ "$ovs" = none ] && [ ! -e /proc/1/comm ] || fact ovs printf '%s' "where: $ovs"
 """
-"""Chooses what stands before the names of its programs: nothing, a snap, a container of Kolla. It
-is nowhere if its database has no socket and no process has its name, whatever is installed; where
-processes are hidden, that is unknown."""
+"""Where processes are hidden, it is unknown whether there is one."""
 
 _COLUMNS = "_uuid,name,type,error,link_state,mtu,mtu_request,options,status"
 _SOS = "sos_commands/openvswitch/*"
@@ -392,3 +375,5 @@ FACT = HostFact(
               DATAPATHS, VDPA),
     script=_WHERE,
 )  # fmt: skip
+CONFIGURATION = HostFact("ovs", read, commands=(TABLES,), script=_WHERE)
+"""Its tables alone."""

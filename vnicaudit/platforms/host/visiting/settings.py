@@ -10,7 +10,7 @@ from typing import cast
 import msgspec
 
 from vnicaudit.errors import ActionError, EndpointError, GoneError, NoResponseError, TargetError
-from vnicaudit.knowledge.host_settings import HostSetting, words_to_set
+from vnicaudit.knowledge.host_settings import HostSetting, is_there, words_to_set
 from vnicaudit.model.host_facts import HostFacts
 from vnicaudit.model.measurement import Ran
 from vnicaudit.model.runs import TimerState
@@ -20,6 +20,7 @@ from vnicaudit.platforms.host.facts import (
     kernel,
     links,
     management,
+    ovs,
     owners,
     processes,
 )
@@ -30,8 +31,8 @@ from vnicaudit.reaching.opening import OpenPlace, open_place
 from vnicaudit.reaching.sections import ask
 
 _FACTS = (
-    containers.FACT, kernel.FACT, cpus.FACT, links.FACT, processes.PROGRAMS, owners.FACT,
-    management.FACT,
+    containers.FACT, kernel.FACT, cpus.FACT, links.FACT, ovs.CONFIGURATION, processes.PROGRAMS,
+    owners.FACT, management.FACT,
 )  # fmt: skip
 _SECTION_BYTES = 4 * 2**20
 _PATH = "LC_ALL=C PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin; export LC_ALL PATH"
@@ -72,7 +73,7 @@ class SettingsPlace:
         facts = facts_from(SectionReadings(sections), _FACTS)
         if facts.links is None:
             raise ActionError("its links could not be read (is iproute2 installed there?)")
-        if device and facts.link(device) is None:
+        if device and not is_there(facts, device):
             raise GoneError(f"{device} is no longer there")
         if self._scheme == "netns" and facts.managed_by is None:  # nobody is reached through it
             return msgspec.structs.replace(facts, managed_by=())

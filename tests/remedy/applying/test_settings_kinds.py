@@ -1,0 +1,242 @@
+"""Settings beside those of links: of Open vSwitch, in a real one without a datapath, and of the
+kernel, in trees of files that stand for /proc and /sys (made by hand)."""
+
+import json
+import random
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from tests.not_run import not_run
+from tests.remedy.applying.fakes import Stage
+from tests.remedy.applying.settings_host import step_to
+from tests.rig.errors import Missing
+from tests.rig.open_vswitch import OpenVSwitch, running_on_dummies
+from vnicaudit.knowledge.host_settings import HostSetting, words_to_set
+from vnicaudit.model.host_facts import HostFacts
+from vnicaudit.platforms.host.visiting import settings
+from vnicaudit.reaching.opening import OpenPlace, open_place
+from vnicaudit.reaching.process import TransportOutput
+from vnicaudit.remedy.applying.history import runs
+
+TARGET = "ssh://kvm1"
+SYSCTL = "sysctl::net.core.netdev_max_backlog"
+GOVERNOR = "governor::cpu1"
+PAGES = "pages::node0/hugepages/hugepages-2048kB"
+_BOUND = {
+    "core": "/proc/sys/net/core",
+    "cpu": "/sys/devices/system/cpu",
+    "node0": "/sys/devices/system/node/node0",
+}
+_FILES = {
+    "core/netdev_max_backlog": "1000\n",
+    "core/rps_sock_flow_entries": "0\n",
+    "cpu/online": "0-1\n",
+    "cpu/cpu0/cpufreq/scaling_governor": "schedutil\n",
+    "cpu/cpu1/cpufreq/scaling_governor": "powersave\n",
+    "node0/hugepages/hugepages-2048kB/nr_hugepages": "0\n",
+    "node0/hugepages/hugepages-2048kB/free_hugepages": "0\n",
+}
+
+
+@pytest.fixture(scope="module")
+def switch() -> Iterator[OpenVSwitch]:
+    try:
+        with running_on_dummies() as switch:
+            switch.set(
+                "set", "Open_vSwitch", ".", "other_config:pmd-maxsleep=1000",
+                "other_config:kept=as it is",
+                "--", "add-br", "br0", "--", "set", "bridge", "br0", "datapath_type=dummy",
+                "--", "add-port", "br0", "p0", "--", "set", "Interface", "p0", "type=dummy-pmd",
+                "options:n_rxq=2", "options:numa_id=0",
+            )  # fmt: skip
+            yield switch
+    except Missing as error:
+        not_run("tests", str(error))
+
+
+class _Bound:
+    """This machine with some folders in place of those of the kernel, and without its links."""
+
+    def __init__(self, inner: OpenPlace, folder: Path) -> None:
+        binds = (f"mount --bind {folder}/{name} {path}" for name, path in _BOUND.items())
+        self._before = ("unshare", "-mn", "sh", "-c", f'{" && ".join(binds)} && exec "$@"', "sh")
+        self._inner = inner
+
+    def run(self, argv: Sequence[str], seconds: float) -> TransportOutput:
+        ran = self._inner.run((*self._before, *argv), seconds=seconds)
+        return TransportOutput(ran.code or 0, ran.stdout.encode(), ran.stderr.encode())
+
+    def close(self) -> None:
+        self._inner.close()
+
+
+class _Host:
+    """A stage with that host, and what other programs than those of the product see of it."""
+
+    def __init__(self, folder: Path, switch: OpenVSwitch, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.tree, self.switch = folder / "tree", switch
+        for name, text in _FILES.items():
+            path = self.tree / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        if subprocess.run(["unshare", "-mn", "true"], check=False).returncode:
+            not_run("tests", "mounts of one process need root")
+        for name, value in switch.env.items():
+            monkeypatch.setenv(name, value)
+        local = open_place("local")
+        opened = OpenPlace(TARGET, _Bound(local, self.tree))
+        monkeypatch.setattr(settings, "open_place", lambda _url: opened)
+        monkeypatch.setattr(settings.SettingsPlace, "is_of_container", lambda *_given: False)
+        self.stage = Stage(folder / "state")
+        self.place = self.stage.adapters.host(TARGET, 30)
+
+    def facts(self) -> HostFacts:
+        return self.place.facts("")
+
+    def seen(self) -> str:
+        """All of it, to the byte."""
+        columns = ("--columns=name,options,mtu_request,mtu", "list", "Interface")
+        config = self._switch_says("get", "Open_vSwitch", ".", "other_config")
+        files = {name: (self.tree / name).read_text().strip() for name in _FILES}
+        return "\n".join((config, self._switch_says(*columns), json.dumps(files, indent=1)))
+
+    def _switch_says(self, *words: str) -> str:
+        ran = subprocess.run(
+            ["ovs-vsctl", *words], env=self.switch.env, check=True, capture_output=True, text=True
+        )
+        return ran.stdout
+
+    def apply(self, values: dict[str, str], plan: str = "plan") -> tuple[str, str]:
+        step = step_to(self.facts(), TARGET, values)
+        (unit,) = self.stage.apply((step,), self.stage.context(), plan.encode()).run.steps
+        return unit.outcome, unit.message
+
+    def undo(self) -> str:
+        (back,) = self.stage.rollback(self.stage.context(), run=runs(str(self.stage.folder))[0].id)
+        return f"{back.run.steps[0].outcome} {back.run.steps[0].message}"
+
+
+@pytest.fixture
+def host(tmp_path: Path, switch: OpenVSwitch, monkeypatch: pytest.MonkeyPatch) -> _Host:
+    return _Host(tmp_path, switch, monkeypatch)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "told", "sign"),
+    [
+        ("ovs::pmd-cpu-mask", "0x6", "", 'pmd-cpu-mask="0x6"'),
+        ("ovs::pmd-maxsleep", "500", "", 'pmd-maxsleep="500"'),
+        ("ovs::pmd-auto-lb", "true", "", 'pmd-auto-lb="true"'),
+        ("ovs-interface:p0:options:n_rxq", "3", "", 'n_rxq="3"'),
+        ("ovs-interface:br0:mtu_request", "1400", "", "mtu_request         : 1400"),
+        (SYSCTL, "2000", "until the next boot", '"core/netdev_max_backlog": "2000"'),
+        (GOVERNOR, "performance", "until the next boot", 'cpu1/cpufreq/scaling_governor": "perf'),
+        (PAGES, "512", "until the next boot", 'nr_hugepages": "512"'),
+    ],
+)
+def test_applied_seen_by_others_and_undone_to_the_byte(
+    host: _Host, field: str, value: str, told: str, sign: str
+) -> None:
+    before = host.seen()
+    assert sign not in before
+    assert host.apply({field: value}) == ("applied", told)
+    assert sign in host.seen()
+    assert host.undo().startswith("applied")
+    assert host.seen() == before
+
+
+def test_several_settings_of_the_host_are_one_unit(host: _Host) -> None:
+    before = host.seen()
+    values = {"ovs::pmd-cpu-mask": "0x2", SYSCTL: "3000", GOVERNOR: "performance"}
+    assert host.apply(values) == ("applied", "until the next boot")
+    host.undo()
+    assert host.seen() == before
+
+
+def test_random_settings_of_all_kinds_come_back_to_the_byte(
+    host: _Host, pytestconfig: pytest.Config
+) -> None:
+    """With ``--long`` 200 changes, else a dozen."""
+    before = host.seen()
+    for seed in range(200 if pytestconfig.getoption("--long") else 12):
+        values = _drawn(random.Random(seed))
+        outcome, message = host.apply(values, f"plan {seed}")
+        assert outcome == "applied", (seed, values, message)
+        assert host.seen() != before, (seed, values)
+        assert host.undo().startswith("applied"), (seed, values)
+        assert host.seen() == before, (seed, values)
+
+
+def _drawn(numbers: random.Random) -> dict[str, str]:
+    """Some settings of the host or of one port, and values for them."""
+    device = numbers.choice(("", "", "p0", "br0"))
+    choices: dict[str, Callable[[], str]] = {
+        "ovs::pmd-cpu-mask": lambda: f"0x{numbers.randrange(1, 64):x}",
+        "ovs::pmd-maxsleep": lambda: str(numbers.randrange(100, 999)),
+        "ovs::pmd-sleep-max": lambda: str(numbers.randrange(1, 9999)),
+        "ovs::pmd-auto-lb": lambda: numbers.choice(("true", "false")),
+        SYSCTL: lambda: str(numbers.randrange(1001, 99999)),
+        "sysctl::net.core.rps_sock_flow_entries": lambda: str(numbers.randrange(1, 65536)),
+        GOVERNOR: lambda: numbers.choice(("performance", "ondemand")),
+        "governor::cpu0": lambda: "performance",
+        PAGES: lambda: str(numbers.randrange(1, 4096)),
+        "ovs-interface:p0:options:n_rxq": lambda: str(numbers.randrange(3, 9)),
+        "ovs-interface:br0:mtu_request": lambda: str(numbers.randrange(1280, 1499)),
+    }
+    own = [field for field in choices if field.split(":")[1] == device]
+    drawn = numbers.sample(own, numbers.randrange(1, min(4, len(own)) + 1))
+    return {field: choices[field]() for field in drawn}
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("ovs::dpdk-init", "true"), ("ovs::pmd-cpu-mask", "0x0"), ("ovs::pmd-cpu-mask", "6"),
+        ("ovs-interface:p0:type", "1"),
+        ("ovs-interface:br0:mtu_request", "576"), ("governor::cpu1", "x y"),
+        ("sysctl::net.core.netdev_max_backlog", "0"), ("pages::../../x", "1"),
+    ],
+)  # fmt: skip
+def test_what_a_plan_may_not_set_is_refused(host: _Host, field: str, value: str) -> None:
+    """Keys that need a restart of Open vSwitch, too."""
+    before = host.seen()
+    try:
+        outcome, _message = host.apply({field: value})
+    except AssertionError:  # it is no setting that is changed here
+        outcome = "refused"
+    assert (outcome, host.seen()) == ("refused", before)
+
+
+def test_queues_are_not_taken_from_guests(host: _Host) -> None:
+    port = ("add-port", "br0", "vhu0", "--", "set", "Interface", "vhu0")
+    host.switch.set("--no-wait", *port, "type=dpdkvhostuserclient")
+    before = host.seen()
+    try:
+        outcome, message = host.apply({"ovs-interface:p0:options:n_rxq": "1"})
+        assert (outcome, host.seen()) == ("refused", before)
+        assert "takes queues away, which running guests may use" in message
+    finally:
+        host.switch.set("--no-wait", "del-port", "vhu0")
+    assert host.apply({"ovs-interface:p0:options:n_rxq": "1"}, "without them") == ("applied", "")
+    assert host.undo().startswith("applied")
+
+
+def test_the_programs_of_a_snap_and_of_a_container_are_found(tmp_path: Path) -> None:
+    """Made by hand: a docker that says what it was asked."""
+    docker, asked = tmp_path / "docker", tmp_path / "asked"
+    docker.write_text(f'#!/bin/sh\nprintf "%s\\n" "$*" >>{asked}\n')
+    docker.chmod(0o755)
+    for name in ("sh", "timeout", "grep"):
+        (tmp_path / name).symlink_to(shutil.which(name) or "")
+    words = words_to_set(HostSetting("ovs", name="pmd-auto-lb"), "true")
+    script = words[2].replace("runs()", "runs() { true; }\nwas()")
+    subprocess.run([*words[:2], script, *words[3:]], check=True, env={"PATH": str(tmp_path)})
+    assert asked.read_text().splitlines() == [
+        "inspect openvswitch_vswitchd",
+        "exec openvswitch_vswitchd ovs-vsctl -t 10 set Open_vSwitch . "
+        "other_config:pmd-auto-lb=true",
+    ]

@@ -1,0 +1,59 @@
+"""CPUs of Open vSwitch's polling threads (PMDs): who else has them, and which are free for more.
+
+Sources: ovs-vswitchd.conf.db(5) (``pmd-cpu-mask``); Documentation/topics/dpdk/pmd.rst of Open
+vSwitch: a PMD uses its CPU whole, so its sibling is left idle or polls too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from vnicaudit.knowledge.cpu_lists import as_mask, from_mask
+from vnicaudit.knowledge.host_settings import HostSetting, change_of
+from vnicaudit.model.finding import Change
+from vnicaudit.model.host_facts import HostFacts, Ovs
+
+MASK = HostSetting("ovs", name="pmd-cpu-mask")
+_MOVES = (
+    "queues move to other threads at once, with a loss of packets, and nothing else may run there"
+)
+
+
+def cpus_of_pmds(ovs: Ovs) -> set[int]:
+    """CPUs of PMDs that run, else those of the mask."""
+    mask = from_mask((ovs.other_config or {}).get(MASK.name, "")) or ()
+    return {pmd.core for pmd in ovs.pmds or ()} or set(mask)
+
+
+def uses_of_cpus(facts: HostFacts) -> Iterator[tuple[str, set[int]]]:
+    """Uses of CPUs beside PMDs: in words, and the CPUs."""
+    cpus, config = facts.cpus, (facts.ovs and facts.ovs.other_config) or {}
+    yield "in dpdk-lcore-mask", set(from_mask(config.get("dpdk-lcore-mask", "")) or ())
+    yield "in Nova's cpu_dedicated_set", set(cpus.nova_dedicated or ())
+    yield "in Nova's cpu_shared_set", set(cpus.nova_shared or ())
+    yield "reserved for the kubelet's system", set(cpus.kubelet_reserved or ())
+    online = set(cpus.online or ())
+    for process in facts.processes or ():
+        threads = (set(each.cpus or ()) for each in process.threads if each.role == "vcpu")
+        pinned = set[int]().union(*(each for each in threads if each < online))
+        yield f"that of a vCPU of {process.guest or process.pid}", pinned
+
+
+def change_of_mask(facts: HostFacts | None, nodes: Iterable[int]) -> Change | None:
+    """The change of the mask that adds, on each of these nodes, one core that the scheduler leaves
+    alone and that nobody has; None: one of them has none, or not everything is known."""
+    if facts is None or facts.ovs is None or facts.ovs.other_config is None:
+        return None
+    wanted = set(from_mask(facts.ovs.other_config.get(MASK.name, "")) or ())
+    cores = [_free_core(facts, wanted, node) for node in sorted(set(nodes))]
+    if not cores or not all(cores):
+        return None
+    return change_of(facts, MASK, f"0x{as_mask(wanted.union(*cores))}", _MOVES, safe=False)
+
+
+def _free_core(facts: HostFacts, wanted: set[int], node: int) -> set[int]:
+    cpus = facts.cpus
+    used = wanted.union(*(each for _words, each in uses_of_cpus(facts)))
+    free = set((cpus.nodes or {}).get(node, ())) & set(cpus.isolated or ()) & set(cpus.online or ())
+    whole = (set(core) for core in cpus.cores or () if free.issuperset(core))
+    return next((core for core in whole if not core & used), set())
