@@ -12,7 +12,7 @@ from vnicaudit.audit.reading.targets import Target, target_of
 from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.model.fleet import LiveOptions
 from vnicaudit.model.host import Host
-from vnicaudit.model.host_facts import CpuFacts, Feature, HostFacts, HostLink, Queue
+from vnicaudit.model.host_facts import CpuFacts, Feature, HostFacts, HostLink, Ovs, OvsPort, Queue
 from vnicaudit.model.plan import Plan, SettingUnit
 from vnicaudit.platforms.host.visiting import visit
 from vnicaudit.remedy.planning.run import PlanOptions, make_plan
@@ -115,6 +115,32 @@ def test_the_hosts_of_an_inventory_are_read_side_by_side() -> None:
     (step,) = plan.steps
     assert isinstance(step.unit, SettingUnit)
     assert (read, step.unit.machine) == ([TARGET], "11" * 12)
+
+
+def test_what_may_hurt_is_planned_if_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    config = {"dpdk-init": "true"}
+    ports = (OvsPort(name="p0", type="dpdk", status={"numa_id": "0"}),)
+    cpus = CpuFacts(online=(0, 1), isolated=(1,), nodes={0: (0, 1)}, cores=((0,), (1,)))
+    ovs = Ovs(dpdk=True, other_config=config, ports=ports, pmds=())
+    facts = HostFacts(cpus=cpus, links=(), has_ovs=True, ovs=ovs)
+    plan = plan_of(facts, monkeypatch)
+    assert (plan.steps, [(one.rules, one.code) for one in plan.not_planned]) == (
+        (),
+        [(("VNIC049",), "unsafe")],
+    )
+    (step,) = plan_of(facts, monkeypatch, PlanOptions(unsafe=True)).steps
+    assert (step.diff.splitlines()[3:], step.safe) == (
+        ["-ovs::pmd-cpu-mask=", "+ovs::pmd-cpu-mask=0x2"],
+        False,
+    )
+    assert any("kept in Open vSwitch's database" in note for note in step.notes)
+
+
+def test_what_is_the_whole_hosts_is_not_changed_in_a_namespace() -> None:
+    facts = HostFacts(cpus=CpuFacts(governors={"powersave": (0, 1)}), links=())
+    for target, codes in (("netns://a", ["operator-only"]), (TARGET, [])):
+        step = step_to(facts, target, {"governor::cpu1": "performance"})
+        assert [one.code for one in step.blocked] == codes
 
 
 def test_another_domain_was_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -38,7 +38,7 @@ from vnicaudit.model.plan import (
 )
 from vnicaudit.model.report import ReadError
 from vnicaudit.remedy.planning.run import TargetPlanner
-from vnicaudit.remedy.planning.subject import findings_in, reason_of, safety
+from vnicaudit.remedy.planning.subject import findings_in, reason_of, safety, unsafe
 from vnicaudit.remedy.replacing import kept_digest
 
 if TYPE_CHECKING:
@@ -113,7 +113,14 @@ class HostTargetPlanner(TargetPlanner):
         if by_hand := sum(not _fields_of(finding, facts) for finding in findings):
             found = count(by_hand, "finding")
             self._run.notes.append(_BY_HAND.format(target.name, found, target.name))
-        over = options.over_owner
+        over, may = options.over_owner, self._request.may
+        for one in findings:
+            if one.change is not None and not may(one.change) and _fields_of(one, facts):
+                why = unsafe(one.change)
+                planned.append(
+                    NotPlanned(one.about, target.name, (one.rule,), why.text, code=why.code)
+                )
+        findings = tuple(one for one in findings if may(one.change))
         for step in steps_of(findings, facts, target.name, seen.name, over_owner=over):
             if self._run.requested.add(step.about.name or "", None):
                 planned.append(step)
@@ -271,7 +278,6 @@ def _blocked(
     """Why these settings are not changed here: they are a container's view of its host's, or
     another program sets them. A network namespace that the user names has links of its own,
     wherever it is."""
-    settings = [setting for field in fields if (setting := setting_of(field)) is not None]
     if facts.container not in ("", "netns") and not target.startswith("netns://"):
         yield Blocked("operator-only", CONTAINER.format(facts.container))
     if target.startswith("netns://") and any(map(is_of_host, settings)):
