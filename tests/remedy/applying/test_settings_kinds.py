@@ -30,6 +30,7 @@ _BOUND = {
     "core": "/proc/sys/net/core",
     "cpu": "/sys/devices/system/cpu",
     "node0": "/sys/devices/system/node/node0",
+    "run": "/run",
 }
 _FILES = {
     "core/netdev_max_backlog": "1000\n",
@@ -79,6 +80,7 @@ class _Host:
 
     def __init__(self, folder: Path, switch: OpenVSwitch, monkeypatch: pytest.MonkeyPatch) -> None:
         self.tree, self.switch = folder / "tree", switch
+        (self.tree / "run").mkdir(parents=True)
         for name, text in _FILES.items():
             path = self.tree / name
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -20,7 +20,6 @@ from vnicaudit.knowledge.host_settings import (
     is_there,
     may_become,
     setting_of,
-    stays,
     takes,
     values_of,
 )
