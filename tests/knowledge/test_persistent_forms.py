@@ -89,6 +89,38 @@ def test_a_setting_of_the_kernel_counts_after_sysctl_conf() -> None:
     assert form.text.endswith(f"\n{ENTRIES} = 32768")
 
 
+def test_governors_and_huge_pages_are_written_at_boot() -> None:
+    form = form_of({HostSetting("governor", name=f"cpu{cpu}"): "performance" for cpu in (0, 1)})
+    assert form.path == "/etc/tmpfiles.d/90-vnicaudit-governor.conf"
+    assert form.text.split("\n")[1:] == [
+        f"w /sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_governor - - - - performance"
+        for cpu in (0, 1)
+    ]
+    assert is_own(*form)
+    pages = form_of({HostSetting("pages", name="node0/hugepages/hugepages-2048kB"): "512"})
+    assert pages.path == "/etc/tmpfiles.d/90-vnicaudit-node0-hugepages-hugepages-2048kB.conf"
+    assert pages.text.split("\n")[1:] == [
+        "w /sys/devices/system/node/node0/hugepages/hugepages-2048kB/nr_hugepages - - - - 512"
+    ]
+    assert is_own(*pages)
+    file = HostSetting("file", "", pages.path)
+    assert setting_of(field_of(file)) == file
+
+
+def test_systemd_writes_what_such_a_file_says(tmp_path: Path) -> None:
+    if shutil.which("systemd-tmpfiles") is None:
+        not_run("tests", "systemd-tmpfiles is not installed")
+    form = form_of({HostSetting("governor", name="cpu0"): "performance"})
+    (governor := tmp_path / "scaling_governor").write_text("schedutil\n")
+    file = tmp_path / "form.conf"
+    there = form.text.replace(
+        "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", str(governor)
+    )
+    file.write_text(f"{there}\n")
+    subprocess.run(["systemd-tmpfiles", "--create", "--boot", str(file)], check=True)
+    assert governor.read_text().startswith("performance")
+
+
 def test_a_setting_of_a_module_is_set_when_that_is_loaded() -> None:
     name = "net.bridge.bridge-nf-call-iptables"
     form = form_of({HostSetting("sysctl", name=name): "0"})

@@ -13,7 +13,6 @@ import os
 import zlib
 from collections.abc import Iterator
 from contextlib import suppress
-from datetime import datetime, timezone
 from hashlib import blake2b
 from pathlib import Path
 
@@ -22,7 +21,7 @@ from msgspec.structs import replace
 
 from vnicaudit.base.files import make_private, write_private, write_private_quickly
 from vnicaudit.base.opening import read_regular
-from vnicaudit.base.wording import TIME_ID, time_id
+from vnicaudit.base.wording import TIME_ID
 from vnicaudit.errors import JournalError, UsageError
 from vnicaudit.model.decoding import json_as, msgpack_decoder
 from vnicaudit.model.fleet import FailureKind, FleetAudit, HostReading, HostStatus, KeptReading
@@ -201,11 +200,7 @@ class SpoolFolder:
             names = os.listdir(self._folder)
         except FileNotFoundError:
             return
-        present = time_id(datetime.now(timezone.utc))
-        # those that a clock in the future has dated come last
-        for name in sorted(
-            filter(TIME_ID.fullmatch, names), key=lambda name: (name <= present, name), reverse=True
-        ):
+        for name in sorted(filter(TIME_ID.fullmatch, names), reverse=True):
             yield AuditSpool(self._folder / name)
 
 

@@ -146,7 +146,7 @@ _CHANGED: dict[SettingKind, _SettingRow] = {
         rf"{_DEVICE}:(mtu_request|options:n_rxq)", "([0-9]{1,5})?", cuts=".*", stays=True
     ),
     "file": _SettingRow(
-        rf"({_DEVICE})?:/etc/(udev/rules|sysctl)\.d/9[09]-vnicaudit-[A-Za-z0-9_.@-]{{1,150}}",
+        rf"({_DEVICE})?:/etc/(udev/rules|sysctl|tmpfiles)\.d/9[09]-vnicaudit-[A-Za-z0-9_.@-]{{1,150}}",
         r"[\x20-\x7e\n]{0,65536}",
     ),
 }
@@ -411,7 +411,7 @@ def made_of(setting: HostSetting, value: str, facts: HostFacts) -> str:
     return value
 
 
-KEEPING = ("/etc/udev/rules.d", "/etc/sysctl.d")
+KEEPING = ("/etc/udev/rules.d", "/etc/sysctl.d", "/etc/tmpfiles.d")
 """Folders with files that keep settings, on every distribution."""
 RUN_ID = re.compile(r"(?<=: vnicaudit rollback )\S+")
 """In the first line of a file of vnicaudit's: the run that wrote it."""

@@ -11,7 +11,7 @@ gave the device (80-net-setup-link.rules), programs of ``RUN`` start after it wa
 an absolute path. ``DRIVERS=="?*"`` keeps VLANs and bonds out, which have the address of an adapter
 (75-persistent-net-generator.rules). sysctl.d(5): of several files the last one by name counts;
 99-sysctl.conf is /etc/sysctl.conf; settings of a module exist once that is loaded, which udev is
-told of (its example 99-bridge.rules).
+told of (its example 99-bridge.rules). tmpfiles.d(5): ``w`` writes into a file that is there.
 """
 
 from __future__ import annotations
@@ -32,13 +32,14 @@ from vnicaudit.model.host_facts import HostFacts, HostLink
 
 RUN = "RUN"
 """Stands for the id of the run in texts that a plan shows."""
-RULES, SYSCTLS = KEEPING
+RULES, SYSCTLS, TMPFILES = KEEPING
 _HEAD = f"# Written by vnicaudit; taken back by: vnicaudit rollback {RUN}"
 _PROPOSED = "# Proposed by vnicaudit"
 _ATTRIBUTES = {"mtu": "mtu", "queue-length": "tx_queue_len"}
 _OF_DEVICES = frozenset({
     "channels", "feature", "mtu", "private-flag", "queue-length", "ring", "rps", "rps-flows", "xps",
 })  # fmt: skip
+_OF_SYSFS = frozenset({"governor", "pages"})
 _OF_QUEUES = frozenset({"rps", "rps-flows", "xps"})
 """All queues of a device are in one file."""
 _MADE_BY_OTHERS = frozenset({"tun", "macvtap", "veth"})
@@ -74,10 +75,11 @@ def for_nodes(settings: Mapping[HostSetting, str]) -> list[OwnFile | str]:
 
 
 def _grouped(settings: Mapping[HostSetting, str]) -> list[dict[HostSetting, str]]:
-    """Settings of one group are kept by one file: all queues of a device, or one other setting."""
+    """Settings of one group are kept by one file: all queues of a device, the governors of all
+    CPUs, or one other setting."""
     groups: dict[tuple[str, ...], dict[HostSetting, str]] = {}
     for one, value in settings.items():
-        name = "" if one.kind in _OF_QUEUES else one.name
+        name = "" if one.kind in (*_OF_QUEUES, "governor") else one.name
         groups.setdefault((one.device, one.kind, name), {})[one] = value
     return list(groups.values())
 
@@ -106,6 +108,9 @@ def _file(group: Mapping[HostSetting, str], *matches: str, head: str = _HEAD) ->
         path = f"{RULES}/90-vnicaudit-{first.name}.rules"
     elif first.kind == "sysctl":
         path, matches = f"{SYSCTLS}/99-vnicaudit-{first.name}.conf", ("",)
+    elif first.kind in _OF_SYSFS:
+        name = first.name.replace("/", "-") if first.kind == "pages" else first.kind
+        path, matches = f"{TMPFILES}/90-vnicaudit-{name}.conf", ("",)
     elif first.kind in _OF_DEVICES:
         name = "" if first.kind in _OF_QUEUES else first.name
         parts = "-".join(filter(None, (first.device, first.kind, name)))
@@ -124,7 +129,7 @@ def in_run(text: str, run: str) -> str:
 def is_own(path: str, text: str) -> bool:
     """True for a text that :func:`own_file` may have made for that path."""
     head, _, body = text.partition("\n")
-    pattern = _SYSCTL if path.startswith(SYSCTLS) else _RULE
+    pattern = _PATTERNS[path.rpartition("/")[0]]
     lines = body.split("\n")
     return in_run(head, RUN) == _HEAD and all(map(re.compile(pattern).fullmatch, lines))
 
@@ -135,6 +140,8 @@ def _line(setting: HostSetting, value: str, match: str) -> str:
         return f"{_MODULE}RUN+=\"/bin/sh -c 'echo {value} > {path}'\""
     if setting.kind == "sysctl":
         return f"{setting.name} = {value}"
+    if setting.kind in _OF_SYSFS:
+        return f"w {FILES[setting.kind].format(name=setting.name)} - - - - {value}"
     return f'ACTION=="add", SUBSYSTEM=="net", {match}, {_action(setting, value)}'
 
 
@@ -161,4 +168,9 @@ _RULE = (
     r"|RUN\+=\"/bin/sh -c 'echo [0-9a-f,]+ > "
     r"/sys/class/net/\$name/queues/[rt]x-[0-9]+/(rps_cpus|rps_flow_cnt|xps_cpus)'\")"
 )
-"""A line of a rule of ours."""
+_WRITE = (
+    r"w /sys/devices/system/(cpu/cpu[0-9]+/cpufreq/scaling_governor - - - - [a-z_]{1,15}"
+    r"|node/node[0-9]+/hugepages/hugepages-[0-9]+kB/nr_hugepages - - - - [0-9]{1,9})"
+)
+_PATTERNS = {RULES: _RULE, SYSCTLS: _SYSCTL, TMPFILES: _WRITE}
+"""Lines of our files, by their folder."""

@@ -305,6 +305,11 @@ class SettingUnit(_Unit, frozen=True, tag="setting"):
         """True for files that keep settings beyond the next boot."""
         return all(field.startswith("file:") for field in self.values)
 
+    @property
+    def stays(self) -> bool:
+        """True for settings that Open vSwitch keeps in its database."""
+        return all(field.startswith("ovs") for field in self.values)
+
 
 Unit = DomainUnit | FileUnit | ServerUnit | ImageUnit | FlavorUnit | SettingUnit
 """The object that one step changes."""

@@ -64,6 +64,12 @@ def test_a_child_profile_of_tuned_changes_these_settings_alone() -> None:
     }  # fmt: skip
 
 
+def test_governors_are_of_the_plugin_for_cpus() -> None:
+    _sentence, text = way("tuned", {HostSetting("governor", name="cpu0"): "performance"})
+    assert text == "[main]\ninclude=virtual-host\n[cpu]\ngovernor=performance\n"
+    assert way("tuned", {HostSetting("private-flag", "ens3", "rx_striding_rq"): "on"}) == []
+
+
 def test_a_performance_profile_has_a_tuned_object_above_it() -> None:
     evidence = "/etc/tuned/openshift-node-performance-fast/tuned.conf"
     sentence, text = way("performance-profile", {ENTRIES: "8192"}, evidence)

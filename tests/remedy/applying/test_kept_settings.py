@@ -29,7 +29,7 @@ from vnicaudit.remedy.applying.history import runs
 from vnicaudit.remedy.applying.rollback import RollbackSelection
 from vnicaudit.remedy.planning.host_settings import setting_diff, setting_digest
 
-RULES, SYSCTLS = KEEPING
+RULES, SYSCTLS, _TMPFILES = KEEPING
 RPS_FILE = "90-vnicaudit-eth0-rps.rules"
 LINKS = tuple(replace(link, physical=True) for link in FACTS.links or ())
 KEPT = replace(FACTS, links=LINKS, own_files={folder: {} for folder in KEEPING})

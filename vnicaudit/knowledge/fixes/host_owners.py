@@ -4,7 +4,7 @@ its owner apply it.
 Sources: the machine config operator takes Ignition 3 (3.2 since OpenShift 4.7), with files as data
 URLs; OpenShift's documentation for IBM Z keeps RFS in that way (50-enable-rfs). Node tuning
 operator: Tuned CR and docs/performanceprofile/performance_profile.md (annotations for RPS). tuned:
-plugins net, sysctl and sysfs (plugin_net.py at 0f1e4a45). nmstate at 07f46b5e:
+plugins net, cpu, sysctl and sysfs (plugin_net.py at 0f1e4a45). nmstate at 07f46b5e:
 rust/src/lib/ifaces/ethtool.rs, which has features and rings, but no channels and no private flags.
 os-net-config: ``mtu`` and ``ethtool_opts`` of an interface. OpenStack-Ansible:
 ``openstack_user_kernel_options`` of the role openstack_hosts. Juju: option ``sysctl`` of the charm
@@ -129,11 +129,14 @@ def _performance_profile(
 
 def _tuned(_owner: SettingOwner, settings: Settings, facts: HostFacts) -> Iterator[str]:
     active, name = facts.tuned_profile or "", _name(settings)
+    lines = list(_profile(active, settings))
+    if len(lines) == len(list(_profile(active, {}))):
+        return
     yield (
         f"Write a child profile, /etc/tuned/{name}/tuned.conf (where there is /etc/tuned/profiles: "
         f"in that), then: tuned-adm profile {name}"
     )
-    yield "\n".join(_profile(active, settings)) + "\n"
+    yield "\n".join(lines) + "\n"
 
 
 def _profile(parent: str, settings: Settings) -> Iterator[str]:
@@ -152,12 +155,14 @@ def _profile(parent: str, settings: Settings) -> Iterator[str]:
     if pairs:
         yield from (f"[net_{device}]", "type=net", f"devices={device}")
         yield from (f"{key}={' '.join(values)}" for key, values in pairs.items())
-    queues = [
+    governor = next((value for one, value in settings.items() if one.kind == "governor"), "")
+    yield from ("[cpu]", f"governor={governor}") if governor else ()
+    files = [
         f"{FILES[one.kind].format(device=one.device, name=one.name)}={value}"
         for one, value in settings.items()
-        if one.kind in ("rps", "rps-flows", "xps")
+        if one.kind in FILES and one.kind not in ("sysctl", "governor")
     ]
-    yield from ("[sysfs]", *queues) if queues else ()
+    yield from ("[sysfs]", *files) if files else ()
 
 
 def _nmstate(_owner: SettingOwner, settings: Settings, facts: HostFacts) -> Iterator[str]:

@@ -104,10 +104,9 @@ if printf x | grep -qZ x 2>/dev/null; then
 else # BusyBox
     contents() {
         for path; do
-            # by cat: a shell reads bytes one by one, and /proc/sys gives the first one alone then
-            [ ! -f "$path" ] || cat "$path" | while IFS= read -r line || [ -n "$line" ]; do
+            [ ! -f "$path" ] || while IFS= read -r line || [ -n "$line" ]; do
                 printf '%s\0%s\n' "$path" "$line"
-            done
+            done <"$path"
         done 2>/dev/null
         true
     }

@@ -52,7 +52,7 @@ _KEPT = "It lasts until the next boot; the next step keeps it."
 _UNTIL_BOOT = "It lasts until the next boot: {}."
 _KEEPS = (
     "It keeps the values of the step before it: rules of udev set them when the device is added, "
-    "at boot; files of sysctl.d at boot."
+    "at boot; files of sysctl.d and tmpfiles.d at boot."
 )
 _STAYS = (
     "It is kept in Open vSwitch's database, also beyond the next boot; a rollback takes it out."

@@ -179,7 +179,9 @@ def _effect(step: Step) -> str:
     if isinstance(step.unit, FileUnit):
         return "after virsh define"
     if isinstance(step.unit, SettingUnit):
-        return "from the next boot on" if step.unit.keeps else "at once, until the next boot"
+        if step.unit.keeps:
+            return "from the next boot on"
+        return "at once, for good" if step.unit.stays else "at once, until the next boot"
     if not step.running:
         return "next start"
     swap = any(option.mode == "hotswap" and option.possible for option in step.modes)
