@@ -69,7 +69,7 @@ def running_on_dummies() -> Iterator[OpenVSwitch]:
 def running_with_dpdk(namespace: str, **config: str) -> Iterator[OpenVSwitch]:
     """Debian's with DPDK, in a network namespace; its clock can be moved (``time/warp``). Raises
     Missing without what it needs."""
-    require("ip", "unshare", "ovsdb-server", "ovsdb-tool", "ovs-vsctl", "ovs-appctl")
+    require("dpkg", "ip", "unshare", "ovsdb-server", "ovsdb-tool", "ovs-vsctl", "ovs-appctl")
     recipe = (Path(__file__), Path(debian.__file__))
     root = cached("open-vswitch", digest(*recipe), _build) / "root"
 
@@ -88,7 +88,8 @@ def _build(folder: Path) -> None:
     """Programs and libraries of the packages. The daemon gets the name that the alternative of
     Debian gives it: by that its programs find it."""
     root = folder / "root"
-    Archive("amd64", folder / "apt").unpack_with_dependencies(_PACKAGES, root)
+    here = run("dpkg", "--print-architecture").strip()
+    Archive(here, folder / "apt").unpack_with_dependencies(_PACKAGES, root)
     shutil.rmtree(folder / "apt")
     for name in ("dev", "proc", "run", "sys", "tmp"):
         (root / name).mkdir(exist_ok=True)

@@ -13,6 +13,7 @@ import os
 import zlib
 from collections.abc import Iterator
 from contextlib import suppress
+from datetime import datetime, timezone
 from hashlib import blake2b
 from pathlib import Path
 
@@ -21,7 +22,7 @@ from msgspec.structs import replace
 
 from vnicaudit.base.files import make_private, write_private, write_private_quickly
 from vnicaudit.base.opening import read_regular
-from vnicaudit.base.wording import TIME_ID
+from vnicaudit.base.wording import TIME_ID, time_id
 from vnicaudit.errors import JournalError, UsageError
 from vnicaudit.model.decoding import json_as, msgpack_decoder
 from vnicaudit.model.fleet import FailureKind, FleetAudit, HostReading, HostStatus, KeptReading
@@ -200,7 +201,11 @@ class SpoolFolder:
             names = os.listdir(self._folder)
         except FileNotFoundError:
             return
-        for name in sorted(filter(TIME_ID.fullmatch, names), reverse=True):
+        present = time_id(datetime.now(timezone.utc))
+        # those that a clock in the future has dated come last
+        for name in sorted(
+            filter(TIME_ID.fullmatch, names), key=lambda name: (name <= present, name), reverse=True
+        ):
             yield AuditSpool(self._folder / name)
 
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from vnicaudit.knowledge.host_links import Ways, is_on_ovs, leads_out, route_to
+from vnicaudit.knowledge.host_links import Ways, is_host_port, is_on_ovs, leads_out, route_to
 from vnicaudit.model.host_facts import HostFacts, HostGuest, HostLink, NicOnHost, OvsPort
 
 _ROOM = {"vxlan": 50, "geneve": 50}
@@ -86,7 +86,7 @@ def too_narrow_for(
     """Guest, with the tap of its NIC if the link is another one -> MTU of the NIC, for those of the
     guests behind a link whose frames of that size cannot take it."""
     mtu = link.mtu
-    if mtu is None or link.kind in ("bridge", "openvswitch"):
+    if mtu is None or is_host_port(facts, link.name):
         return {}
     larger = [
         (guest.name, nic, nic.mtu)

@@ -85,8 +85,14 @@ def check(subject: DomainSubject) -> Iterator[Problem]:
 
 
 def _without_vhost(nics: tuple[Subject, ...]) -> str:
-    """The consequence for those NICs that would have vhost."""
-    lost = [nic for nic in nics if nic.model in VIRTIO and nic.backend in TAP_TYPES]
+    """The consequence for those NICs that would have vhost; a QEMU started by hand may have it."""
+    lost = [
+        nic
+        for nic in nics
+        if nic.model in VIRTIO
+        and nic.backend in TAP_TYPES
+        and nic.effective.vhost.effective is not True
+    ]
     if not lost:
         return ""
     asked = any(nic.tuned and nic.nic.driver_name == "vhost" for nic in lost)

@@ -116,8 +116,8 @@ def test_the_interface_with_that_mac(two: Two) -> None:
     with pytest.raises(EndpointError) as error:
         address_of(two.target, two.peer, None, "52:54:00:00:00:09")
     assert str(error.value) == (
-        f"{two.target.url} has no interface with 52:54:00:00:00:09 and a lasting address: "
-        "append it to the URL: ?address=IP"
+        f"{two.target.url} has no interface with 52:54:00:00:00:09 that is up with a lasting "
+        "address: append it to the URL: ?address=IP"
     )
 
 
@@ -174,7 +174,7 @@ def test_no_way_is_an_error(two: Two) -> None:
 
 def test_an_interface_that_is_down_has_none(two: Two) -> None:
     two.ip("link set eth0 down")
-    with pytest.raises(EndpointError, match="has no lasting address"):
+    with pytest.raises(EndpointError, match="no interface that is up with a lasting address"):
         address_of(two.target, two.peer, None, None)
 
 

@@ -1,6 +1,7 @@
 """How many runs, and how long: guessed, then by the pace that was seen."""
 
 import pytest
+from msgspec.structs import replace
 
 from tests.bench.judging.made import TCP, sample
 from tests.bench.running.fakes import RR, profile
@@ -11,6 +12,8 @@ from vnicaudit.model.measurement import Design
 
 USUAL = 1.5 + 2.0 + 10.0
 """Seconds of a run of TCP: set-up, warm-up, load."""
+WITNESS = 2 * 3.0
+"""What is asked after the first run of each arm."""
 FIRST = Slot(0, 0, "before", TCP.id)
 
 
@@ -39,9 +42,18 @@ def test_first_guess_is_the_profile_s_with_the_changes_of_the_design(
 ) -> None:
     ahead = forecast(design, 5, 10, restarts=restarts).ahead([], FIRST)
     assert (ahead.number, ahead.most) == (1, most)
-    assert ahead.remaining == pytest.approx(most * (USUAL + change) * 1.05)
+    assert ahead.remaining == pytest.approx(most * (USUAL + change) * 1.05 + WITNESS)
     earliest = most if design in ("single", "single-flip") else most / 2
-    assert ahead.soonest == pytest.approx(earliest * (USUAL + change) * 1.05)
+    assert ahead.soonest == pytest.approx(earliest * (USUAL + change) * 1.05 + WITNESS)
+
+
+def test_a_machine_on_which_tools_start_slowly_is_known_by_its_warm_up() -> None:
+    one = forecast("live-flip", 5)
+    one.warmed_up(replace(TCP, seconds=3.0), 1.5 + 2.0 + 3.0 + 2.5)
+    assert one.ahead([], FIRST).remaining == pytest.approx(10 * (USUAL + 2.5) * 1.05 + WITNESS)
+    one.took(FIRST, USUAL + 2.0)
+    left = one.ahead([sample(1e9, "before", 0)], Slot(0, 1, "after", TCP.id)).remaining
+    assert left == pytest.approx(9 * (USUAL + 2.0)), "then by the pace that is seen"
 
 
 def test_it_is_corrected_by_the_pace_of_the_runs_repeats_included() -> None:

@@ -88,6 +88,19 @@ def test_the_node_of_a_macvtap_is_known_by_its_number() -> None:
     assert nic.target_dev is None
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        "-device e1000e,netdev=n1 -netdev tap,id=n0,ifname=tap1 -device virtio-net-pci,netdev=n0",
+        "-device e1000e,netdev=n1 -nic tap,ifname=tap1,model=virtio-net-pci",
+    ],
+)
+def test_nics_without_id_and_mac_are_joined_in_their_order(words: str) -> None:
+    line = "\0".join(("/proc/7/cmdline", *WORDS[:6], "-netdev", "user,id=n1", *words.split(), ""))
+    first, second = _domain(Section("qemu", line, 0), Section("qemu taps", TAPS)).nics
+    assert (first.target_dev, second.target_dev) == (None, "tap1")
+
+
 @pytest.mark.parametrize("listed", ["", "/proc/7/fd:\n"])
 def test_descriptors_that_cannot_be_read_prove_nothing(listed: str) -> None:
     (nic,) = _domain(Section("qemu", LINE, 0), Section("qemu descriptors", listed)).nics

@@ -126,8 +126,9 @@ def test_files_are_read_without_the_grep_of_gnu(tmp_path: Path) -> None:
     grep.chmod(0o755)
     (tmp_path / "mtu a").write_text("1500\n")
     (tmp_path / "list").write_text("a:b\n\nc")
-    fact = HostFact("test", _read, (f"{tmp_path}/mtu*", f"{tmp_path}/list", f"{tmp_path}/missing"))
-    script = PART + script_for([fact]) + "\npart end\n"
+    pids = Path("/proc/sys/kernel/pid_max")
+    files = (f"{tmp_path}/mtu*", f"{tmp_path}/list", f"{tmp_path}/missing", str(pids))
+    script = PART + script_for([HostFact("test", _read, files)]) + "\npart end\n"
     ran = subprocess.run(
         ["sh", "-c", script, "sh", "0"], capture_output=True, text=True, check=True,
         env={"PATH": f"{tmp_path}:{os.environ['PATH']}"},
@@ -136,6 +137,7 @@ def test_files_are_read_without_the_grep_of_gnu(tmp_path: Path) -> None:
     assert readings.texts(f"{tmp_path}/*") == {
         f"{tmp_path}/mtu a": "1500", f"{tmp_path}/list": "a:b\n\nc",
     }  # fmt: skip
+    assert readings.texts(str(pids)) == {str(pids): pids.read_text().strip()}
 
 
 def test_of_a_command_line_only_known_parameters_leave_a_host(tmp_path: Path) -> None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import gzip
 import json
+import lzma
 import os
 import random
 import subprocess
 import sys
 import tarfile
+import zlib
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -427,6 +429,25 @@ def test_an_archive_that_unpacks_without_bounds_is_not_read(
     path.write_bytes(gzip.compress(header + b"\0" * (64 << 20)))
     with pytest.raises(TargetError, match="far more than a report"):
         ArchiveFiles(str(path), ["sos_commands/*"])
+
+
+def test_xz_cannot_ask_for_memory(tmp_path: Path) -> None:
+    """An archive of 4 MB that asked for a dictionary of 1.2 GiB took all of it."""
+    data = lzma.compress(_packed_header(tarfile.REGTYPE, 0) + b"\0" * 1024)
+    end = 12 + (data[12] + 1) * 4  # of the first block's header: its length, in words, comes first
+    header = data[12:16] + b"\x25" + data[17 : end - 4]  # 1.5 GiB (xz-file-format 1.2, 5.3.1)
+    path = tmp_path / "sosreport-r.tar.xz"
+    path.write_bytes(data[:12] + header + zlib.crc32(header).to_bytes(4, "little") + data[end:])
+    assert is_archive(str(path))
+    with pytest.raises(TargetError, match="takes too much memory to unpack: unpack it, and name"):
+        ArchiveFiles(str(path), ["sos_commands/*"])
+
+
+def test_an_archive_in_several_parts_is_read_whole(tmp_path: Path) -> None:
+    whole = packed(report(tmp_path / "r"), tmp_path / "r.tar").read_bytes()
+    path = tmp_path / "r.tar.xz"
+    path.write_bytes(lzma.compress(whole[:1000]) + b"\0" * 8 + lzma.compress(whole[1000:]))
+    assert ArchiveFiles(str(path), ["version.txt"]).content("version.txt", 99) == b"sosreport: 4.2"
 
 
 def test_too_many_names_end_the_reading(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

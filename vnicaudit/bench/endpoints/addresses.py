@@ -86,8 +86,10 @@ def address_of(target: Endpoint, peer: Endpoint, wanted: str | None, mac: str | 
         return resolved_at(peer, wanted) if is_host_name(wanted) else _ip_address(wanted)
     found = [one for one in _of_target(target) if mac is None or one.mac == mac.lower()]
     if not found:
-        which = "lasting address" if mac is None else f"interface with {mac} and a lasting address"
-        raise EndpointError(f"{target.url} has no {which}: {_GIVE}")
+        which = "interface" if mac is None else f"interface with {mac}"
+        raise EndpointError(
+            f"{target.url} has no {which} that is up with a lasting address: {_GIVE}"
+        )
     return _only(_reached(found, target, peer), target, peer)
 
 

@@ -208,10 +208,11 @@ def effect_notes(
 def side_notes(metric: Metric, side: Side) -> Iterator[str]:
     """Notes on oddities in the runs of an arm."""
     arm = side.arm
-    if not side.values:
+    if not side.values and not side.spoiled:
         yield f"{arm}: not measured"
     if side.spoiled:
-        yield f"{arm}: {side.spoiled} more were invalid" + (
+        counted = f"{side.spoiled} more were" if side.values else f"all {side.spoiled} runs were"
+        yield f"{arm}: {counted} invalid" + (
             f" ({side.spoiled_reason})" if side.spoiled_reason else ""
         )
     dead = sum(value <= 0 for value in side.values)

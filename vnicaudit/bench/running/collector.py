@@ -292,7 +292,9 @@ class Collector:
             self._listener.prepares(f"warming up {opened.arm.name}")
             self._bring_about(opened, short)
             opened.watch.begin()  # finds the guest's QEMU, once
+            began = self._clock.monotonic()
             run_once(short, opened.ends, self._task.plugins)
+            self._forecast.warmed_up(short, self._clock.monotonic() - began)
 
     def collect(
         self, slots: Sequence[Slot], arms: Mapping[str, OpenedArm], judge: Judge

@@ -15,6 +15,8 @@ _REPEATED = 1.05
 """Assumed runs for each one that counts, as others are repeated."""
 _SWAP, _BOOT = 30.0, 90.0
 """Assumed seconds of a hot swap, and of a power cycle, until the guest can be measured."""
+_WITNESS = 3.0
+"""Seconds that ping and a connection take after the first run of an arm."""
 
 
 class Ahead(NamedTuple):
@@ -45,8 +47,8 @@ class Listener(Protocol):
 
 
 class Forecast:
-    """Estimated from the profile at first, then by the pace of the runs so far. ``restarts``: the
-    change is a power cycle."""
+    """Estimated from the profile and the warm-ups at first, then by the pace of the runs so far.
+    ``restarts``: the change is a power cycle."""
 
     def __init__(
         self, profile: Profile, terms: Terms, arms: int, *, restarts: bool = False
@@ -63,8 +65,14 @@ class Forecast:
         self._usual = {
             each.id: sample_seconds(each) + profile.cooldown + extra for each in profile.workloads
         }
+        self._arms = arms
+        self._slower = 0.0
         self._seen: set[Slot] = set()
         self._elapsed = 0.0
+
+    def warmed_up(self, workload: Workload, elapsed: float) -> None:
+        """Learn how long that run took: on a busy machine, tools start slowly."""
+        self._slower = max(0.0, elapsed - sample_seconds(workload))
 
     def ahead(self, samples: Iterable[Sample], slot: Slot) -> Ahead:
         """The forecast when the run in this slot starts, or is repeated."""
@@ -72,10 +80,14 @@ class Forecast:
         number = len(made - {(slot.workload, slot.arm, slot.block)}) + 1
         usual = sum(self._usual[each.workload] for each in self._seen)
         each = sum(self._usual.values()) / len(self._usual)
-        each *= self._elapsed / usual if usual and self._elapsed else _REPEATED
+        extra = 0.0
+        if usual and self._elapsed:
+            each *= self._elapsed / usual
+        else:
+            each, extra = (each + self._slower) * _REPEATED, self._arms * _WITNESS
         soonest = next((at for at in self._runs_at if at >= number), self._runs_at[-1])
         most = self._runs_at[-1]
-        left = [each * max(0, at - number + 1) for at in (most, soonest)]
+        left = [each * max(0, at - number + 1) + extra for at in (most, soonest)]
         return Ahead(number, most, *left)
 
     def took(self, slot: Slot, elapsed: float) -> None:

@@ -95,9 +95,8 @@ def command(options: TopOptions) -> int:
         notes.append(f"only part of the fleet was audited: {part}")
     if audit.started > timestamp("seconds"):
         notes.append(
-            f"audit {audit.id} started after the present by this machine's clock; if its clock was "
-            f"wrong, remove fleet/audits/{audit.id} in the state directory: until then it counts "
-            "as the newest"
+            f"audit {audit.id} started after the present by this machine's clock: set the clock, "
+            "and audit again"
         )
     ranking = msgspec.structs.replace(ranking, notes=(*notes, *ranking.notes))
     if options.format == "json":

@@ -271,8 +271,8 @@ class RemoveOptions(msgspec.Struct, frozen=True):
 def remove(options: RemoveOptions) -> int:
     """Remove the newest AUDIT, such as one with a wrong clock, or of a wrong inventory.
 
-    What is known of its hosts is again what was known before it. `vnicaudit fleet top` and
-    `--resume` forget it too, where this machine made it.
+    What is known of its hosts is again what was known before it. `vnicaudit fleet top` forgets it
+    too, where this machine made it.
     """
     with history_to_write(_existing(options.place.place)) as history:
         removed = history.remove(options.audit)

@@ -32,6 +32,8 @@ _MOST_RATIO = 250
 _FREE = 256 << 20
 """Bytes up to which the ratio does not matter: a report may have large files of zeros."""
 _PIECE = 1 << 20
+_MOST_MEMORY = 128 << 20
+"""Bytes that xz may take to unpack: ``xz -9`` needs half of them, and a file may ask for 4 GiB."""
 _ROOTS = ("sos_commands", "machineinfo.json")
 """What shows the root of a host's files."""
 _NOT_ONE = (
@@ -39,6 +41,7 @@ _NOT_ONE = (
     "its folder"
 )
 _TOO_MUCH = "too much of it would have to be kept: unpack it, and name its folder"
+_TOO_WIDE = "takes too much memory to unpack: unpack it, and name its folder"
 _RECORD = re.compile(rb"\d{1,6} (path|linkpath|size)=([^\n]*)\n")
 _BROKEN = (OSError, EOFError, lzma.LZMAError, zlib.error)
 
@@ -48,6 +51,8 @@ def is_archive(path: str) -> bool:
     try:
         with open_regular(path, null=False) as file, _unpacked(file) as stream:
             return stream.read(_BLOCK)[257:262] == b"ustar"
+    except TargetError:  # told when it is read
+        return True
     except _BROKEN:
         return False
 
@@ -199,8 +204,44 @@ def _unpacked(file: BinaryIO) -> BinaryIO:
     if magic.startswith(GZIP):
         return gzip.GzipFile(fileobj=file)  # type: ignore[return-value]
     if magic == XZ:
-        return lzma.LZMAFile(file)  # type: ignore[return-value]
+        return _Xz(file)  # type: ignore[return-value]
     return file
+
+
+class _Xz:
+    """Unpacks xz. Python's own reader of such files has no limit of memory."""
+
+    def __init__(self, packed: BinaryIO) -> None:
+        self._packed = packed
+        self._engine = lzma.LZMADecompressor(lzma.FORMAT_XZ, _MOST_MEMORY)
+
+    def __enter__(self) -> _Xz:
+        return self
+
+    def __exit__(self, *_raised: object) -> None:
+        """Do nothing: the file is closed where it was opened."""
+
+    def read(self, size: int) -> bytes:
+        """At most so many bytes; empty at the end. Raises LZMAError, EOFError, TargetError."""
+        while not self._engine.eof:
+            packed = self._packed.read(_PIECE) if self._engine.needs_input else b""
+            if self._engine.needs_input and not packed:
+                raise EOFError("it ends early")
+            if data := self._more(packed, size):
+                return data
+        packed = (self._engine.unused_data or self._packed.read(_PIECE)).lstrip(b"\0")
+        if not packed:
+            return b""
+        self._engine = lzma.LZMADecompressor(lzma.FORMAT_XZ, _MOST_MEMORY)  # another one follows
+        return self._more(packed, size) or self.read(size)
+
+    def _more(self, packed: bytes, size: int) -> bytes:
+        try:
+            return self._engine.decompress(packed, size)
+        except lzma.LZMAError as error:
+            if "Memory usage limit" in str(error):
+                raise TargetError(_TOO_WIDE) from None
+            raise
 
 
 class _Limited:

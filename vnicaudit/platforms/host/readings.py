@@ -104,9 +104,10 @@ if printf x | grep -qZ x 2>/dev/null; then
 else # BusyBox
     contents() {
         for path; do
-            [ ! -f "$path" ] || while IFS= read -r line || [ -n "$line" ]; do
+            # by cat: a shell reads bytes one by one, and /proc/sys gives the first one alone then
+            [ ! -f "$path" ] || cat "$path" | while IFS= read -r line || [ -n "$line" ]; do
                 printf '%s\0%s\n' "$path" "$line"
-            done <"$path"
+            done
         done 2>/dev/null
         true
     }

@@ -34,6 +34,7 @@ _KINDS = words_of(
 )
 """Types of ``-netdev``, ``-nic`` and ``-net``, from qapi/net.json of QEMU 10.0, ``passt`` of
 10.1."""
+_DEVICES = QEMU_MODELS - {"virtio"}
 _DEFAULT = {
     **dict.fromkeys(X86, "pc"),
     **dict.fromkeys(S390, "s390-ccw-virtio"),
@@ -108,11 +109,15 @@ def broken_options(arguments: Arguments) -> Iterator[Fault]:
     """Truncated JSON of ``-device`` and ``-netdev``, the only options that may define a NIC in
     JSON."""
     for pair, (name, value) in enumerate(arguments.pairs):
-        if name in ("device", "netdev") and value is not None:
-            try:
-                options(value)
-            except BrokenOption as error:
-                yield Fault(pair, f"-{name}: {error}")
+        if name in ("device", "netdev"):
+            yield from (Fault(pair, f"-{name}: {error}") for error in _broken(value))
+
+
+def _broken(value: str | None) -> Iterator[BrokenOption]:
+    try:
+        options(value or "")
+    except BrokenOption as error:
+        yield error
 
 
 def misplaced_options(arguments: Arguments) -> Iterator[Fault]:
@@ -186,20 +191,29 @@ def cut_off(arguments: Arguments) -> str | None:
         return "ends in an ellipsis"
     if begins_option(name):
         return f"ends in -{name}, which is not an option of QEMU"
-    head, comma, last = (value or "").rpartition(",")
-    if name not in NIC_OPTIONS or value is None or value[:1] == "{":
-        return None
+    if value is None or name not in NIC_OPTIONS or value[:1] == "{":
+        return _cut_other(name, value or "")
+    head, comma, last = value.rpartition(",")
     if name == "netdev" and "id=" not in value and not unfilled(value):
         return f"ends in -netdev {value[:40]}, which has no id="
     if "=" in last:
         return _cut_value(*last.partition("=")[::2])
     if not comma and name == "device":
-        begun = _begins(last, QEMU_MODELS - {"virtio"})
+        begun = _begins(last, _DEVICES)
         return f"ends in -device {last}, which is not a device of QEMU" if begun else None
     if not comma and _begins(last, _KINDS):
         return f"ends in -{name} {last}, which is not a kind of network"
     if comma and not head.endswith(",") and not is_switch(last) and not unfilled(last):
         return f"ends in {last[:40]!r}, which has no value"
+    return None
+
+
+def _cut_other(name: str, value: str) -> str | None:
+    """The sign in an option that has no keys of a NIC."""
+    if name in ("blockdev", "object") and any(_broken(value)):
+        return f"ends in -{name}, whose JSON is cut off"
+    if name in ("global", "set") and "=" not in value and not unfilled(value):
+        return f"ends in -{name} {value[:40]}, which has no value"
     return None
 
 
@@ -209,6 +223,8 @@ def _cut_value(key: str, value: str) -> str | None:
         cut = _CUT_MAC.fullmatch(value) is not None
     elif key == "model":
         cut = not value or _begins(value, QEMU_MODELS)
+    elif key == "driver":
+        cut = _begins(value, _DEVICES)
     if not cut or unfilled(value):
         return None
     return f"ends in '{key}={value[:40]}', which is not a whole value"

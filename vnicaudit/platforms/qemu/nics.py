@@ -181,11 +181,15 @@ def _nics(arguments: Arguments, context: _Context) -> Iterator[tuple[int, Runnin
             why = repeated or _backend_fault(one, context) or unused
             fault = (preset or kind_refusal(nic.backend)) if why is None else StartRefusal(why)
             unused = preset = None
-            only_some = nic.refusal is None or nic.refusal.outcome(None) != "fails"
-            yield (
-                one.pair,
-                replace(nic, refusal=(fault or nic.refusal) if only_some else nic.refusal),
-            )
+            yield one.pair, replace(nic, refusal=_weightier(nic.refusal, fault))
+
+
+def _weightier(of_nic: StartRefusal | None, other: StartRefusal | None) -> StartRefusal | None:
+    """The one that counts: that of the NIC itself, unless only the other prevents every start."""
+    if of_nic is None or other is None:
+        return of_nic or other
+    ends_all = of_nic.outcome(None) != "fails" and other.outcome(None) == "fails"
+    return other if ends_all else of_nic
 
 
 def _makes_one(arguments: Arguments) -> bool:

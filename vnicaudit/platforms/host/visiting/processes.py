@@ -133,24 +133,36 @@ def _taps(text: str) -> dict[int, dict[str, str]]:
     return found
 
 
+_End = tuple[str | None, str | None]
+"""A tap; the socket of vhost-user or the device of vDPA."""
+
+
 def _with_ends(domain: Domain, arguments: Arguments, taps: Mapping[str, str]) -> Domain:
     """The domain, each NIC with the tap that its netdev's descriptor or name stands for, or with
     the socket of vhost-user or the device of vDPA. ``taps`` is empty if they are those of another
     namespace, or not to be seen."""
     sockets = {one.keys.get("id"): one.keys.get("path") for one in arguments.parsed("chardev")}
-    by_netdev: dict[str | None, tuple[str | None, str | None]] = {}
-    for one in arguments.parsed("netdev"):
-        descriptor = (one.keys.get("fd") or one.keys.get("fds") or "").partition(":")[0]
-        tap = taps.get(descriptor) or one.keys.get("ifname")
-        socket = sockets.get(one.keys.get("chardev", ""))
-        by_netdev[one.keys.get("id")] = tap if taps else None, socket or one.keys.get("vhostdev")
-    by_device = {
-        one.keys.get("id") or one.keys["mac"].lower(): by_netdev.get(one.keys.get("netdev"))
-        for one in arguments.parsed("device")
-        if "id" in one.keys or "mac" in one.keys
-    }
+
+    def end_of(keys: Mapping[str, str]) -> _End:
+        descriptor = (keys.get("fd") or keys.get("fds") or "").partition(":")[0]
+        tap = taps.get(descriptor) or keys.get("ifname")
+        return tap if taps else None, sockets.get(keys.get("chardev", "")) or keys.get("vhostdev")
+
+    by_netdev = {one.keys.get("id"): end_of(one.keys) for one in arguments.parsed("netdev")}
+    named: dict[str, _End] = {}
+    nameless: list[_End] = []
+    for one in arguments.parsed("device", "net", "nic"):
+        own = one.name == "nic" and "netdev" not in one.keys
+        end = end_of(one.keys) if own else by_netdev.get(one.keys.get("netdev", ""))
+        name = one.keys.get("id") or one.keys.get("mac", "").lower()
+        if name and end is not None:
+            named[name] = end
+        elif end is not None:
+            nameless.append(end)
+    names = [nic.alias or (nic.mac or "").lower() for nic in domain.nics]
+    in_order = iter(nameless if names.count("") == len(nameless) else ())
     nics = []
-    for nic in domain.nics:
-        tap, source = by_device.get(nic.alias or (nic.mac or "").lower()) or (None, None)
+    for nic, name in zip(domain.nics, names, strict=True):
+        tap, source = named.get(name, (None, None)) if name else next(in_order, (None, None))
         nics.append(msgspec.structs.replace(nic, target_dev=tap, source=source))
     return msgspec.structs.replace(domain, nics=tuple(nics))
