@@ -49,6 +49,8 @@ class HostSetting(msgspec.Struct, frozen=True):
     name: str = ""
 
 
+SettingValues = Sequence[tuple[HostSetting, str]]
+"""Settings with their values, in the order in which they are set."""
 _COMMANDS: dict[SettingKind, str] = {
     "feature": "ethtool -K {device} {name} {value}",
     "private-flag": "ethtool --set-priv-flags {device} {name} {value}",

@@ -15,7 +15,7 @@ from vnicaudit.model.nic import RunningNic, RunningQemu
 from vnicaudit.model.runs import FlavorState, Outcome, PortState, ServerState, TimerState
 
 if TYPE_CHECKING:
-    from vnicaudit.knowledge.host_settings import HostSetting
+    from vnicaudit.knowledge.host_settings import HostSetting, SettingValues
     from vnicaudit.model.host_facts import HostFacts
 
 # The interface to a live platform for applying a plan, and how it is reached.
@@ -142,8 +142,8 @@ class HostSettings(Protocol):
         NoResponseError if there is no answer or the timer is not armed, ActionError if it is not
         accepted."""
 
-    def undo_script(self, timer: str, values: Sequence[tuple[HostSetting, str]]) -> str:
-        """The script by which a timer sets these values, in this order."""
+    def undo_script(self, timer: str, changed: SettingValues, everything: SettingValues) -> str:
+        """The script by which a timer sets these values: first what is changed, then everything."""
 
     def arm(self, timer: str, script: str, seconds: int) -> None:
         """Have the host run this script by itself after so many seconds. Raises NoResponseError if

@@ -156,7 +156,7 @@ def guarded_host(folder: Path) -> Iterator[GuardedHost]:
 def main(action: str, target: str, value: str, seconds: str, state: str) -> None:
     """Change the MTU of the host's link, or take that back."""
     stage = Stage(Path(state))
-    stage.deadline = 2.0
+    stage.deadline = 5.0
     stage.reach = CloudAccess(trusted=frozenset({target}))
     stage.adapters = adapters()
     context = stage.context(confirm_seconds=float(seconds))
@@ -168,7 +168,7 @@ def main(action: str, target: str, value: str, seconds: str, state: str) -> None
     else:
         (done, *_others) = stage.rollback(context)
     (unit,) = done.run.steps
-    print(json.dumps((unit.outcome, unit.message)))
+    print(json.dumps((unit.outcome, unit.message or done.stopped)))
 
 
 if __name__ == "__main__":

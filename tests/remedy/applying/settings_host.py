@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +18,14 @@ from tests.not_run import not_run
 from tests.remedy.applying.fakes import Stage, watch
 from vnicaudit.errors import ActionError, GoneError, NoResponseError
 from vnicaudit.knowledge.cpu_lists import from_mask
-from vnicaudit.knowledge.host_settings import HostSetting, field_of, made_of, setting_of, value_of
+from vnicaudit.knowledge.host_settings import (
+    HostSetting,
+    SettingValues,
+    field_of,
+    made_of,
+    setting_of,
+    value_of,
+)
 from vnicaudit.model.finding import Change, Finding, Location, Ref
 from vnicaudit.model.host_facts import CpuFacts, Feature, HostFacts, HostLink, Queue
 from vnicaudit.model.plan import SettingUnit, UnitStep
@@ -101,8 +108,9 @@ class SettingsHost:
     def is_of_container(self, facts: HostFacts) -> bool:
         return bool(facts.container)
 
-    def undo_script(self, timer: str, values: Sequence[tuple[HostSetting, str]]) -> str:
+    def undo_script(self, timer: str, changed: SettingValues, everything: SettingValues) -> str:
         del timer
+        values = (*changed, *everything)
         return "".join(f"{field_of(setting)}={value}\n" for setting, value in values)
 
     def arm(self, timer: str, script: str, seconds: int) -> None:
@@ -110,6 +118,8 @@ class SettingsHost:
         self._answers()
         if "timers" in self.refuses:
             raise ActionError("no timer could be started on the host: there is no setsid")
+        if any(other.state == "armed" for other in self.timers.values()):
+            raise ActionError("no timer could be started on the host: another run has armed one")
         self.timers[timer] = FakeTimer(script, self.world.clock.seconds + seconds)
         self.world.passing("behind arming")
         self._answers("arm")

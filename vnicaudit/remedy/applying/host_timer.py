@@ -10,12 +10,12 @@ nothing.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from hashlib import sha256
 from typing import Literal, TypeVar
 
 from vnicaudit.errors import ActionError, NoResponseError, TargetError
-from vnicaudit.knowledge.host_settings import HostSetting
+from vnicaudit.knowledge.host_settings import SettingValues
 from vnicaudit.model.host_facts import HostFacts
 from vnicaudit.remedy.applying.driver import BegunUnit
 from vnicaudit.remedy.applying.journal.events import Arming, Setting
@@ -30,6 +30,7 @@ _RETURN_SECONDS = 60.0
 _UNDOING_SECONDS = 3.0
 """How long the host takes to set back, with both passes and the accuracy of its timer."""
 _POLL = 0.5
+_TOO_LATE = "it was confirmed too late"
 
 
 class HostTimer:
@@ -42,13 +43,13 @@ class HostTimer:
         self._until = self._back = 0.0
         self.name = ""
 
-    def arm(self, values: Sequence[tuple[HostSetting, str]]) -> None:
-        """Have the host set these values by itself after a while, in this order. Raises ActionError
-        if it does not, NoResponseError if there is no answer."""
+    def arm(self, changed: SettingValues, everything: SettingValues) -> None:
+        """Have the host set these values by itself after a while: first what is changed, then
+        everything. Raises ActionError if it does not, NoResponseError if there is no answer."""
         notes, seconds = self._work.notes, math.ceil(self._work.limits.confirm_seconds)
         number = sum(1 for _ in notes.events_of(Arming))
         name = f"{self._work.folder.name}-{self._work.unit.key[-8:]}-{number}"
-        script = self._place.undo_script(name, values)
+        script = self._place.undo_script(name, changed, everything)
         digest = sha256(script.encode()).hexdigest()
         notes.write(Arming(name, digest, seconds, self._host()))
         began = self._clock.monotonic()
@@ -78,22 +79,27 @@ class HostTimer:
         self.end()
         return facts
 
+    def check_time(self) -> None:
+        """Raises NoResponseError if the host may have begun to set back: what was seen then tells
+        nothing of the change."""
+        if self.name and self._clock.monotonic() >= self._until:
+            raise NoResponseError(_TOO_LATE)
+
     def end(self) -> None:
         """Disarm the timer, if there is one. Raises NoResponseError if that is not certain."""
         if self.name:
             state = self._answer(lambda: self._place.disarm(self.name), self._until)
             if state != "disarmed":
-                raise NoResponseError("it was confirmed too late")
+                raise NoResponseError(_TOO_LATE)
             self.name = ""
 
     def end_of_earlier(self) -> Ended | None:
         """How the timer ended that an interrupted run has left; it is disarmed now unless it was
         faster. None: then nothing was changed under it, or it did nothing."""
         armed = self._work.notes.last(Arming)
-        if armed is None or self._work.notes.pending(Arming, Setting):
-            return None
-        ended = self._end_of(armed)
-        return None if ended == "disarmed" else ended
+        ended = None if armed is None else self._end_of(armed)
+        is_set = not self._work.notes.pending(Arming, Setting)
+        return ended if is_set and ended != "disarmed" else None
 
     def end_after(self, error: NoResponseError) -> Ended:
         """How the timer ended after that error, once the host must have set everything back. Raises

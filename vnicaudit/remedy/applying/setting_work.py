@@ -16,6 +16,7 @@ from vnicaudit.knowledge.host_settings import (
     ORDER,
     SHORT,
     HostSetting,
+    SettingValues,
     made_of,
     may_cut,
     setting_of,
@@ -140,6 +141,7 @@ def _changed(work: SettingWork, timer: HostTimer) -> Result:
         except _NOT_UNDONE:
             raise
         except VnicauditError as error:
+            timer.check_time()
             undoing = Undoing(str(error), "failed")
             work.notes.write(undoing)
     result = _put_back(work, undoing.reason, undoing.outcome)
@@ -175,8 +177,7 @@ def _set(work: SettingWork, timer: HostTimer) -> Result:
     if open_fields:
         if is_guarded := _needs_timer(open_fields, facts):
             work.tell(_GUARDED.format(made.device or "it", work.limits.confirm_seconds))
-            way_back = in_order(made.beside | made.before)
-            timer.arm([(setting_in(field), value) for field, value in way_back.items()])
+            timer.arm(_settings(made.before), _settings(made.beside | made.before))
         work.notes.write(Setting({field: made.goal[field] for field in made.goal}))
         goal = {field: in_run(value, work.folder.name) for field, value in made.goal.items()}
         # what cuts off the host must not be there after its next start
@@ -192,6 +193,10 @@ def _set(work: SettingWork, timer: HostTimer) -> Result:
         work.notes.write(Set(_changed_along(facts, made)))
     until = "" if work.rollback_of else _lasting(made.goal)
     return Result("applied", until, tuple(_checks(facts, made)))
+
+
+def _settings(values: Values) -> SettingValues:
+    return [(setting_in(field), value) for field, value in in_order(values).items()]
 
 
 def _at_once(values: Values) -> Values:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from hashlib import sha256
 from shlex import quote
 from typing import cast
@@ -10,7 +9,12 @@ from typing import cast
 import msgspec
 
 from vnicaudit.errors import ActionError, EndpointError, GoneError, NoResponseError, TargetError
-from vnicaudit.knowledge.host_settings import HostSetting, is_there, words_to_set
+from vnicaudit.knowledge.host_settings import (
+    HostSetting,
+    SettingValues,
+    is_there,
+    words_to_set,
+)
 from vnicaudit.model.host_facts import HostFacts
 from vnicaudit.model.measurement import Ran
 from vnicaudit.model.runs import TimerState
@@ -96,9 +100,12 @@ class SettingsPlace:
         if ran.code != 0:
             raise ActionError(f"{value} was not accepted: {_reason(ran)}")
 
-    def undo_script(self, timer: str, values: Sequence[tuple[HostSetting, str]]) -> str:
-        """The script by which a timer sets these values, in this order."""
-        return undo_timer.undo_script(timer, [words_to_set(*each) for each in values])
+    def undo_script(self, timer: str, changed: SettingValues, everything: SettingValues) -> str:
+        """The script by which a timer sets these values: first what is changed, then everything."""
+        first, second = (
+            [words_to_set(*each) for each in values] for values in (changed, everything)
+        )
+        return undo_timer.undo_script(timer, first, second)
 
     def arm(self, timer: str, script: str, seconds: int) -> None:
         """Have the host run this script by itself after so many seconds. Raises NoResponseError if

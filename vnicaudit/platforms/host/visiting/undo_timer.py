@@ -15,12 +15,13 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable, Sequence
 
+Words = Sequence[str]
 FOLDER = "/run/vnicaudit"
 NOT_ARMED = 75
 """Exit code of a change whose timer is not armed: nothing was changed (EX_TEMPFAIL)."""
 _PAUSE = 1
-"""Seconds until settings are set back once more: one that was just being set may come later, and
-one that depends on others may not have been accepted."""
+"""Seconds between what was changed and everything: a setting that was just being set may come
+later, and one that depends on others may not have been accepted."""
 
 _UNDO = """\
 #!/bin/sh
@@ -33,12 +34,10 @@ set_back() {{
     said=$("$@" 2>&1 </dev/null)
     echo "exit code $?: $* ${{said:+($said)}}"
 }}
-undo() {{
-{lines}
-}}
-undo >>"$folder/undoing"
+exec >>"$folder/undoing"
+{changed}
 sleep {pause}
-undo >>"$folder/undoing"
+{everything}
 mv "$folder/undoing" "$folder/undone"
 """
 
@@ -103,8 +102,12 @@ def confirmation(name: str) -> str:
     return f"{FOLDER}/{name}/confirmed"
 
 
-def undo_script(name: str, commands: Iterable[Sequence[str]]) -> str:
-    """The script of a timer, which runs these commands."""
-    lines = "\n".join(f"    set_back {shlex.join(command)}" for command in commands)
+def undo_script(name: str, changed: Iterable[Words], everything: Iterable[Words]) -> str:
+    """The script of a timer, which runs first the commands for what is changed, then those for
+    everything that may change along."""
+    first, second = (
+        "\n".join(f"set_back {shlex.join(command)}" for command in commands)
+        for commands in (changed, everything)
+    )
     folder = shlex.quote(f"{FOLDER}/{name}")
-    return _UNDO.format(name=name, folder=folder, lines=lines, pause=_PAUSE)
+    return _UNDO.format(name=name, folder=folder, changed=first, pause=_PAUSE, everything=second)
