@@ -19,12 +19,13 @@ import msgspec
 from vnicaudit.knowledge.cpu_lists import as_mask, from_mask
 from vnicaudit.knowledge.host_links import GUEST_KINDS
 from vnicaudit.knowledge.ovs_programs import FIND_OVS
+from vnicaudit.knowledge.qeth import DANCE
 from vnicaudit.model.finding import Change
 from vnicaudit.model.host_facts import Feature, HostFacts, HostLink, OvsPort, Queue
 
 SettingKind = Literal[
     "feature", "private-flag", "ring", "channels", "mtu", "queue-length", "rps", "rps-flows",
-    "xps", "sysctl", "governor", "pages", "ovs", "ovs-interface", "file",
+    "xps", "sysctl", "governor", "pages", "ovs", "ovs-interface", "qeth", "file",
 ]  # fmt: skip
 
 SHORT = {
@@ -64,6 +65,7 @@ _COMMANDS: dict[SettingKind, str] = {
     "sysctl": "sysctl -w {name}={value}",
     "ovs": "ovs-vsctl set Open_vSwitch . other_config:{name}={value}",
     "ovs-interface": "ovs-vsctl set Interface {device} {name}={value}",
+    "qeth": "chzdev --by-interface {device} {name}={value}",
     "file": "rm {name}",
     "governor": "echo {value} > /sys/devices/system/cpu/{name}/cpufreq/scaling_governor",
     "pages": "echo {value} > /sys/devices/system/node/{name}/nr_hugepages",
@@ -122,6 +124,7 @@ _OVS_VALUES = {
 """Keys of Open vSwitch's configuration that act at once, and what a plan may set. Others ask for a
 restart, which takes their ports from all guests: those are left to people."""
 _CHANGED: dict[SettingKind, _SettingRow] = {
+    "qeth": _SettingRow(f"{_DEVICE}:buffer_count", "[0-9]{1,3}", cuts=".*"),
     "channels": _SettingRow(rf"{_DEVICE}:(rx|tx|combined)", "[0-9]{1,5}", cuts=".*"),
     "private-flag": _SettingRow(
         rf"{_DEVICE}:[A-Za-z0-9_][A-Za-z0-9_-]{{0,39}}", "on|off", cuts=".*"
@@ -157,6 +160,7 @@ makes new queues, without the masks of the old ones; last a file that keeps othe
 boot, of which the text is the value. Adapters reset their link for new rings, and some for new
 features. An empty value: it is not set, or there is no file."""
 _FLAGS_TO_SET = frozenset({"rx_striding_rq"})
+_MOST_BUFFERS = 128
 _LEAST_MTU = 1280
 """Below, a device loses its IPv6 addresses, and does not have them back with its old MTU
 (addrconf_notify in net/ipv6/addrconf.c of Linux 6.18)."""
@@ -214,6 +218,8 @@ def may_become(setting: HostSetting, new: str) -> bool:
         return re.fullmatch(_OVS_VALUES[setting.name], new) is not None
     if setting.kind == "sysctl":
         return int(new) >= _SYSCTLS[setting.name]
+    if setting.kind == "qeth":
+        return 8 <= int(new) <= _MOST_BUFFERS
     if setting.kind == "ovs-interface":
         return bool(new) and int(new) > 0
     return setting.kind not in ("queue-length", "ring", "channels") or int(new) > 0
@@ -231,6 +237,12 @@ def cuts_queues(facts: HostFacts, setting: HostSetting, new: str) -> bool:
 def is_of_host(setting: HostSetting) -> bool:
     """True if it is the whole host's, and also seen from its network namespaces."""
     return setting.kind in ("governor", "pages", "ovs", "ovs-interface")
+
+
+def takes_offline(setting: HostSetting) -> bool:
+    """True if its device is offline for a moment, so that everything else of it is compared and
+    set again."""
+    return setting.kind == "qeth"
 
 
 def stays(setting: HostSetting) -> bool:
@@ -300,6 +312,8 @@ def words_of(field: str, value: str) -> str:
     kind, device, name = (part.rstrip(":") for part in f"{field}::".split(":", 2))
     if kind not in _CHANGED:
         return f"Set {field} on the host."
+    if kind == "qeth":
+        return ""  # several commands, which the rule tells
     if kind == "governor":
         return f"Set it on each: cpupower frequency-set -g {value}"
     if name.endswith(_EACH):
@@ -367,6 +381,8 @@ def _of_port(port: OvsPort) -> Iterator[tuple[SettingKind, str, str]]:
 
 
 def _of_adapter(link: HostLink) -> Iterator[tuple[SettingKind, str, str]]:
+    if link.qeth is not None and link.qeth.buffers is not None:
+        yield "qeth", "buffer_count", str(link.qeth.buffers)
     for name, amount in (link.channels or {}).items():
         yield "channels", name, str(amount.now)
     for name, on in (link.private_flags or {}).items():
@@ -432,6 +448,8 @@ def words_to_set(setting: HostSetting, value: str) -> tuple[str, ...]:
         name = name.replace(".", "/") if setting.kind == "sysctl" else name
         path = FILES[setting.kind].format(device=device, name=name)
         return "sh", "-c", 'printf %s "$1" >"$2"', "sh", value, path
+    if setting.kind == "qeth":
+        return "sh", "-c", DANCE, "sh", device, name, value
     if setting.kind in ("ovs", "ovs-interface"):
         return "sh", "-c", _IN_OVS, "sh", *_ovs_words(setting, value)
     if setting.kind == "feature":

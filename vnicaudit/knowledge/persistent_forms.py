@@ -46,6 +46,7 @@ _MADE_BY_OTHERS = frozenset({"tun", "macvtap", "veth"})
 
 _IN_DATABASE = "Open vSwitch keeps it in its database, for good"
 _NONE = "no file of vnicaudit's keeps {}: set it in the configuration of the host's network"
+_BY_CHZDEV = "chzdev -p keeps it"
 _NO_FOLDER = "the host has no {}"
 _NO_MAC = "nothing identifies {} after a boot: its MAC address is not known"
 _IS_MADE = "whatever uses {} makes it at each start: set it there"
@@ -104,6 +105,8 @@ def _file(group: Mapping[HostSetting, str], *matches: str, head: str = _HEAD) ->
     first = next(iter(group))
     if first.kind in ("ovs", "ovs-interface"):
         return _IN_DATABASE
+    if first.kind == "qeth":
+        return _BY_CHZDEV
     if first.name.startswith("net.bridge."):
         path = f"{RULES}/90-vnicaudit-{first.name}.rules"
     elif first.kind == "sysctl":

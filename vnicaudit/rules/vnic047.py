@@ -46,12 +46,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vnicaudit.knowledge import host_needs
+from vnicaudit.knowledge.host_settings import HostSetting, change_of
 from vnicaudit.knowledge.qeth import set_offline
 from vnicaudit.model.rule import Judge, LinkSubject, Problem, Rule
 
 _MOST = 128
 _BUFFER = 65536
 _SHARE = 100
+_OFFLINE = (
+    "the adapter is offline for a moment, and its guests with it; addresses, routes and the port "
+    "of its bridge are restored"
+)
 _BUFFERS = host_needs.link_fact(
     lambda link: link.qeth is not None and link.qeth.buffers is not None,
     "the number of buffers (/sys/bus/ccwgroup/drivers/qeth/*/buffer_count)",
@@ -71,6 +76,7 @@ def applies(subject: LinkSubject) -> bool:
 def check(subject: LinkSubject) -> Iterator[Problem]:
     """One problem if there are few buffers, and memory for more."""
     link, qeth = subject.link, subject.link.qeth
+    setting = HostSetting("qeth", link.name, "buffer_count")
     if qeth is None or qeth.buffers is None or qeth.buffers >= _MOST:
         return
     needed = (_MOST - qeth.buffers) * (qeth.buffer_bytes or _BUFFER)
@@ -78,6 +84,7 @@ def check(subject: LinkSubject) -> Iterator[Problem]:
         yield Problem(
             f"{link.name} has {qeth.buffers} receive buffers of at most {_MOST} for "
             f"{host_needs.guests_named(subject.carries)}",
+            change=change_of(subject.facts, setting, str(_MOST), _OFFLINE, safe=False),
             fix="Set the most (it is offline for a moment, and its addresses are lost): "
             + set_offline(qeth.device, "buffer_count", _MOST),
         )

@@ -204,7 +204,14 @@ class SettingsHost:
             self.now = replace(self.now, own_files=self.files | {folder: files})
             return
         (link,) = self.now.links or ()
-        if setting.kind == "queue-length":
+        if setting.kind == "qeth":  # with a device that forgets everything else
+            off = {
+                name: replace(each, on=each.fixed) for name, each in (link.features or {}).items()
+            }
+            queues = tuple(replace(each, cpus=()) for each in link.queues or ())
+            qeth = link.qeth and replace(link.qeth, buffers=int(value))
+            link = replace(link, qeth=qeth, features=off, queues=queues, queue_length=1)
+        elif setting.kind == "queue-length":
             link = replace(link, queue_length=int(value))
         elif setting.kind == "feature":
             link = replace(link, features=self._features(link, setting.name, value))

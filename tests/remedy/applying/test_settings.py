@@ -3,7 +3,7 @@
 import random
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from itertools import count
 from pathlib import Path
@@ -29,7 +29,7 @@ from tests.remedy.applying.settings_host import (
     veth_namespace,
 )
 from vnicaudit.errors import RefusedError, UsageError
-from vnicaudit.model.host_facts import HostFacts, HostLink, SettingOwner
+from vnicaudit.model.host_facts import HostFacts, HostLink, Qeth, SettingOwner
 from vnicaudit.model.plan import Step
 from vnicaudit.remedy.applying.history import runs
 from vnicaudit.remedy.applying.rollback import RollbackSelection
@@ -44,7 +44,7 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SettingsWorld:
 OTHER_MAC = "52:54:00:00:00:02"
 
 
-def with_links(world: SettingsWorld, *others: dict[str, str]) -> HostFacts:
+def with_links(world: SettingsWorld, *others: Mapping[str, object]) -> HostFacts:
     """The host with links that are as its one is now, except for these fields."""
     (link,) = world.host.now.links or ()
     return replace(world.host.now, links=tuple(replace(link, **each) for each in others))
@@ -64,6 +64,17 @@ def test_what_changes_along_is_told_and_comes_back(world: SettingsWorld) -> None
     (back,) = world.rollback(world.context())
     assert back.run.steps[0].outcome == "applied"
     assert world.host.now == FACTS
+
+
+def test_a_device_that_was_offline_has_everything_again(world: SettingsWorld) -> None:
+    (link,) = FACTS.links or ()
+    qeth = Qeth(device="0.0.f500", buffers=64)
+    world.host.now = online = replace(FACTS, links=(replace(link, qeth=qeth),))
+    outcome, _message, checks = applied(world, {"qeth:eth0:buffer_count": "128"})
+    assert (outcome, checks) == ("applied", ("qeth:eth0:buffer_count is 128",))
+    assert with_links(world, {"qeth": qeth}) == online
+    world.rollback(world.context())
+    assert world.host.now == online
 
 
 def test_what_somebody_else_changed_beside_it_stays(world: SettingsWorld) -> None:

@@ -16,6 +16,7 @@ from tests.remedy.applying.settings_host import step_to
 from tests.rig.errors import Missing
 from tests.rig.open_vswitch import OpenVSwitch, running_on_dummies
 from vnicaudit.knowledge.host_settings import HostSetting, words_to_set
+from vnicaudit.knowledge.qeth import DANCE
 from vnicaudit.model.host_facts import HostFacts
 from vnicaudit.platforms.host.visiting import settings
 from vnicaudit.reaching.opening import OpenPlace, open_place
@@ -225,6 +226,46 @@ def test_queues_are_not_taken_from_guests(host: _Host) -> None:
         host.switch.set("--no-wait", "del-port", "vhu0")
     assert host.apply({"ovs-interface:p0:options:n_rxq": "1"}, "without them") == ("applied", "")
     assert host.undo().startswith("applied")
+
+
+_IN_NAMESPACE = """
+ip link add br0 type bridge && ip link set br0 up
+ip link add v0 type veth peer name v1 && ip link set v1 up
+ip link set v0 address 52:54:00:00:00:07 mtu 1450 txqueuelen 700 promisc on master br0 up
+ip addr add 192.0.2.7/24 dev v0 && ip -6 addr add 2001:db8::7/64 dev v0 nodad
+ip route add 198.51.100.0/24 via 192.0.2.1 dev v0 metric 7
+ip -6 route add 2001:db8:1::/48 via 2001:db8::1 dev v0
+until ip -6 addr show dev v0 | grep -q fe80; do sleep 0.1; done
+while ip -6 addr show dev v0 | grep -q tentative; do sleep 0.1; done
+seen() {
+    cat /sys/class/net/v0/flags; ip link show dev v0 | sed 's/state [A-Z]*//'
+    ip -br addr show dev v0
+    ip route show table all dev v0; ip -6 route show table all dev v0 | sort
+}
+seen >"$2"; sh -c "$1" sh v0 buffer_count "$4" || exit; seen >"$3"
+"""
+
+
+@pytest.mark.parametrize("asked", ["128", "64"])
+def test_an_adapter_that_was_offline_is_as_before(tmp_path: Path, asked: str) -> None:
+    """No adapter of IBM Z is here: its attributes are files, and a veth loses what one loses."""
+    (tmp_path / "online").write_text("1")
+    (tmp_path / "buffer_count").write_text("64")
+    lost = "ip link set dev $link nomaster mtu 1500 promisc off txqueuelen 1000 down"
+    lost += " && ip addr flush dev $link"
+    dance = DANCE.replace('readlink -f "$net/device"', f"echo {tmp_path}").replace(
+        "printf 0 >online", f"printf 0 >online && {lost}"
+    )
+    before, after = tmp_path / "before", tmp_path / "after"
+    words = ["unshare", "-mn", "sh", "-c", f"mount -t sysfs s /sys && {_IN_NAMESPACE}", "sh"]
+    ran = subprocess.run(
+        [*words, dance, before, after, asked], check=False, capture_output=True, text=True
+    )
+    if "not permitted" in ran.stderr:
+        not_run("tests", "mounts of one process need root")
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert after.read_text() == before.read_text()
+    assert [(tmp_path / name).read_text() for name in ("online", "buffer_count")] == ["1", asked]
 
 
 def test_the_programs_of_a_snap_and_of_a_container_are_found(tmp_path: Path) -> None:

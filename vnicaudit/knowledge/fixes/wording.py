@@ -205,7 +205,7 @@ def text_of(
     if edits and change is not None and not change.safe and change.reason:
         tell = unsafe_because if " ".join(sentences).endswith(".") else _unsafe_beside
         sentences.append(tell(change.reason))
-    return " ".join(sentences)
+    return " ".join(filter(None, sentences))
 
 
 def fixes_of(

@@ -21,6 +21,7 @@ from vnicaudit.knowledge.host_settings import (
     may_cut,
     setting_of,
     stays,
+    takes_offline,
     value_of,
     values_of,
 )
@@ -184,6 +185,8 @@ def _set(work: SettingWork, timer: HostTimer) -> Result:
         bring, first = _brought, _at_once(goal)
         if work.rollback_of:
             bring, first = _brought_back, made.goal
+        if any(takes_offline(setting_in(field)) for field in first):
+            first = made.beside | first
         facts = bring(work, facts, first, timer.name)
         if is_guarded:
             facts = timer.keep(made.device, lambda seen: _check_set(seen, made, first))
@@ -307,6 +310,8 @@ def _brought(work: SettingWork, facts: HostFacts, wanted: Values, timer: str = "
             except NoResponseError:
                 raise
             except ActionError as error:  # another pass may do it, once others are set
+                if takes_offline(setting_in(field)):
+                    raise
                 refused = refused or f"{field}: {error}"
         facts = of_same_device(place.facts(made.device), made)
     if refused and unlike(facts, wanted):
