@@ -68,6 +68,14 @@ def test_a_nic_that_says_nothing() -> None:
     [
         (Section("iperf3", "sh: 5: iperf3: not found\n", 127), "iperf3 is not installed"),
         (Section("iperf3", "sh: iperf3: command not found\n", 127), "iperf3 is not installed"),
+        (
+            Section("iperf3", "sort: cannot read: '/sys/a[0-9]*/b': No such file or directory", 2),
+            "there is no /sys/a[0-9]*/b",
+        ),
+        (
+            Section("iperf3", "cat: /sys/a/b: No such file or directory\n", 1),
+            "there is no /sys/a/b",
+        ),
         (Section("iperf3", "Segmentation fault\n", 139), "Segmentation fault"),
         (Section("iperf3", "", 1), "exit code 1"),
         (Section("iperf3", "iperf 3.12 " * 9000, None), "its output is too long"),

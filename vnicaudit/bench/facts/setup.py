@@ -176,6 +176,7 @@ if [ -n "$device" ]; then
 fi
 """
 _MISSING = re.compile(r"(?<!\S)(\S+): (?:command )?not found", re.MULTILINE)
+_NO_FILE = re.compile(r"(?<![^ '])(/[^ ':]{1,200})'?: No such file or directory$")
 
 
 def setup_of(
@@ -215,6 +216,8 @@ def _why_unknown(section: Section) -> str:
     if section.code == 127 and missing is not None:
         return f"{missing[1]} is not installed"
     said = next((line.strip() for line in section.text.splitlines() if line.strip()), "")
+    if no_file := _NO_FILE.search(said[:500]):
+        return f"there is no {no_file[1]}"
     if section.code:
         return said[:200] or f"exit code {section.code}"
     return "not said"
