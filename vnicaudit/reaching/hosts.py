@@ -15,6 +15,7 @@ import shutil
 import tempfile
 from collections.abc import Sequence
 from contextlib import suppress
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from vnicaudit.errors import EndpointError, MissingExtraError, UsageError
@@ -67,7 +68,12 @@ class TestinfraHost:
         backend = get_backend(self._spec, **self.arguments)
 
         def run_local(command: str, *args: str) -> CommandResult:
-            answer = run_here(shlex.split(backend.quote(command, *args)), seconds)
+            values = iter(args)
+            words = [
+                word % tuple(islice(values, word.replace("%%", "").count("%s"))) if args else word
+                for word in shlex.split(command)  # before a long script is in it
+            ]
+            answer = run_here(words, seconds)
             return backend.result(answer.code, b"", answer.stdout, answer.stderr)
 
         backend.run_local = run_local
