@@ -142,6 +142,11 @@ def test_without_ansible_the_command_for_elsewhere_is_told(
         ("echo no", "ansible-inventory did not print an inventory"),
         ("echo password=s3cret >&2; exit 1", r"ansible-inventory: password=.*scripts and plug-ins"),
         ("echo '{\"_meta\": {}}'; echo why >&2", "ansible-inventory found no host in it: why"),
+        # kB: ranges of 3 KB took gigabytes
+        (
+            "until [ $(ulimit -v) = 2097152 ]; do :; done; echo short >&2; exit 1",
+            "inventory: short",
+        ),
         ("exec /bin/cat /dev/zero", "its answer is longer than"),
     ],
 )

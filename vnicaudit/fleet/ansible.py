@@ -37,6 +37,8 @@ PROGRAM = "ansible-inventory"
 LISTING_MAX = 64 << 20
 """Maximum bytes of a listing."""
 _SECONDS = 120.0
+_MEMORY = 2 << 30
+"""Bytes that Ansible may have: a few ranges make millions of hosts of a line each."""
 _SAID_MAX = 600
 _VARIABLES = {
     "ANSIBLE_INVENTORY_ENABLED": "ini,yaml",
@@ -96,7 +98,9 @@ def ask_ansible(path: str) -> SourceHosts:
     # an absolute path cannot be taken for an option or a list of hosts
     words = (PROGRAM, "--list", "-i", os.path.abspath(path))
     try:
-        answer = run_here(words, _SECONDS, LISTING_MAX, folder="/", variables=_VARIABLES)
+        answer = run_here(
+            words, _SECONDS, LISTING_MAX, folder="/", variables=_VARIABLES, memory=_MEMORY
+        )
     except EndpointError as error:
         raise UsageError(f"{path}: {error}") from None
     said = " ".join(masked_message(answer.stderr.decode("utf-8", "replace")).split())

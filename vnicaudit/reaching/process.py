@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import re
+import resource
 import signal
 import subprocess
 import tempfile
@@ -146,11 +147,12 @@ def run_here(
     *,
     folder: str | None = None,
     variables: Mapping[str, str] | None = None,
+    memory: int | None = None,
 ) -> TransportOutput:
     """Run a program to its end, with empty input and no terminal: ssh and sudo cannot ask, and
     Ctrl-C does not reach it. ``folder``: where it starts. ``variables``: added to its environment.
-    Raises EndpointError if it is missing, prints more than ``most`` bytes, or has not ended in
-    time.
+    ``memory``: bytes that it may have. Raises EndpointError if it is missing, prints more than
+    ``most`` bytes, or has not ended in time.
 
     The output goes to files: a pipe would stay open as long as any process that the program left in
     the background.
@@ -160,6 +162,8 @@ def run_here(
         try:
             with signals_held():
                 process = _started(argv, out, err, folder, variables)
+            if memory is not None:
+                _limit_memory(process, memory)
             code = _end_of(process, seconds, (out, err), most)
         except BaseException:
             if process is not None:
@@ -193,6 +197,11 @@ def _started(
         raise EndpointError(f"{argv[0]} cannot be run here: {error.strerror}") from None
     except ValueError as error:
         raise EndpointError(f"{argv[0]} cannot be run here: {error}") from None
+
+
+def _limit_memory(process: subprocess.Popen[bytes], most: int) -> None:
+    with suppress(OSError):  # it has ended
+        resource.prlimit(process.pid, resource.RLIMIT_AS, (most, most))
 
 
 def _end_of(
