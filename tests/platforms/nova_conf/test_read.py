@@ -104,6 +104,13 @@ def test_a_lone_carriage_return_ends_a_line_as_for_oslo_config() -> None:
         options_of(b"\r0", "nova.conf")
 
 
+def test_bytes_that_are_no_text_for_nova_are_an_error_with_their_line() -> None:
+    with pytest.raises(TargetError) as raised:
+        options_of(b"[libvirt]\n# caf\xe9\n", "nova.conf")
+    assert str(raised.value) == "nova.conf:2: not UTF-8: Nova would not start with it"
+    assert options_of(b"[libvirt]\n# caf\xe9\na = 1\n", "other.ini")
+
+
 def test_too_large_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(nova_read, "MAX_BYTES", 1024 * 1024)
     with pytest.raises(TargetError, match=r"^big\.conf: larger than 1 MiB: not read$"):

@@ -20,7 +20,7 @@ from vnicaudit.knowledge.nova_conf.options import (
 from vnicaudit.knowledge.nova_conf.resolve import as_of, is_placeholder
 from vnicaudit.model.finding import AcceptingComment, Location
 from vnicaudit.model.nova import NovaConfig, NovaOption
-from vnicaudit.platforms.nova_conf.recognise import UTF_16
+from vnicaudit.platforms.nova_conf.recognise import UTF_16, is_read_by_nova
 from vnicaudit.text.comment_walk import accepting_comments
 from vnicaudit.text.template_walk import TemplateLine, is_template, plain
 
@@ -123,7 +123,7 @@ def is_service_file(file: str) -> bool:
 
 
 def text_of(data: bytes, file: str) -> str:
-    """The file as text. Raises TargetError if it is too large."""
+    """The file as text. Raises TargetError if it is too large, or if Nova could not read it."""
     if len(data) > MAX_BYTES:
         raise TargetError(f"larger than {MAX_BYTES >> 20} MiB: not read", file=file)
     if data.startswith(UTF_16):
@@ -137,8 +137,16 @@ def text_of(data: bytes, file: str) -> str:
             file=file,
             line=1,
         )
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as error:
+        if is_read_by_nova(file, data):
+            line = data.count(b"\n", 0, error.start) + 1
+            why = "not UTF-8: Nova would not start with it"
+            raise TargetError(why, file=file, line=line) from None
+        text = data.decode("utf-8", "replace")
     # oslo.config opens it as text, where a lone carriage return ends a line
-    return data.decode("utf-8", "replace").replace("\r\n", "\n").replace("\r", "\n")
+    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 class Parsed(msgspec.Struct, frozen=True):

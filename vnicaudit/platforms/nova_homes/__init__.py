@@ -41,6 +41,8 @@ _FILE = re.compile(rb"(?:dest|path)[\"']?[ \t]*:[^\n]{0,200}[/}]nova(?:-compute)
 _TASKS = (b"ini_file", b"config_template", b"ini.options_present")
 _FIRST = re.compile(rb"(?m)^(?:\xef\xbb\xbf)?[ \t]*([^#;\s][^\n]*)")
 """The first line that is neither empty nor a comment."""
+_SECTION = re.compile(rb"\[\w")
+"""A first line that begins a section, perhaps not as it should."""
 _BLOCK = re.compile(
     rb"(?m)^\[\[(?!local\|)[^|\n]{1,80}\|[^\n]*(?:NOVA_CONF|NOVA_CPU_CONF|nova(?:-cpu)?\.conf)"
 )
@@ -67,6 +69,8 @@ _STATEMENT = re.compile(
 def _is_yaml(head: bytes) -> bool:
     """True for YAML in which some program keeps options of Nova, or that holds a nova.conf."""
     if b"\0" in head or not like_yaml(head) or quotes_others(head) or is_script(head):
+        return False
+    if _SECTION.match(_first(head)):
         return False
     return bool(
         _KEY.search(head)
