@@ -6,9 +6,9 @@ URLs; OpenShift's documentation for IBM Z keeps RFS in that way (50-enable-rfs).
 operator: Tuned CR and docs/performanceprofile/performance_profile.md (annotations for RPS). tuned:
 plugins net, cpu, sysctl and sysfs (plugin_net.py at 0f1e4a45). nmstate at 07f46b5e:
 rust/src/lib/ifaces/ethtool.rs, which has features and rings, but no channels and no private flags.
-os-net-config: ``mtu`` and ``ethtool_opts`` of an interface. OpenStack-Ansible:
+os-net-config at 00e82b7d: schema.yaml, ``mtu`` and ``ethtool_opts``. OpenStack-Ansible:
 ``openstack_user_kernel_options`` of the role openstack_hosts. Juju: option ``sysctl`` of the charm
-nova-compute.
+nova-compute (config.yaml at 0c4a2a6a).
 """
 
 from __future__ import annotations
