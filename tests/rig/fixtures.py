@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.not_run import not_run
+from tests.rig import host
 from tests.rig.errors import Missing
 from tests.rig.guests import GuestFactory
+from tests.rig.host import SshHost
 from tests.rig.hypervisor import Hypervisor, running_hypervisor
 from tests.rig.l1 import L1, bring_up, start_l2_guests
 from tests.rig.l2 import L2Factory
@@ -60,6 +62,13 @@ def unwilling(
 
     with under_way(x86_guest, lambda: Remedy(tmp_path_factory.mktemp("remedy"))) as cases:
         yield cases
+
+
+@pytest.fixture(scope="session")
+def ssh_host(hypervisor: Hypervisor) -> SshHost:
+    """A whole Debian with systemd, reached by ssh; whoever changes it changes it back."""
+    with _missing_is_not_run():
+        return host.bring_up(hypervisor)
 
 
 @pytest.fixture(scope="session")

@@ -13,11 +13,13 @@ from tests.rig.process import require
 
 @dataclass(frozen=True)
 class GuestImage:
-    """Kernel and initramfs of a guest; L1 has a disk too, which is never written to."""
+    """Kernel and initramfs of a guest. L1 has a disk too, which is never written to, and keys by
+    which one logs in where it is booted as a host."""
 
     kernel: Path
     initrd: Path
     disk: Path | None = None
+    keys: Path | None = None
 
 
 def guest_image(arch: str, *, python: bool = False) -> GuestImage:
@@ -28,11 +30,13 @@ def guest_image(arch: str, *, python: bool = False) -> GuestImage:
 
 def l1_image() -> GuestImage:
     """L1: a hypervisor in a guest. Its loader is the small guest."""
-    require("chroot", "debootstrap", "mkfs.ext4", "setpriv", "unshare")
+    require("chroot", "debootstrap", "mkfs.ext4", "setpriv", "ssh-keygen", "unshare")
     guest = _guest_folder("x86_64")
     key = digest(guest.name, *l1_recipe.sources())
     folder = cached("l1", key, lambda part: l1_recipe.build(guest, part))
-    return GuestImage(guest / "image", guest / "initrd", folder / "disk.img")
+    return GuestImage(
+        guest / "image", guest / "initrd", folder / "disk.img", folder / l1_recipe.SSH
+    )
 
 
 def _guest_folder(arch: str) -> Path:

@@ -119,8 +119,6 @@ def bring_up(hypervisor: Hypervisor) -> L1:
 
 
 def _bring_up(hypervisor: Hypervisor, image: GuestImage, name: str) -> L1:
-    overlay = hypervisor.folder / f"{name}.qcow2"
-    run("qemu-img", "create", "-q", "-f", "qcow2", "-F", "raw", "-b", str(image.disk), overlay)
     inbox = hypervisor.folder / f"{name}-inbox.tar"
     with inbox.open("wb") as file:
         file.truncate(INBOX_BYTES)
@@ -131,7 +129,7 @@ def _bring_up(hypervisor: Hypervisor, image: GuestImage, name: str) -> L1:
         memory_mib=3072,
         image=image,
         command_line="rig.root=/dev/vda",
-        disks=(Disk(overlay, "qcow2"), Disk(inbox, "raw", read_only=True)),
+        disks=(overlay(hypervisor, image, name), Disk(inbox, "raw", read_only=True)),
         console=hypervisor.folder / f"{name}.log",
     )
     guest = Guest(hypervisor, definition)
@@ -143,6 +141,13 @@ def _bring_up(hypervisor: Hypervisor, image: GuestImage, name: str) -> L1:
         guest.remove()
         raise
     return l1
+
+
+def overlay(hypervisor: Hypervisor, image: GuestImage, name: str) -> Disk:
+    """A disk that begins as the image's, and keeps what is written to it for the session."""
+    path = hypervisor.folder / f"{name}.qcow2"
+    run("qemu-img", "create", "-q", "-f", "qcow2", "-F", "raw", "-b", str(image.disk), path)
+    return Disk(path, "qcow2")
 
 
 def _wait_for_libvirt(l1: L1) -> None:

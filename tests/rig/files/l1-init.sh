@@ -2,6 +2,7 @@
 # First program of L1: what systemd would do, as far as libvirt, KVM and vhost need it.
 export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin HOME=/root
 mount -t proc proc /proc
+grep -qw rig.systemd /proc/cmdline && exec /sbin/init # a host: see host.py
 mount -t sysfs sysfs /sys
 mount -t tmpfs run /run
 mount -t tmpfs tmp /tmp
