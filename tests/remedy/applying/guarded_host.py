@@ -24,10 +24,11 @@ from tests.not_run import not_run
 from tests.remedy.applying.fakes import Stage
 from tests.remedy.applying.settings_host import step_to
 from vnicaudit.cli.wiring.adapters import adapters
+from vnicaudit.remedy.applying.history import runs
 from vnicaudit.remedy.hypervisor import CloudAccess
 
 DEVICE, MTU, JUMBO = "eth0", 1500, 9000
-_PATIENCE = 120.0
+_PATIENCE = 300.0
 _LINES = """\
 netns add {0}-h
 netns add {0}-s
@@ -156,7 +157,7 @@ def guarded_host(folder: Path) -> Iterator[GuardedHost]:
 def main(action: str, target: str, value: str, seconds: str, state: str) -> None:
     """Change the MTU of the host's link, or take that back."""
     stage = Stage(Path(state))
-    stage.deadline = 5.0
+    stage.deadline = float(seconds) / 2
     stage.reach = CloudAccess(trusted=frozenset({target}))
     stage.adapters = adapters()
     context = stage.context(confirm_seconds=float(seconds))
@@ -166,7 +167,7 @@ def main(action: str, target: str, value: str, seconds: str, state: str) -> None
         step = step_to(replace(facts, links=tuple(links)), target, {f"mtu:{DEVICE}": value})
         done = stage.apply((step,), context)
     else:
-        (done, *_others) = stage.rollback(context)
+        (done, *_others) = stage.rollback(context, run=runs(state)[0].id)
     (unit,) = done.run.steps
     print(json.dumps((unit.outcome, unit.message or done.stopped)))
 

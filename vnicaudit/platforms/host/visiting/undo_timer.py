@@ -48,8 +48,10 @@ umask 077
 base=/run/vnicaudit
 folder=$base/$name
 IFS=. read -r now _ </proc/uptime || exit
+space=$(readlink /proc/self/ns/net)
 for other in "$base"/*/armed; do
-    if [ -e "$other" ] && read -r end <"$other" && [ "$now" -le "$end" ]; then
+    [ -e "$other" ] && read -r end its <"$other" || continue
+    if [ "$its" = "$space" ] && [ "$now" -le "$end" ]; then
         echo "another run has armed one: ${other%/armed}" >&2
         exit 1
     fi
@@ -57,7 +59,7 @@ done
 mkdir -p "$base" && mkdir "$folder" && printf %s "$text" >"$folder/undo" || exit
 chmod 0700 "$folder/undo"
 echo "$digest  $folder/undo" | sha256sum -c >/dev/null || exit
-echo "$((now + seconds + 5))" >"$folder/armed" || exit
+echo "$((now + seconds + 5)) $space" >"$folder/armed" || exit
 if [ -d /run/systemd/system ]; then
     systemd-run --on-active="$seconds" --timer-property=AccuracySec=100ms \\
         --unit="vnicaudit-$name" "$@" /bin/sh "$folder/undo" >&2 && exit
