@@ -329,8 +329,8 @@ def _brought_back(
     place, made = work.place, work.transaction
     present = values_of(facts, made.device)
     facts = _brought(work, facts, wanted, timer)
-    left = values_of(facts, made.device)
-    others = {field: value for field, value in present.items() if field in left.keys() - wanted}
+    kept = values_of(facts, made.device).keys() - wanted
+    others = {field: value for field, value in present.items() if field in kept}
     if unlike(facts, others):
         with suppress(ActionError):
             return _brought(work, facts, others | wanted, timer)
@@ -357,7 +357,12 @@ def unlike(facts: HostFacts, wanted: Values) -> Values:
 
 def values_now(facts: HostFacts, fields: Iterable[str]) -> Values:
     """The present values of settings; one that does not exist is left out."""
-    found = {field: value_of(facts, setting_in(field)) for field in fields}
+    settings = {field: setting_in(field) for field in fields}
+    known = {name: values_of(facts, name) for name in {one.device for one in settings.values()}}
+    found = {
+        field: value_of(facts, one) if is_file(one) else known[one.device].get(field)
+        for field, one in settings.items()
+    }
     return {field: value for field, value in found.items() if value is not None}
 
 

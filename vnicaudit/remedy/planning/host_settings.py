@@ -183,7 +183,8 @@ def _steps(
 ) -> Iterator[UnitStep[SettingUnit]]:
     changes = tuple(one.change for one in findings if one.change is not None)
     fields = [(field, one) for one in changes for field in fields_in(facts, one)]
-    old = {field: values_of(facts, device).get(field, "") for field, _change in fields}
+    present = values_of(facts, device)
+    old = {field: present.get(field, "") for field, _change in fields}
     values = {field: change.new or "" for field, change in fields}
     settings = {one: values[field] for field in values if (one := setting_of(field)) is not None}
     owners = owners_of(settings, facts)
