@@ -62,6 +62,32 @@ def test_connections_are_tried(fleet: Path) -> None:
     assert shown.endswith("\n2 hosts in 1 site; 1 cannot be reached\n")
 
 
+@pytest.mark.parametrize(
+    ("url", "why"),
+    [
+        ("kubectl://p?namespace=-x", "namespace= has a character that is not allowed"),
+        ("docker://p?sudo=17", "sudo= must be true or false, not '17'"),
+        ("docker://p%20q", "not an endpoint; expected docker://[USER@]CONTAINER"),
+        ("netns://a%20b", "not the name of a network namespace; expected netns://NAME"),
+    ],
+)
+def test_an_address_that_makes_no_sense_costs_its_host_alone(
+    tmp_path: Path, url: str, why: str
+) -> None:
+    path = tmp_path / "hosts.txt"
+    path.write_text(f"test:///default?one\n{url}\ntest:///default?two\n")
+    shown = inside("fleet", "inventory", "-i", path, "--check", "--format", "json")
+    assert (shown.returncode, shown.stderr) == (4, "")
+    errors = [host["check"]["error"] for host in json.loads(shown.stdout)["hosts"]]
+    assert errors == ["", why, ""]
+    audited = inside("audit", "-i", path, "--format", "json")
+    assert audited.returncode == 4
+    report = json.loads(audited.stdout)
+    bad = next(one for one in report["targets"] if one["target"] == url)
+    assert (bad["status"], bad["error"]) == ("failed", f"{url}: {why}")
+    assert report["summary"]["domains"] == 2
+
+
 def test_a_pattern_that_matches_nothing_is_told(fleet: Path) -> None:
     result = inside("fleet", "inventory", "-i", fleet, "--limit", "kvm1,kvm9")
     assert result.stderr == "Note: --limit: 'kvm9' matches no host or group\n"

@@ -88,9 +88,9 @@ def visit_beside(url: str, target: str, options: LiveOptions) -> VisitedHost:
     """The host of a libvirt (``target``), reached by that URL. Raises TargetError."""
     try:
         readings = visit(url, options)
-    except (TargetError, UsageError) as error:
-        reason = error.message if isinstance(error, TargetError) else str(error)
-        raise TargetError(f"the host's facts were not read: {reason}", file=target) from None
+    except TargetError as error:
+        text = f"the host's facts were not read: {error.message}"
+        raise TargetError(text, file=target) from None
     facts = facts_of(readings, kind_of(url)[0])
     host = host_in(readings, whole=not facts.container)
     if host is None:
@@ -140,7 +140,7 @@ def _sections_of(url: str, script: str, seconds: float, window: float) -> list[S
             sections = ask(
                 place, script, f"{window:g}", seconds=seconds + window, most=_SECTION_BYTES
             )
-    except EndpointError as error:
+    except (EndpointError, UsageError) as error:  # a value in its URL concerns this place alone
         said = reason_in(str(error)).removeprefix(f"{url}: ")
         message = said.removeprefix(f"facts of {url} could not be read: ")
         failure: FailureKind = "deadline" if _LATE.search(message) else failure_in(message)
