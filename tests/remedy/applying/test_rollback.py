@@ -8,6 +8,7 @@ from vnicaudit.errors import UsageError
 from vnicaudit.model.plan import Mode
 from vnicaudit.model.runs import UnitRun
 from vnicaudit.remedy.applying.history import runs
+from vnicaudit.remedy.applying.journal.journal_file import NAME
 from vnicaudit.remedy.applying.rollback import RollbackSelection, dry_run_rollback
 
 VIRTIO = b"<model type='virtio'/>"
@@ -68,6 +69,34 @@ def test_an_edit_is_not_written_over(world: World) -> None:
     assert unit.message == (
         "somebody has changed the definition since: check it (virsh dumpxml --inactive), then "
         "restore only the NIC with --over-edits"
+    )
+    assert world.machines[0].persistent == edited
+
+
+def without_line(world: World, tag: str) -> None:
+    """One kind of line of the journal is damaged."""
+    (journal,) = world.folder.glob(f"runs/*/{NAME}")
+    lines = journal.read_bytes().splitlines(keepends=True)
+    kept = [line for line in lines if f'"event":"{tag}"'.encode() not in line]
+    assert len(kept) < len(lines)
+    journal.write_bytes(b"".join(kept))
+
+
+def test_a_lost_line_is_no_edit(world: World) -> None:
+    world.apply(world.steps, world.context())
+    without_line(world, "defined")
+    assert taken_back(world).outcome == "applied"
+    assert world.machines[0].persistent == world.before[0]
+
+
+def test_an_edit_is_not_written_over_where_a_line_is_lost(world: World) -> None:
+    world.apply(world.steps, world.context())
+    without_line(world, "defined")
+    edited = edit(world)
+    unit = taken_back(world)
+    assert (unit.outcome, unit.message.partition(":")[0]) == (
+        "refused",
+        "somebody has changed the definition since",
     )
     assert world.machines[0].persistent == edited
 

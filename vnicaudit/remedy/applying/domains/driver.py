@@ -288,9 +288,19 @@ def is_made_by(found: PastRun, key: str, current: bytes) -> bool:
     """True if ``current`` is the definition that the run made for this domain."""
     lines = (entry.event for entry in found.of(key))
     made = [event.settled for event in lines if isinstance(event, Defined)]
-    if not made or digest(current) in made:
-        return bool(made)
-    return is_settled(KeptTexts(found.folder, key), made[-1], current)
+    if not made:
+        return _is_applied_goal(found, key, current)
+    return digest(current) in made or is_settled(KeptTexts(found.folder, key), made[-1], current)
+
+
+def _is_applied_goal(found: PastRun, key: str, current: bytes) -> bool:
+    """True if ``current`` is exactly what the run was to define, and the run says that it did so:
+    only the line with what libvirt made of it is lost."""
+    ended, begin = found.result(key), found.begin(key)
+    if ended is None or ended.outcome != "applied" or begin is None:
+        return False
+    transaction = begin.of(DefinitionTransaction)
+    return digest(current) == transaction.goal != transaction.before
 
 
 def _nics_put_back(current: bytes, original: bytes, wanted: Iterable[NicChanges]) -> bytes:
