@@ -67,7 +67,12 @@ def test_a_child_profile_of_tuned_changes_these_settings_alone() -> None:
 def test_governors_are_of_the_plugin_for_cpus() -> None:
     _sentence, text = way("tuned", {HostSetting("governor", name="cpu0"): "performance"})
     assert text == "[main]\ninclude=virtual-host\n[cpu]\ngovernor=performance\n"
-    assert way("tuned", {HostSetting("private-flag", "ens3", "rx_striding_rq"): "on"}) == []
+
+
+@pytest.mark.parametrize("name", ["tuned", "performance-profile"])
+def test_no_profile_of_tuned_is_shown_that_changes_nothing(name: str) -> None:
+    assert way(name, {HostSetting("private-flag", "ens3", "rx_striding_rq"): "on"}, "/a/b/c") == []
+    assert way(name, {HostSetting("ovs", name="pmd-cpu-mask"): "0x6"}, "/a/b/c") == []
 
 
 def test_a_performance_profile_has_a_tuned_object_above_it() -> None:
@@ -79,7 +84,7 @@ def test_a_performance_profile_has_a_tuned_object_above_it() -> None:
         "[main]\ninclude=openshift-node-performance-fast\n[sysctl]\n"
         "net.core.rps_sock_flow_entries=8192\n"
     )
-    assert tuned["spec"]["recommend"][0]["profile"] == "vnicaudit-sysctl"
+    assert tuned["spec"]["recommend"][0]["profile"] == "vnicaudit-host"
     (annotation,) = way("performance-profile", OF_ENS3, sets=("rps",))
     assert "performance.openshift.io/enable-rps" in annotation
 

@@ -103,7 +103,7 @@ def _in_ignition(file: OwnFile) -> str:
 def _name(settings: Settings) -> str:
     """The name of an object for settings of one device, or of the host."""
     device = next(iter(settings)).device
-    return f"vnicaudit-{re.sub('[^a-z0-9]+', '-', device.lower()) or 'sysctl'}"
+    return f"vnicaudit-{re.sub('[^a-z0-9]+', '-', device.lower()) or 'host'}"
 
 
 def _in_url(text: str) -> str:
@@ -121,27 +121,29 @@ def _performance_profile(
             "performance.openshift.io/enable-physical-dev-rps."
         )
         return
-    profile = owner.evidence.split("/")[-2]
-    data = "".join(f"      {line}\n" for line in _profile(profile, settings))
-    yield _RESTARTS.format("tuned on its nodes takes it over at once.")
-    yield _TUNED.format(data=data, name=_name(settings))
+    if lines := _profile(owner.evidence.split("/")[-2], settings):
+        data = "".join(f"      {line}\n" for line in lines)
+        yield _RESTARTS.format("tuned on its nodes takes it over at once.")
+        yield _TUNED.format(data=data, name=_name(settings))
 
 
 def _tuned(_owner: SettingOwner, settings: Settings, facts: HostFacts) -> Iterator[str]:
-    active, name = facts.tuned_profile or "", _name(settings)
-    lines = list(_profile(active, settings))
-    if len(lines) == len(list(_profile(active, {}))):
-        return
-    yield (
-        f"Write a child profile, /etc/tuned/{name}/tuned.conf (where there is /etc/tuned/profiles: "
-        f"in that), then: tuned-adm profile {name}"
-    )
-    yield "\n".join(lines) + "\n"
+    name = _name(settings)
+    if lines := _profile(facts.tuned_profile or "", settings):
+        yield (
+            f"Write a child profile, /etc/tuned/{name}/tuned.conf (where there is "
+            f"/etc/tuned/profiles: in that), then: tuned-adm profile {name}"
+        )
+        yield "\n".join(lines) + "\n"
 
 
-def _profile(parent: str, settings: Settings) -> Iterator[str]:
-    """A profile of tuned that changes only these settings of its parent."""
-    yield from ("[main]", f"include={parent}")
+def _profile(parent: str, settings: Settings) -> list[str]:
+    """A profile of tuned that changes only these settings of its parent; empty: none of them."""
+    lines = list(_sections(settings))
+    return ["[main]", f"include={parent}", *lines] if lines else []
+
+
+def _sections(settings: Settings) -> Iterator[str]:
     sysctls = [f"{one.name}={value}" for one, value in settings.items() if one.kind == "sysctl"]
     yield from ("[sysctl]", *sysctls) if sysctls else ()
     pairs: dict[str, list[str]] = {}
