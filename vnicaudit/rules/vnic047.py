@@ -31,8 +31,9 @@ Set 128 buffers while the device is offline; `chzdev` keeps it for the next boot
 
 ## Fix safety
 
-The device is offline for a moment, and its addresses and its place in a bridge are lost: do it
-while no guest needs it, and not over a connection that uses it. Each buffer takes 64 KiB of memory.
+The device is offline for a moment, and its addresses and its place in a bridge are lost, unless
+`vnicaudit apply` does it, which restores them: do it while no guest needs it, and not over a
+connection that uses it. Each buffer takes 64 KiB of memory.
 
 ## When it does not fire
 
@@ -54,8 +55,8 @@ _MOST = 128
 _BUFFER = 65536
 _SHARE = 100
 _OFFLINE = (
-    "the adapter is offline for a moment, and its guests with it; addresses, routes and the port "
-    "of its bridge are restored"
+    "the adapter is offline for a moment, and its guests with it; apply restores its addresses and "
+    "routes, and its place in a bridge"
 )
 _BUFFERS = host_needs.link_fact(
     lambda link: link.qeth is not None and link.qeth.buffers is not None,
@@ -85,7 +86,7 @@ def check(subject: LinkSubject) -> Iterator[Problem]:
             f"{link.name} has {qeth.buffers} receive buffers of at most {_MOST} for "
             f"{host_needs.guests_named(subject.carries)}",
             change=change_of(subject.facts, setting, str(_MOST), _OFFLINE, safe=False),
-            fix="Set the most (it is offline for a moment, and its addresses are lost): "
+            fix="Set the most (by hand, its addresses and its place in a bridge are lost): "
             + set_offline(qeth.device, "buffer_count", _MOST),
         )
 

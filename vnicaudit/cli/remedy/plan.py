@@ -151,7 +151,7 @@ def command(options: PlanCommandOptions, wiring: Wiring) -> int:
     are never changed: the plan says what to do in those systems. For a cloud, the plan changes
     images and the properties that Nova keeps for its servers. Add nova.conf of the compute nodes
     and their libvirt URIs as targets to learn more about the servers. For a host (ssh://HOST), it
-    changes settings of its links, at once and with files that keep them beyond the next boot.
+    changes settings of the host, at once and with files that keep them beyond the next boot.
 
     With -i, the hosts of an inventory are read in parallel. If there is a history of audits, the
     plan also tells how old its findings are, how many are new, and what is open on hosts that could

@@ -54,9 +54,7 @@ _KEEPS = (
     "It keeps the values of the step before it: rules of udev set them when the device is added, "
     "at boot; files of sysctl.d and tmpfiles.d at boot."
 )
-_STAYS = (
-    "It is kept in Open vSwitch's database, also beyond the next boot; a rollback takes it out."
-)
+_STAYS = "It is kept in Open vSwitch's database, also beyond the next boot, until a rollback."
 _MAY_SET = "{} ({}) configures links there, and may set it again{}."
 _THERE = "; in its words: {}"
 OWNED = "{} ({}) sets it on this host: change it there"
