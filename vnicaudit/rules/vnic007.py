@@ -1,4 +1,4 @@
-"""QEMU has no such NIC model: the domain can be defined but does not start.
+"""QEMU has no such NIC model: the domain does not start.
 
 ## What is wrong
 
@@ -190,7 +190,7 @@ def _refusal_problem(subject: Subject, what: str, *, proven: bool = True) -> Pro
     found = to_virtio(subject, RULE.severity)
     server = subject.domain.is_server
     return Problem(
-        f"{what}: the {'server' if server else 'domain is defined but'} does not start",
+        f"{what}: the {'server' if server else 'domain'} does not start",
         field="model",
         confidence=found.confidence if proven else "medium",
         change=found.change,
@@ -205,7 +205,7 @@ def _misplacement_problem(subject: Subject, model: str, reason: str) -> Problem:
         why = "the domain does not start as it is; the guest's driver stays the same"
         change, fix = Change("model", subject.nic.model, "virtio", safe=True, reason=why), ""
     usb = model == "usb-net" and subject.nic.address_type is None
-    ending = "it refuses the definition" if usb else "the domain is defined but does not start"
+    ending = "it refuses the definition" if usb else "the domain does not start"
     return Problem(f"{reason}: {ending}", field="model", change=change, fix=fix)
 
 

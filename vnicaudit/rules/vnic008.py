@@ -146,7 +146,7 @@ def _left_over(subject: Subject) -> str:
 
 
 def _missing(subject: Subject) -> str:
-    ending = "the domain is defined but does not start"
+    ending = "the domain does not start"
     if first_with(subject.model, subject.arch) is None:
         return f"{subject.model} does not exist on s390x: {ending}"
     assumed = " (assumed)" if subject.host.assumed else ""
