@@ -384,3 +384,23 @@ def test_a_host_that_cannot_be_locked_is_not_noted_as_locked(
     went = fleet.apply(fleet.steps, fleet.fleet_context())
     assert all("cannot hold a lock" in unit.message for unit in went.run.steps)
     assert not any(state.may_be_locked(host.uri) for host in fleet.hosts)
+
+
+def test_a_locked_host_is_named_as_in_the_inventory(
+    fleet: Fleet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was named as libvirt does, which may be any name."""
+
+    def refuses(_host: Host, _lock: HostLock) -> HostLock:
+        raise ActionError("it has no place for a lock")
+
+    names = {host.uri: f"rack-{place}" for place, host in enumerate(fleet.hosts)}
+    context = replace(fleet.fleet_context(), host_names=names)
+    fleet.hosts[0].lock = HostLock("of another", "vnicaudit of ann@desk")
+    monkeypatch.setattr(fleet.hosts[1], "take_lock", lambda lock: refuses(fleet.hosts[1], lock))
+    with context.state.lock(fleet.hosts[2].key, names[fleet.hosts[2].uri]):
+        went = fleet.apply(fleet.steps, context)
+    said = [unit.message for unit in sorted(went.run.steps, key=lambda unit: unit.name)]
+    assert "another run is working on rack-0: vnicaudit of ann@desk" in said[0]
+    assert "rack-1: this host cannot hold a lock" in said[2]
+    assert "another run is working on rack-2 (process" in said[4]

@@ -274,6 +274,7 @@ def _context(hosts: Sequence[PlanHost], options: ApplyOptions, wiring: Wiring) -
     comes, and locked; canaries are chosen in each of their groups. A measured run has all of its
     hosts open."""
     context = run_context(options, wiring, options.mode, options.schedule, reads_settings=True)
+    context = replace(context, host_names={host.uri: host.name for host in hosts})
     if not hosts or options.trials.bench is not None:
         return context
     groups = {host.uri: _canary_groups(host, options.canary_by) for host in reversed(hosts)}

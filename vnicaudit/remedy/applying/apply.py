@@ -190,6 +190,8 @@ class RunContext(msgspec.Struct, frozen=True):
     """Each host is opened and locked only while it has work: a host that cannot be reached, or is
     locked by another run, affects only its own units."""
     without_host_lock: bool = False
+    host_names: dict[str, str] = {}
+    """URI -> the name in the inventory of the plan."""
 
     def drivers(self, stack: ExitStack, *, hold: bool = True) -> Drivers:
         """The drivers of one command; the connections and locks they open are held until ``stack``
@@ -197,7 +199,7 @@ class RunContext(msgspec.Struct, frozen=True):
         session = Session(
             self.adapters, self.reach, self.state, self.deadline, stack, hold=hold,
             host_by_host=self.host_by_host, without_lock=self.without_host_lock,
-            tell=self.tell_remaining,
+            tell=self.tell_remaining, names=self.host_names,
         )  # fmt: skip
         return Drivers(self.kinds, session)
 

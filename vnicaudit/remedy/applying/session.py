@@ -5,7 +5,7 @@ use.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Hashable, Set
+from collections.abc import Callable, Collection, Hashable, Mapping, Set
 from contextlib import ExitStack, suppress
 from typing import TypeVar, cast
 
@@ -29,10 +29,11 @@ _NO_LOCK = (
 
 
 class _Held(msgspec.Struct):
-    """A locked place, and how often it is in use: two URIs may lead to one host. ``owner``: owner
-    of the lock to be removed from the host; empty: none. ``was_ours``: an earlier run of this state
-    folder had left that lock."""
+    """A locked place, and how often it is in use: two URIs may lead to one host. ``name``: what the
+    user knows it by. ``owner``: owner of the lock to be removed from the host; empty: none.
+    ``was_ours``: an earlier run of this state folder had left that lock."""
 
+    name: str
     locks: ExitStack
     owner: str
     was_ours: bool
@@ -44,7 +45,8 @@ class Session:
     ``reach``: what drivers are made with; ``deadline``: timeout in seconds of one call; ``hold``:
     take locks, as something is to be changed; ``host_by_host``: a host is opened when its turn
     comes and left when there is nothing left to do on it, and a host that cannot be locked is not
-    changed unless ``without_lock``; ``tell``: is told of hosts that stay locked."""
+    changed unless ``without_lock``; ``tell``: is told of hosts that stay locked; ``names``: URI ->
+    name in the inventory."""
 
     def __init__(
         self,
@@ -58,6 +60,7 @@ class Session:
         host_by_host: bool = False,
         without_lock: bool = False,
         tell: Tell | None = None,
+        names: Mapping[str, str] | None = None,
     ) -> None:
         self.adapters = adapters
         self.reach = reach
@@ -68,6 +71,7 @@ class Session:
         self.state = state
         self._leaving = ""
         self._tell = tell
+        self._names = names or {}
         self.stack = stack
         self._places: dict[str, ExitStack] = {}
         self._held: dict[str, _Held] = {}
@@ -115,6 +119,7 @@ class Session:
             return
         with self._turn:
             if key not in self._held:
+                name = self._names.get(name if host is None else host.uri, name)
                 self._held[key] = self._locked(key, name, host)
             held = self._held[key]
             held.holders += 1
@@ -140,8 +145,8 @@ class Session:
             owner, was_ours = "", False
             if host is not None and not self._without_lock:
                 was_ours = not self.host_by_host or self._is_ours(host)
-                owner = self._lock_host(host)
-            return _Held(locks.pop_all(), owner, was_ours)
+                owner = self._lock_host(host, name)
+            return _Held(name, locks.pop_all(), owner, was_ours)
 
     def _is_ours(self, host: Hypervisor) -> bool:
         """True if the host already has this state folder's lock. False if the host cannot tell:
@@ -154,7 +159,7 @@ class Session:
             return False
         return there is not None and there.owner == self.state.host_lock().owner
 
-    def _lock_host(self, host: Hypervisor) -> str:
+    def _lock_host(self, host: Hypervisor, name: str) -> str:
         """Lock the host, if hosts are opened one by one. Otherwise only look for such a lock:
         another owner's blocks this run, our own is released in the end, and a host that cannot be
         locked is used all the same. Returns the owner of the lock to release; empty: none."""
@@ -172,14 +177,14 @@ class Session:
                 if not was_noted:  # else an earlier run's lock may be there
                     self.state.note_unlocked(host.uri)
                 reason = str(error).removeprefix("cannot hold a lock: ")
-                raise HeldError(_NO_LOCK.format(name=host.name, error=reason)) from None
+                raise HeldError(_NO_LOCK.format(name=name, error=reason)) from None
             return ""
         if there is None:
             return ""
         if there.owner != self.state.host_lock().owner:
             self.state.note_unlocked(host.uri)
             raise HeldError(
-                f"another run is working on {host.name}: {there.holder}; wait for it to end or, "
+                f"another run is working on {name}: {there.holder}; wait for it to end or, "
                 f"if it is no longer running, remove its lock: {there.clear_command}"
             )
         return there.owner
@@ -189,7 +194,7 @@ class Session:
         removed now is taken over by its owner's next run."""
         if why := self._why_locked(self._uris[key], held):
             if self._tell is not None:
-                self._tell(host.name, why)
+                self._tell(held.name, why)
             return
         with suppress(ActionError):
             host.drop_lock(held.owner)
