@@ -19,7 +19,7 @@ import msgspec
 from vnicaudit.knowledge.cpu_lists import as_mask, from_mask
 from vnicaudit.knowledge.host_links import GUEST_KINDS
 from vnicaudit.knowledge.ovs_programs import FIND_OVS
-from vnicaudit.knowledge.qeth import DANCE
+from vnicaudit.knowledge.qeth import SET_WHILE_OFFLINE
 from vnicaudit.model.finding import Change
 from vnicaudit.model.host_facts import Feature, HostFacts, HostLink, OvsPort, Queue
 
@@ -449,7 +449,7 @@ def words_to_set(setting: HostSetting, value: str) -> tuple[str, ...]:
         path = FILES[setting.kind].format(device=device, name=name)
         return "sh", "-c", 'printf %s "$1" >"$2"', "sh", value, path
     if setting.kind == "qeth":
-        return "sh", "-c", DANCE, "sh", device, name, value
+        return "sh", "-c", SET_WHILE_OFFLINE, "sh", device, name, value
     if setting.kind in ("ovs", "ovs-interface"):
         return "sh", "-c", _IN_OVS, "sh", *_ovs_words(setting, value)
     if setting.kind == "feature":

@@ -17,7 +17,7 @@ from vnicaudit.model.host_facts import HostFacts, HostLink
 _ROCE_DRIVERS = frozenset({"mlx4_en", "mlx4_core", "mlx5_core"})
 
 
-DANCE = """
+SET_WHILE_OFFLINE = """
 link=$1 name=$2 value=$3 net=/sys/class/net/$1
 device=$(readlink -f "$net/device") && cd "$device" && present=$(cat "$name") || exit
 [ "$present" != "$value" ] || exit 0

@@ -144,10 +144,6 @@ def test_what_is_not_accepted_is_set_back_and_the_timer_disarmed(world: Settings
 
 def test_what_cannot_cut_the_way_needs_no_timer(world: SettingsWorld) -> None:
     assert only(applied(world, RPS, "3")).outcome == "applied"
-    world.host.now = replace(world.host.now, managed_by=("lo",))
-    world.host.now = replace(
-        world.host.now, links=(*(world.host.now.links or ()), HostLink(name="lo", kind=""))
-    )
     assert world.host.timers == {}
 
 
