@@ -27,7 +27,7 @@ from vnicaudit.knowledge.host_settings import (
     value_of,
 )
 from vnicaudit.model.finding import Change, Finding, Location, Ref
-from vnicaudit.model.host_facts import CpuFacts, Feature, HostFacts, HostLink, Queue
+from vnicaudit.model.host_facts import CpuFacts, Feature, HostFacts, HostLink, Ovs, Queue
 from vnicaudit.model.plan import SettingUnit, UnitStep
 from vnicaudit.model.runs import TimerState
 from vnicaudit.remedy.planning.host_settings import steps_of
@@ -95,8 +95,9 @@ class SettingsHost:
         return f"boot {self.boots} of one host"
 
     def restart(self) -> None:
-        """What was set is gone, and so are its timers."""
-        self.now, self.timers, self.boots = self.at_first, {}, self.boots + 1
+        """What was set is gone, and so are its timers; Open vSwitch keeps its keys."""
+        self.now = replace(self.at_first, ovs=self.now.ovs)
+        self.timers, self.boots = {}, self.boots + 1
         self.cut_by = ""
 
     def facts(self, device: str) -> HostFacts:
@@ -202,6 +203,12 @@ class SettingsHost:
             files = {key: text for key, text in self.files[folder].items() if key != name}
             files |= {name: value} if value else {}
             self.now = replace(self.now, own_files=self.files | {folder: files})
+            return
+        if setting.kind == "ovs":
+            config = {**((self.now.ovs or Ovs()).other_config or {}), setting.name: value}
+            self.now = replace(
+                self.now, ovs=Ovs(other_config={k: v for k, v in config.items() if v})
+            )
             return
         (link,) = self.now.links or ()
         if setting.kind == "qeth":  # with a device that forgets everything else

@@ -20,7 +20,7 @@ from tests.remedy.applying.settings_host import (
     step_to,
 )
 from vnicaudit.knowledge.host_links import may_manage
-from vnicaudit.model.host_facts import HostFacts, HostLink, Tunnel
+from vnicaudit.model.host_facts import HostFacts, HostLink, Ovs, Tunnel
 from vnicaudit.model.runs import UnitRun
 from vnicaudit.remedy.applying.history import runs
 from vnicaudit.remedy.applying.journal.events import Arming
@@ -117,6 +117,16 @@ def test_a_setting_is_not_set_when_the_timer_has_ended(world: SettingsWorld) -> 
     unit = only(applied(world))
     assert (unit.outcome, world.host.now) == ("failed", UNKNOWN_WAY)
     assert unit.message.startswith("undone by the host: the timer ended")
+
+
+def test_a_key_that_open_vswitch_keeps_is_set_back_after_a_boot(world: SettingsWorld) -> None:
+    mask = "ovs::pmd-cpu-mask"
+    world.host.at_first = world.host.now = before = replace(UNKNOWN_WAY, ovs=Ovs(other_config={}))
+    world.at_place[f"behind {mask}"] = world.host.restart
+    step = step_to(before, TARGET, {mask: "0x2"})
+    unit = only(world.apply((step,), world.context()))
+    assert (unit.outcome, world.host.now) == ("failed", before)
+    assert unit.message.endswith("; its settings are as before")
 
 
 def test_a_host_that_takes_too_long_to_arm_is_left(world: SettingsWorld) -> None:

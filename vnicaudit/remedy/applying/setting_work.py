@@ -158,7 +158,8 @@ def _left_by_host(work: SettingWork, ended: Ended, why: str) -> Result:
         undoing = Undoing(f"{by_host}{why}", "failed")
         work.notes.write(undoing)
     goal = work.transaction.goal
-    if ended == "restarted" and _at_once(goal) == goal:
+    is_kept = _at_once(goal) != goal or any(stays(setting_in(field)) for field in goal)
+    if ended == "restarted" and not is_kept:
         of_same_device(work.place.facts(work.transaction.device), work.transaction)
         text = "the host was started again, and what was set is gone with that"
         return Result(undoing.outcome, f"{undoing.reason}; {text}")
