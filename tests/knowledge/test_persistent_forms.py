@@ -135,7 +135,7 @@ def test_a_setting_of_a_module_is_set_when_that_is_loaded() -> None:
 @pytest.mark.parametrize(
     ("setting", "why"),
     [
-        (HostSetting("ovs", name="pmd-cpu-mask"), "in its database, for good"),
+        (HostSetting("ovs", name="pmd-cpu-mask"), "no file of vnicaudit's keeps ovs"),
         (HostSetting("mtu", "vnet0"), "whatever uses vnet0 makes it at each start"),
         (HostSetting("mtu", "ens4"), "its MAC address is not known"),
     ],

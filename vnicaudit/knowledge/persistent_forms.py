@@ -44,7 +44,6 @@ _OF_QUEUES = frozenset({"rps", "rps-flows", "xps"})
 """All queues of a device are in one file."""
 _MADE_BY_OTHERS = frozenset({"tun", "macvtap", "veth"})
 
-_IN_DATABASE = "Open vSwitch keeps it in its database, for good"
 _NONE = "no file of vnicaudit's keeps {}: set it in the configuration of the host's network"
 _BY_CHZDEV = "chzdev -p keeps it"
 _NO_FOLDER = "the host has no {}"
@@ -103,8 +102,6 @@ def _own_file(group: Mapping[HostSetting, str], facts: HostFacts) -> OwnFile | s
 
 def _file(group: Mapping[HostSetting, str], *matches: str, head: str = _HEAD) -> OwnFile | str:
     first = next(iter(group))
-    if first.kind in ("ovs", "ovs-interface"):
-        return _IN_DATABASE
     if first.kind == "qeth":
         return _BY_CHZDEV
     if first.name.startswith("net.bridge."):

@@ -23,7 +23,7 @@ from tests.remedy.applying.settings_host import (
     veth_namespace,
 )
 from vnicaudit.knowledge.host_settings import KEEPING, HostSetting, words_to_set
-from vnicaudit.model.host_facts import HostFacts, SettingOwner
+from vnicaudit.model.host_facts import HostFacts, Ovs, SettingOwner
 from vnicaudit.model.plan import SettingUnit, UnitStep
 from vnicaudit.remedy.applying.history import runs
 from vnicaudit.remedy.applying.rollback import RollbackSelection
@@ -58,6 +58,15 @@ def test_both_steps_are_shown_with_their_diffs() -> None:
     assert "whatever the mode" in kept.modes[0].reason
     assert kept.unit.keeps
     assert not at_once.unit.keeps
+
+
+def test_what_open_vswitch_keeps_is_told_beside_what_a_file_keeps() -> None:
+    facts = replace(KEPT, ovs=Ovs(other_config={}))
+    at_once, kept = steps_to(facts, TARGET, {ENTRIES: "32768", "ovs::pmd-cpu-mask": "0x2"})
+    assert [note.partition(" keeps ")[0] for note in at_once.notes] == [
+        "It lasts until the next boot; the next step", "Open vSwitch",
+    ]  # fmt: skip
+    assert [*kept.unit.values] == [f"file::{SYSCTLS}/99-vnicaudit-{ENTRIES.split(':')[2]}.conf"]
 
 
 @pytest.mark.parametrize(

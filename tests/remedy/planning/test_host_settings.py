@@ -133,7 +133,7 @@ def test_what_may_hurt_is_planned_if_it_is_asked_for(monkeypatch: pytest.MonkeyP
         ["-ovs::pmd-cpu-mask=", "+ovs::pmd-cpu-mask=0x2"],
         False,
     )
-    assert any("kept in Open vSwitch's database" in note for note in step.notes)
+    assert any("keeps its keys in its database" in note for note in step.notes)
 
 
 def test_what_is_the_whole_hosts_is_not_changed_in_a_namespace() -> None:

@@ -54,7 +54,7 @@ _KEEPS = (
     "It keeps the values of the step before it: rules of udev set them when the device is added, "
     "at boot; files of sysctl.d and tmpfiles.d at boot."
 )
-_STAYS = "It is kept in Open vSwitch's database, also beyond the next boot, until a rollback."
+_STAYS = "Open vSwitch keeps its keys in its database, also beyond the next boot, until a rollback."
 _MAY_SET = "{} ({}) configures links there, and may set it again{}."
 _THERE = "; in its words: {}"
 OWNED = "{} ({}) sets it on this host: change it there"
@@ -193,7 +193,7 @@ def _steps(
     unit = SettingUnit(device, mac, values, old, machine, names)
     blocked = tuple(_blocked(settings, stops, facts, target))
     files, why_none = _files_for(settings, owners, facts, target)
-    kept = [_KEPT] if files else [_STAYS] if any(map(stays, settings)) else []
+    kept = [*([_KEPT] if files else []), *([_STAYS] if any(map(stays, settings)) else [])]
     step = UnitStep(
         id="",
         target=target,
