@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from vnicaudit.errors import UsageError
-from vnicaudit.history.place import PATIENCE, HistoryPlace, check_extras
+from vnicaudit.history.place import PATIENCE, HistoryPlace, NothingStoredError, check_extras
 
 if TYPE_CHECKING:
     from vnicaudit.history.history import History
@@ -60,8 +59,8 @@ def _opened(
         yield history
 
 
-def _nothing_stored(place: HistoryPlace) -> UsageError:
-    return UsageError(
+def _nothing_stored(place: HistoryPlace) -> NothingStoredError:
+    return NothingStoredError(
         f"history {place.label}: nothing is stored there yet; `vnicaudit audit -i` stores what "
         "it reads"
     )

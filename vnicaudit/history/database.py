@@ -31,7 +31,7 @@ from sqlalchemy.pool import ConnectionPoolEntry, NullPool
 
 from vnicaudit.errors import HistoryError, UsageError
 from vnicaudit.history import rows
-from vnicaudit.history.place import PATIENCE, HistoryPlace, check_regular, prepare_file
+from vnicaudit.history.place import PATIENCE, HistoryPlace, check_file, prepare_file
 from vnicaudit.history.tables import META, SCHEMA, schema
 from vnicaudit.text.secrets import masked_message
 
@@ -256,7 +256,7 @@ def _connection_limits(url: URL, patience: float) -> dict[str, int]:
 
 def _sqlite_engine(place: HistoryPlace, *, read_only: bool, patience: float) -> Engine:
     path = Path(place.target).absolute()
-    check_regular(path)
+    check_file(path)
     if not read_only:
         prepare_file(path)
     mode = {"mode": "ro" if read_only else "rw", "uri": "true"}

@@ -10,9 +10,9 @@ from typing import NamedTuple, TypeVar
 from msgspec.structs import replace
 from sqlalchemy import ColumnElement, Connection, and_, exists, func, select
 
-from vnicaudit.errors import UsageError
 from vnicaudit.history.audits import summaries
 from vnicaudit.history.hosts import chunks
+from vnicaudit.history.place import NothingStoredError
 from vnicaudit.history.rows import (
     FindingInterval,
     NicColumns,
@@ -89,14 +89,14 @@ _ENDED = ("fixed", "gone")
 
 class FleetState:
     """Reads the state in parts, in one transaction, so that all parts are consistent. Raises
-    UsageError if no audit is stored."""
+    NothingStoredError if no audit is stored."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         query = select(audit.c.number, audit.c.basis).order_by(audit.c.number.desc()).limit(1)
         newest = connection.execute(query).one_or_none()
         if newest is None:
-            raise UsageError("the history has no audit yet; run `vnicaudit audit -i`")
+            raise NothingStoredError("the history has no audit yet; run `vnicaudit audit -i`")
         self._newest, self._basis = int(newest[0]), int(newest[1])
         rules = select(basis_rule.c.rule).where(basis_rule.c.basis == self._basis)
         self._rules = frozenset(str(rule) for rule in connection.execute(rules).scalars())

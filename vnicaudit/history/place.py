@@ -39,6 +39,10 @@ _MISTYPED = (
 Kind = Literal["sqlite", "postgresql"]
 
 
+class NothingStoredError(UsageError):
+    """The history has no audit yet."""
+
+
 class HistoryPlace(msgspec.Struct, frozen=True):
     """The address of a history. ``target``: path of a file, or a URL (which may contain a password:
     print :attr:`label` instead)."""
@@ -74,11 +78,16 @@ def history_place(named: str | None, state: str | Path) -> HistoryPlace:
     return HistoryPlace("sqlite", path)
 
 
-def check_regular(path: Path) -> None:
-    """Raises UsageError for a FIFO, a device or a folder, on which a database might wait forever. A
-    missing file is fine."""
-    if path.exists() and not path.is_file():
+def check_file(path: Path) -> None:
+    """Raises UsageError for a FIFO, a device or a folder, on which a database might wait forever,
+    and for a file that others could change. A missing file is fine."""
+    if not path.exists():
+        return
+    if not path.is_file():
         raise UsageError(f"history {path}: not a regular file; choose another one with --history")
+    check_own(path.parent, link=True)
+    if reason := why_not_own(path.stat()):
+        raise UsageError(f"history {path} {reason}: correct its owner and mode, or choose another")
 
 
 def prepare_file(path: Path) -> None:
@@ -88,16 +97,13 @@ def prepare_file(path: Path) -> None:
     try:
         make_private(path.parent)
         flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-        descriptor = os.open(path, flags, 0o600)
-        reason = why_not_own(os.fstat(descriptor))
-        os.close(descriptor)
+        os.close(os.open(path, flags, 0o600))
     except OSError as error:
         raise UsageError(
             f"{path}: no history can be stored there ({error.strerror}); choose another place "
             "with --history, or another folder with --state"
         ) from None
-    if reason is not None:
-        raise UsageError(f"history {path} {reason}: correct its owner and mode, or choose another")
+    check_file(path)
 
 
 def check_extras(kind: Kind) -> None:

@@ -173,6 +173,19 @@ def test_a_fifo_is_not_waited_for(tmp_path: Path, words: tuple[str, ...]) -> Non
     assert f"history {path}: not a regular file" in done.stderr
 
 
+@pytest.mark.parametrize("words", [("status",), ("show",), ("copy", "elsewhere.db")])
+@pytest.mark.parametrize("is_folder", [False, True])
+def test_what_others_may_write_is_not_read(
+    words: tuple[str, ...], is_folder: bool, state: Path
+) -> None:
+    """Only storing refused it."""
+    written = state if is_folder else state / "history.db"
+    written.chmod(0o777)
+    done = inside("history", *words, "--state", state)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"{written} is writable by everyone" in done.stderr.replace(":", "")
+
+
 def test_the_file_is_for_nobody_else(state: Path) -> None:
     assert stat.S_IMODE((state / "history.db").stat().st_mode) == 0o600
     assert stat.S_IMODE(state.stat().st_mode) == 0o700

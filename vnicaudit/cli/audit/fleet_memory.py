@@ -12,6 +12,7 @@ from vnicaudit.errors import HistoryError, MissingExtraError, UsageError
 from vnicaudit.fleet.fleet_run import FleetRun
 from vnicaudit.fleet.ranking import rank
 from vnicaudit.history import history_to_read
+from vnicaudit.history.place import NothingStoredError
 from vnicaudit.model.ranking import FindingHistory, PageMemory
 from vnicaudit.reports.page.from_history import changes_of
 from vnicaudit.reports.safe import safe
@@ -47,7 +48,7 @@ class AuditMemory:
         """Work with the history; if it fails, that is told, with the ``consequence``."""
         try:
             yield
-        except HistoryError as error:
+        except (HistoryError, UsageError) as error:
             self.has_failed = True
             text = str(error) if self._redact is None else self._redact(str(error))
             tell(safe(f"Warning: {text}; {consequence}"))
@@ -76,7 +77,7 @@ class AuditMemory:
                         findings[one.fingerprint] = _past(one.state, one.first_seen)
         except MissingExtraError:
             return PageMemory(hosts=_hosts(run))
-        except UsageError:  # nothing is stored yet: everything is new
+        except NothingStoredError:  # everything is new
             findings = {}
         new = FindingHistory("new", run.audit.started)
         return PageMemory(hosts=_hosts(run), findings=findings, unknown=new)
