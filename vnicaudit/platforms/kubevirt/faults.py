@@ -75,7 +75,8 @@ def misplaced(found: Object) -> TargetError | None:
         return _fault(document, *odd)
     spec = (*VMI_SPEC[found.kind], "spec")
     right = {(*spec, *part) for part in _PARTS}
-    needed = {spec[:length] for length in range(1, len(spec) + 1)} | {(*spec, "domain")}
+    bodies = {spec[:length] for length in range(1, len(spec) + 1)}
+    needed = bodies | {(*spec, "domain")}
     parts = {way[-1]: way for way in right}
     empty: TargetError | None = None
     stack: list[tuple[_Way, YamlPlace]] = [((), found.place)]
@@ -88,7 +89,7 @@ def misplaced(found: Object) -> TargetError | None:
         entries = place.node.children() if isinstance(place.node, Mapping) else {}
         for name, entry in entries.items():
             way, child = (*above, name), place.child(name)
-            if child is None and way in needed:
+            if way in needed and (child is None or (way in bodies and _is_empty(child))):
                 message = f"{'.'.join(way)} is empty: not judged (KubeVirt refuses it)"
                 empty = empty or _fault(document, entry.key, message)
             elif child is None or way[0] in ("metadata", "status"):
@@ -106,6 +107,10 @@ def misplaced(found: Object) -> TargetError | None:
             else:
                 stack.append((way, child))
     return empty
+
+
+def _is_empty(place: YamlPlace) -> bool:
+    return place.complete and isinstance(place.node, Mapping) and not place.node.pairs
 
 
 def _fault(document: YamlDocument, key: Scalar, message: str) -> TargetError:
