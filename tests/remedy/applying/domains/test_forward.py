@@ -1,11 +1,12 @@
 """One domain: what is said of it, and how long it was away."""
 
 import pytest
+from msgspec.structs import replace
 
 from tests.remedy.applying.conftest import MakeWorld
 from tests.remedy.applying.fakes import BOOT_SECONDS, SHUTDOWN_SECONDS, Killed, World
 from tests.rows import rows
-from vnicaudit.model.plan import Mode
+from vnicaudit.model.plan import MODES, Mode, ModeOption
 from vnicaudit.model.runs import UnitRun
 
 
@@ -99,3 +100,19 @@ def test_the_second_nic_is_not_exchanged_and_the_first_goes_back(make_world: Mak
     assert unit.message.startswith(f"the guest did not release {machine.macs[1]} within 30 s")
     assert machine.at_work == dict.fromkeys(machine.macs, "e1000")
     assert machine.persistent == world.before[0]
+
+
+def test_a_hot_swap_that_the_plan_did_not_judge_is_refused(world: World) -> None:
+    """A plan lists every mode of a guest that is off, and looks at no obstacle to a hot swap."""
+    off = tuple(ModeOption(mode, True, "the guest is off", "off") for mode in MODES)
+    steps = tuple(replace(step, modes=off) for step in world.steps)
+    (machine,) = world.machines
+    machine.boot()
+    (unit,) = world.apply(steps, world.context("hotswap")).run.steps
+    assert (unit.outcome, unit.message.partition(",")[0]) == (
+        "refused",
+        "it was off when the plan was made",
+    )
+    assert machine.persistent == world.before[0]
+    (unit,) = world.apply(steps, world.context("restart")).run.steps
+    assert unit.outcome == "applied"

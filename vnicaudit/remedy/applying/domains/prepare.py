@@ -64,6 +64,12 @@ def check_mode(steps: Iterable[Step], mode: Mode) -> None:
             raise UnitRefusedError(
                 "only a change to virtio is possible while the guest runs", "mode"
             )
+        if mode == "hotswap" and step.mode(mode).code == "off":
+            raise UnitRefusedError(
+                "it was off when the plan was made, which does not say whether its NIC can be "
+                "replaced while it runs: make a new plan",
+                "mode",
+            )
         if mode == "restart" and server:
             raise UnitRefusedError(
                 "QEMU would wait for the other end of the socket while it starts: start it by hand",
