@@ -144,6 +144,9 @@ def test_what_no_file_keeps(setting: HostSetting, why: str) -> None:
     (said,) = own_files({setting: "1"}, FACTS)
     assert isinstance(said, str)
     assert why in said
+    twins = (*(FACTS.links or ()), HostLink(name="ens5", physical=True, mac=MAC))
+    (said,) = own_files({HostSetting("mtu", "ens3"): "1"}, replace(FACTS, links=twins))
+    assert "or another's too" in said
     (nowhere,) = own_files({HostSetting("mtu", "br0"): "1"}, replace(FACTS, own_files={}))
     assert nowhere == "the host has no /etc/udev/rules.d"
 

@@ -106,6 +106,7 @@ def test_two_calls_have_two_separators() -> None:
     [
         (127, "sh: not found\n", "ssh failed: sh: not found"),
         (1, "", "sh ended with exit code 1"),
+        (255, "", "ssh failed: the connection was lost"),
         (None, "", "sh did not end in time"),
     ],
 )

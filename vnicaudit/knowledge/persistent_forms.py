@@ -47,7 +47,7 @@ _MADE_BY_OTHERS = frozenset({"tun", "macvtap", "veth"})
 _NONE = "no file of vnicaudit's keeps {}: set it in the configuration of the host's network"
 _BY_CHZDEV = "chzdev -p keeps it"
 _NO_FOLDER = "the host has no {}"
-_NO_MAC = "nothing identifies {} after a boot: its MAC address is not known"
+_NO_MAC = "nothing identifies {} after a boot: its MAC address is not known, or another's too"
 _IS_MADE = "whatever uses {} makes it at each start: set it there"
 
 
@@ -89,7 +89,8 @@ def _own_file(group: Mapping[HostSetting, str], facts: HostFacts) -> OwnFile | s
     link = facts.link(first.device) or HostLink(name=first.device)
     if first.device and link.kind in _MADE_BY_OTHERS:
         return _IS_MADE.format(link.name)
-    if link.physical and not link.mac:
+    alike = [one for one in facts.links or () if one.physical and one.mac == link.mac]
+    if link.physical and (not link.mac or len(alike) > 1):  # as a synthetic NIC and its VF
         return _NO_MAC.format(link.name)
     is_adapter = f'DRIVERS=="?*", ATTR{{address}}=="{link.mac}"'
     made = _file(group, is_adapter if link.physical else f'KERNEL=="{link.name}"')

@@ -161,7 +161,7 @@ class SshConnection:
 
     def _sharing(self) -> str:
         if len(self._socket) > _PATH_MAX or "%" in self._socket:  # ssh expands %
-            return "-o ControlMaster=no"
+            return "-o ControlMaster=no -o ControlPath=none"  # nor one of the user's own
         return _SHARED + shlex.quote(self._socket)
 
 

@@ -39,6 +39,8 @@ part end
 FACT_BYTES = 32768
 """Bytes of a fact that are read, if the caller does not say otherwise."""
 _CODE = re.compile(r"[0-9]{1,3}")
+_SSH_FAILED = 255
+"""ssh(1): its own exit code if there is an error."""
 
 
 class Section(NamedTuple):
@@ -113,6 +115,7 @@ def _failure_reason(ran: Ran, separator: str) -> str:
     has_begun = separator in ran.stdout  # the script begins by printing
     said = " ".join((ran.stderr.strip() or ("" if has_begun else ran.stdout)).split())[:200]
     scheme, sign, _name = ran.endpoint.partition("://")
-    if said and sign and not has_begun:
-        return f"{scheme} failed: {said}"
+    is_lost = scheme == "ssh" and ran.code == _SSH_FAILED
+    if sign and (is_lost or (said and not has_begun)):
+        return f"{scheme} failed: {said or 'the connection was lost'}"
     return f"sh ended with exit code {ran.code}" + (f": {said}" if said else "")

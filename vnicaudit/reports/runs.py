@@ -105,13 +105,16 @@ def counts(units: Iterable[UnitRun], kind: str = "apply") -> str:
     units = tuple(units)
     found = Counter(word_of(unit, kind) for unit in units)
     parts = ", ".join(f"{found[name]:,} {name}" for name in _WORDS_IN_ORDER if found[name])
+    return f"{_total(units)}: {parts}" if parts else _total(units)
+
+
+def _total(units: Iterable[UnitRun]) -> str:
     words = (
         safe(unit.kind) if unit.name == unit.target else _WORDS.get(unit.kind, safe(unit.kind))
         for unit in units
     )
     kinds = Counter(words) or {"guest": 0}
-    total = ", ".join(count(number, kind) for kind, number in sorted(kinds.items(), reverse=True))
-    return f"{total}: {parts}" if parts else total
+    return ", ".join(count(number, kind) for kind, number in sorted(kinds.items(), reverse=True))
 
 
 def check_text(check: Check, pen: Pen) -> str:
@@ -218,7 +221,7 @@ def render_outcome(run: RunRecord, options: Options) -> Iterator[str]:
     otherwise only those that failed; ``quiet`` leaves out the totals."""
     pen = Pen(options)
     messages = Counter(unit.message for unit in run.steps if unit.message)
-    common = {message: number for message, number in messages.items() if number > 1}
+    common = [message for message, number in messages.items() if number > 1]
     shared = alike(run.steps)
     for unit in run.steps:
         words = unit_words(unit, verbose=options.verbose, shared=shared)
@@ -226,8 +229,9 @@ def render_outcome(run: RunRecord, options: Options) -> Iterator[str]:
             words.append(unit.target)
         checks = options.verbose
         yield from _unit(unit, words, run.kind, pen, all_checks=checks, common=common)
-    for message, number in common.items():
-        yield _message(f"{count(number, 'guest')}: {message}", pen, 2)
+    for message in common:
+        having = _total(unit for unit in run.steps if unit.message == message)
+        yield _message(f"{having}: {message}", pen, 2)
     if not options.quiet:
         yield f"\nRun {safe(run.id)}: {counts(run.steps, run.kind)}\n"
 

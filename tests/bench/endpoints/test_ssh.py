@@ -74,6 +74,25 @@ def test_a_place_too_deep_for_a_socket_does_without(
     until(lambda: gone(session.folder), "nothing is left")
 
 
+def test_there_it_takes_no_connection_of_the_users_own(
+    sshd: PrivateSshd, sockets: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own, config = sockets / "own", tmp_path / "config"
+    config.write_text(f"{(sshd.folder / 'config').read_text()}    ControlPath {own}\n")
+    deep = tmp_path / ("d" * 90)
+    deep.mkdir()
+    to = ["ssh", "-F", str(config), "-p", str(sshd.port), "127.0.0.1"]
+    subprocess.run([*to, "-o", "ControlMaster=yes", "-o", "ControlPersist=60", "true"], check=True)
+    try:
+        before = _accepted(sshd)
+        monkeypatch.setattr(tempfile, "tempdir", str(deep))
+        with closing(open_endpoint(f"ssh://127.0.0.1:{sshd.port}?ssh_config={config}")) as session:
+            session.run(["true"])
+        assert _accepted(sshd) > before
+    finally:
+        subprocess.run([*to, "-O", "exit"], check=True)
+
+
 def test_a_connection_that_breaks_is_made_anew(sshd: PrivateSshd, sockets: Path) -> None:
     """As long as the lease lasts, the session is still there."""
     with closing(open_endpoint(sshd.url())) as session:

@@ -84,7 +84,8 @@ def test_where_no_file_keeps_it_the_reason_is_said(facts: HostFacts, target: str
 def test_what_configures_the_network_is_named_with_its_words() -> None:
     netplan = SettingOwner(name="netplan", evidence="/etc/netplan/50.yaml", sets=("links",))
     at_once, _kept = steps_to(replace(KEPT, owners=(netplan,)), TARGET, {TX: "off"})
-    assert at_once.notes[1:] == (
+    assert at_once.notes[1].startswith("It may interrupt traffic. Where the way to the host leads")
+    assert at_once.notes[2:] == (
         "netplan (/etc/netplan/50.yaml) configures links there, and may set it again; in its "
         "words: transmit-checksum-offload: false under the device in /etc/netplan.",
     )
@@ -132,6 +133,7 @@ def test_a_file_that_was_edited_since_is_left(world: SettingsWorld) -> None:
     world.apply(steps_to(KEPT, TARGET, {RPS: "3"}), world.context())
     world.host.put(f"file:eth0:{RULES}/{RPS_FILE}", "# mine")
     (back,) = world.rollback(world.context())
+    assert f"({RULES}/{RPS_FILE} is edited)" in back.run.steps[0].message
     (unit,) = back.run.steps
     assert (unit.outcome, unit.codes) == ("refused", ("edited",))
     world.rollback(world.context(), RollbackSelection(over_edits=True))

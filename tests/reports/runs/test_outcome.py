@@ -39,6 +39,12 @@ def test_what_several_have_in_common_is_said_once() -> None:
     assert "\n  3 guests: load it\n" in text
 
 
+def test_settings_are_not_called_guests() -> None:
+    setting = replace(MAIL, kind="setting", message="until the next boot", checks=())
+    units = (setting, replace(setting, name="eth1"))
+    assert "\n  2 settings: until" in shown(replace(APPLY, steps=units, targets=(MAIL.target,)))
+
+
 def test_a_way_back_undoes() -> None:
     assert shown(BACK).startswith("  undone       mail-01")
 

@@ -45,6 +45,7 @@ from vnicaudit.remedy.applying.journal.events import (
 from vnicaudit.remedy.applying.journal.past_run import PastRun
 from vnicaudit.remedy.applying.session import Session
 from vnicaudit.remedy.applying.setting_work import (
+    EDITED,
     OTHER_DEVICE,
     OTHER_HOST,
     SettingTransaction,
@@ -76,7 +77,7 @@ from vnicaudit.remedy.planning.host_settings import (
 from vnicaudit.remedy.replacing import UnitRefusedError, check_uri, short_digest
 
 _DRIFT = "it changed since the plan was made: make a new plan"
-_EDITED = "somebody has changed it since: check it, then use --over-edits to set it back anyway"
+_ALTERED = "somebody has changed it since: check it, then use --over-edits to set it back anyway"
 _FEWER = "{}={} takes queues away, which running guests may use"
 
 
@@ -178,8 +179,8 @@ class SettingDriver(Driver):
             if present.get(field) != made.before.get(field)
         ]
         if others and not request.over_edits:
-            differ = listed(others, present)
-            raise UnitRefusedError(f"{_EDITED} ({differ})", "edited")
+            differ = listed(others, present, EDITED)
+            raise UnitRefusedError(f"{_ALTERED} ({differ})", "edited")
         along = changed_along(entry.event for entry in request.run.of(unit.key))
         wanted = made.before | {
             field: made.beside[field]
@@ -224,7 +225,7 @@ class SettingDriver(Driver):
         facts = of_same_device(self._read(unit, transaction), transaction)
         if other := unlike(facts, transaction.goal):
             now = values_now(facts, other)
-            words = listed(other, now)
+            words = listed(other, now, EDITED)
             return UnitState(unit.name, "differs", f"changed since, or started again: {words}")
         return UnitState(unit.name, "in-effect")
 

@@ -52,6 +52,8 @@ _GUARDED = (
     "confirms it within {:g} s"
 )
 _MEANWHILE = "somebody else changed it in the meantime: {}; their change was kept"
+EDITED = "edited"
+"""What a file is that is there, with another text than a run wrote."""
 _PASSES = 3
 """How often settings are set until they are as wanted: what one changes along is then set by
 itself."""
@@ -172,7 +174,7 @@ def _set(work: SettingWork, timer: HostTimer) -> Result:
     now, open_fields = values_now(facts, made.goal), unlike(facts, made.goal)
     asked = work.notes.last(Setting) is not None
     if foreign := _foreign(made, facts, passing=asked):
-        text = _MEANWHILE.format(listed(foreign, now))
+        text = _MEANWHILE.format(listed(foreign, now, EDITED))
         if asked:
             raise ActionError(text)
         return Result("failed", text)
@@ -250,7 +252,7 @@ def _put_back(work: SettingWork, reason: str, outcome: Outcome) -> Result:
             facts = of_same_device(place.facts(made.device), made)
             finished = work.notes.pending(Setting, Set) is None
             now, foreign = values_now(facts, made.goal), _foreign(made, facts, passing=not finished)
-            kept = listed(foreign, now)
+            kept = listed(foreign, now, EDITED)
             if foreign and finished:
                 raise ActionError(_MEANWHILE.format(kept))
             events = (entry.event for entry in work.notes.entries())
@@ -392,10 +394,10 @@ def differing(now: Values, old: Values) -> str:
     return listed([field for field in old if now.get(field) != old[field]], now)
 
 
-def listed(fields: Iterable[str], now: Values) -> str:
-    """Settings with their present values; of a file, whether it is there."""
+def listed(fields: Iterable[str], now: Values, there: str = "there") -> str:
+    """Settings with their present values; of a file, whether it is ``there``."""
     return ", ".join(
-        f"{setting_in(field).name} is {'there' if now.get(field) else 'not there'}"
+        f"{setting_in(field).name} is {there if now.get(field) else 'not there'}"
         if is_file(setting_in(field))
         else f"{field}={now.get(field, 'not there')}"
         for field in fields

@@ -18,6 +18,7 @@ from vnicaudit.knowledge.host_settings import (
     field_of,
     fields_in,
     is_of_host,
+    may_cut,
     setting_of,
     stays,
     values_of,
@@ -50,6 +51,10 @@ _AT_BOOT = "it takes effect with the next boot, whatever the mode"
 _BOOT_MODES = tuple(ModeOption(mode, possible=True, reason=_AT_BOOT) for mode in MODES)
 _KEPT = "It lasts until the next boot; the next step keeps it."
 _UNTIL_BOOT = "It lasts until the next boot: {}."
+_MAY_CUT = (
+    "It may interrupt traffic. Where the way to the host leads over it, a timer there sets it back "
+    "unless a new connection confirms it in time."
+)
 _KEEPS = (
     "It keeps the values of the step before it: rules of udev set them when the device is added, "
     "at boot; files of sysctl.d and tmpfiles.d at boot."
@@ -194,6 +199,7 @@ def _steps(
     blocked = tuple(_blocked(settings, stops, facts, target))
     files, why_none = _files_for(settings, owners, facts, target)
     kept = [*([_KEPT] if files else []), *([_STAYS] if any(map(stays, settings)) else [])]
+    kept += [_MAY_CUT] if any(map(may_cut, settings)) and not blocked else []
     step = UnitStep(
         id="",
         target=target,
