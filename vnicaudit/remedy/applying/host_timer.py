@@ -30,7 +30,7 @@ _RETURN_SECONDS = 60.0
 _UNDOING_SECONDS = 3.0
 """How long the host takes to set back, with both passes and the accuracy of its timer."""
 _POLL = 0.5
-_TOO_LATE = "it was confirmed too late"
+_TOO_LATE = "it was confirmed too late (confirm-deadline in vnicaudit.toml gives more time)"
 
 
 class HostTimer:
