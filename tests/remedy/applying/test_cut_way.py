@@ -86,10 +86,14 @@ def test_one_timer_at_a_time_and_nothing_after_it() -> None:
         place.set(mtu, "1450", namespace)
         assert [place.disarm(namespace), place.disarm(namespace)] == ["disarmed"] * 2
         assert place.disarm(f"{namespace}-3") == ""
+        with pytest.raises(ActionError, match=rf"cannot be stored in /run/vnicaudit/{namespace} "):
+            place.arm(namespace, script, LONG)
         subprocess.run(["ip", "netns", "exec", namespace, "sh", stored], check=True)
         with pytest.raises(NoResponseError, match="the timer ended"):
             place.set(mtu, "1460", namespace)
         assert " mtu 1450 " in seen(namespace)
+        with pytest.raises(ActionError, match="the text was not accepted: "):
+            place.set(HostSetting("file", name="/proc/no-file"), "# Written by vnicaudit")
         shutil.rmtree(stored.parent)
 
 

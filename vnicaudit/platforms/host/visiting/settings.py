@@ -98,7 +98,8 @@ class SettingsPlace:
         if ran.code == undo_timer.NOT_ARMED and timer:
             raise NoResponseError(f"the timer ended before {setting.kind} was set to {value}")
         if ran.code != 0:
-            raise ActionError(f"{value} was not accepted: {_reason(ran)}")
+            what = "the text" if setting.kind == "file" else value
+            raise ActionError(f"{what} was not accepted: {_reason(ran)}")
 
     def undo_script(self, timer: str, changed: SettingValues, everything: SettingValues) -> str:
         """The script by which a timer sets these values: first what is changed, then everything."""

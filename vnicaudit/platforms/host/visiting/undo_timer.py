@@ -56,10 +56,12 @@ for other in "$base"/*/armed; do
         exit 1
     fi
 done
-mkdir -p "$base" && mkdir "$folder" && printf %s "$text" >"$folder/undo" || exit
-chmod 0700 "$folder/undo"
-echo "$digest  $folder/undo" | sha256sum -c >/dev/null || exit
-echo "$((now + seconds + 5)) $space" >"$folder/armed" || exit
+mkdir -p "$base" && mkdir "$folder" && printf %s "$text" >"$folder/undo" &&
+    chmod 0700 "$folder/undo" && echo "$digest  $folder/undo" | sha256sum -c >/dev/null &&
+    echo "$((now + seconds + 5)) $space" >"$folder/armed" || {
+    echo "its script cannot be stored in $folder (is /run full?)" >&2
+    exit 1
+}
 if [ -d /run/systemd/system ]; then
     systemd-run --on-active="$seconds" --timer-property=AccuracySec=100ms \\
         --unit="vnicaudit-$name" "$@" /bin/sh "$folder/undo" >&2 && exit
