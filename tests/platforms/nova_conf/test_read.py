@@ -107,7 +107,7 @@ def test_a_lone_carriage_return_ends_a_line_as_for_oslo_config() -> None:
 def test_bytes_that_are_no_text_for_nova_are_an_error_with_their_line() -> None:
     with pytest.raises(TargetError) as raised:
         options_of(b"[libvirt]\n# caf\xe9\n", "nova.conf")
-    assert str(raised.value) == "nova.conf:2: not UTF-8: Nova would not start with it"
+    assert str(raised.value) == "nova.conf:2: not UTF-8: Nova on Python 3 would not start with it"
     assert options_of(b"[libvirt]\n# caf\xe9\na = 1\n", "other.ini")
 
 

@@ -142,7 +142,7 @@ def text_of(data: bytes, file: str) -> str:
     except UnicodeDecodeError as error:
         if is_read_by_nova(file, data):
             line = data.count(b"\n", 0, error.start) + 1
-            why = "not UTF-8: Nova would not start with it"
+            why = "not UTF-8: Nova on Python 3 would not start with it"
             raise TargetError(why, file=file, line=line) from None
         text = data.decode("utf-8", "replace")
     # oslo.config opens it as text, where a lone carriage return ends a line
