@@ -107,6 +107,14 @@ def test_governors_and_huge_pages_are_written_at_boot() -> None:
     assert setting_of(field_of(file)) == file
 
 
+def test_a_module_is_loaded_at_boot() -> None:
+    form = form_of({HostSetting("module", name="vhost_net"): "loaded"})
+    assert form.path == "/etc/modules-load.d/90-vnicaudit-vhost_net.conf"
+    assert form.text.split("\n")[1:] == ["vhost_net"]
+    assert is_own(*form)
+    assert not is_own(form.path, form.text.replace("\nvhost_net", "\nother"))
+
+
 def test_systemd_writes_what_such_a_file_says(tmp_path: Path) -> None:
     if shutil.which("systemd-tmpfiles") is None:
         not_run("tests", "systemd-tmpfiles is not installed")

@@ -18,6 +18,7 @@ import msgspec
 
 from vnicaudit.knowledge.cpu_lists import as_mask, from_mask
 from vnicaudit.knowledge.host_links import GUEST_KINDS
+from vnicaudit.knowledge.kernel_modules import LOADED, MODULES, NOT_LOADED, SET
 from vnicaudit.knowledge.ovs_programs import FIND_OVS
 from vnicaudit.knowledge.qeth import SET_WHILE_OFFLINE
 from vnicaudit.model.finding import Change
@@ -25,7 +26,8 @@ from vnicaudit.model.host_facts import Feature, HostFacts, HostLink, OvsPort, Qu
 
 SettingKind = Literal[
     "feature", "private-flag", "ring", "channels", "mtu", "queue-length", "rps", "rps-flows",
-    "xps", "sysctl", "governor", "pages", "ovs", "ovs-interface", "qeth", "file",
+    "xps", "sysctl", "governor", "pages", "module", "ovs", "ovs-interface", "qeth",
+    "file",
 ]  # fmt: skip
 
 SHORT = {
@@ -67,6 +69,7 @@ _COMMANDS: dict[SettingKind, str] = {
     "ovs-interface": "ovs-vsctl set Interface {device} {name}={value}",
     "qeth": "chzdev --by-interface {device} {name}={value}",
     "file": "rm {name}",
+    "module": "modprobe {name}",
     "governor": "echo {value} > /sys/devices/system/cpu/{name}/cpufreq/scaling_governor",
     "pages": "echo {value} > /sys/devices/system/node/{name}/nr_hugepages",
 }
@@ -141,6 +144,7 @@ _CHANGED: dict[SettingKind, _SettingRow] = {
     "sysctl": _SettingRow(f":({'|'.join(map(re.escape, _SYSCTLS))})", _FLOWS),
     "governor": _SettingRow(":cpu[0-9]{1,5}", "[a-z_]{1,15}"),
     "pages": _SettingRow(":node[0-9]{1,5}/hugepages/hugepages-[0-9]{4,10}kB", "[0-9]{1,9}"),
+    "module": _SettingRow(f":({'|'.join(MODULES)})", f"{LOADED}|{NOT_LOADED}"),
     "ovs": _SettingRow(
         f":({'|'.join(_OVS_VALUES)})",
         "((0x)?[0-9A-Fa-f]{1,512}|true|false)?",
@@ -151,7 +155,7 @@ _CHANGED: dict[SettingKind, _SettingRow] = {
         rf"{_DEVICE}:(mtu_request|options:n_rxq)", "([0-9]{1,5})?", cuts=".*", stays=True
     ),
     "file": _SettingRow(
-        rf"({_DEVICE})?:/etc/(udev/rules|sysctl|tmpfiles)\.d/9[09]-vnicaudit-[A-Za-z0-9_.@-]{{1,150}}",
+        rf"({_DEVICE})?:/etc/(udev/rules|sysctl|tmpfiles|modules-load)\.d/9[09]-vnicaudit-[A-Za-z0-9_.@-]{{1,150}}",
         r"[\x20-\x7e\n]{0,65536}",
     ),
 }
@@ -218,6 +222,8 @@ def may_become(setting: HostSetting, new: str) -> bool:
         return re.fullmatch(_OVS_VALUES[setting.name], new) is not None
     if setting.kind == "sysctl":
         return int(new) >= _SYSCTLS[setting.name]
+    if setting.kind == "module":
+        return new == LOADED
     if setting.kind == "qeth":
         return 8 <= int(new) <= _MOST_BUFFERS
     if setting.kind == "ovs-interface":
@@ -236,7 +242,7 @@ def cuts_queues(facts: HostFacts, setting: HostSetting, new: str) -> bool:
 
 def is_of_host(setting: HostSetting) -> bool:
     """True if it is the whole host's, and also seen from its network namespaces."""
-    return setting.kind in ("governor", "pages", "ovs", "ovs-interface")
+    return setting.kind in ("governor", "pages", "module", "ovs", "ovs-interface")
 
 
 def takes_offline(setting: HostSetting) -> bool:
@@ -320,7 +326,7 @@ def words_of(field: str, value: str) -> str:
         queues = f"/sys/class/net/{quote(device)}/queues/{name}"
         file = FILES[kind].rpartition("/")[2]
         return f"Set it on each: for queue in {queues}; do echo {value} > $queue/{file}; done"
-    verb = f"Switch it {value}" if kind == "feature" else "Set it"
+    verb = {"feature": f"Switch it {value}", "module": "Load it"}.get(kind, "Set it")
     return f"{verb}: {command_for(HostSetting(kind, device, name), value)}"
 
 
@@ -330,19 +336,27 @@ def value_of(facts: HostFacts, setting: HostSetting) -> str | None:
         folder, _slash, name = setting.name.rpartition("/")
         files = (facts.own_files or {}).get(folder)
         return None if files is None else files.get(name, "")
+    if setting.kind == "module":
+        return (facts.modules or {}).get(setting.name)
     value = dict(_values(facts, setting.device)).get(setting)
     return value if value is not None and takes(setting, value) else None
 
 
 def values_of(facts: HostFacts, device: str) -> dict[str, str]:
     """Field -> value of everything that is changed here and known of a device, or of the host
-    (empty)."""
+    (empty), except what is apart."""
     found = ((field_of(setting), setting, value) for setting, value in _values(facts, device))
     return {
         field: value
         for field, setting, value in found
         if setting_of(field) is not None and takes(setting, value)
     }
+
+
+def is_apart(setting: HostSetting) -> bool:
+    """True for what never changes along with other settings: files, and modules, which whoever
+    starts a guest may load meanwhile."""
+    return setting.kind in ("file", "module")
 
 
 def is_there(facts: HostFacts, device: str) -> bool:
@@ -429,7 +443,7 @@ def made_of(setting: HostSetting, value: str, facts: HostFacts) -> str:
     return value
 
 
-KEEPING = ("/etc/udev/rules.d", "/etc/sysctl.d", "/etc/tmpfiles.d")
+KEEPING = ("/etc/udev/rules.d", "/etc/sysctl.d", "/etc/tmpfiles.d", "/etc/modules-load.d")
 """Folders with files that keep settings, on every distribution."""
 RUN_ID = re.compile(r"(?<=: vnicaudit rollback )\S+")
 """In the first line of a file of vnicaudit's: the run that wrote it."""
@@ -450,6 +464,8 @@ def words_to_set(setting: HostSetting, value: str) -> tuple[str, ...]:
         return "sh", "-c", 'printf %s "$1" >"$2"', "sh", value, path
     if setting.kind == "qeth":
         return "sh", "-c", SET_WHILE_OFFLINE, "sh", device, name, value
+    if setting.kind == "module":
+        return "sh", "-c", SET, "sh", value, name, MODULES[name]
     if setting.kind in ("ovs", "ovs-interface"):
         return "sh", "-c", _IN_OVS, "sh", *_ovs_words(setting, value)
     if setting.kind == "feature":

@@ -12,6 +12,7 @@ an absolute path. ``DRIVERS=="?*"`` keeps VLANs and bonds out, which have the ad
 (75-persistent-net-generator.rules). sysctl.d(5): of several files the last one by name counts;
 99-sysctl.conf is /etc/sysctl.conf; settings of a module exist once that is loaded, which udev is
 told of (its example 99-bridge.rules). tmpfiles.d(5): ``w`` writes into a file that is there.
+modules-load.d(5): names of modules, one a line.
 """
 
 from __future__ import annotations
@@ -28,11 +29,12 @@ from vnicaudit.knowledge.host_settings import (
     HostSetting,
     words_to_set,
 )
+from vnicaudit.knowledge.kernel_modules import MODULES
 from vnicaudit.model.host_facts import HostFacts, HostLink
 
 RUN = "RUN"
 """Stands for the id of the run in texts that a plan shows."""
-RULES, SYSCTLS, TMPFILES = KEEPING
+RULES, SYSCTLS, TMPFILES, LOADED_AT_BOOT = KEEPING
 _HEAD = f"# Written by vnicaudit; taken back by: vnicaudit rollback {RUN}"
 _PROPOSED = "# Proposed by vnicaudit"
 _ATTRIBUTES = {"mtu": "mtu", "queue-length": "tx_queue_len"}
@@ -112,6 +114,8 @@ def _file(group: Mapping[HostSetting, str], *matches: str, head: str = _HEAD) ->
     elif first.kind in _OF_SYSFS:
         name = first.name.replace("/", "-") if first.kind == "pages" else first.kind
         path, matches = f"{TMPFILES}/90-vnicaudit-{name}.conf", ("",)
+    elif first.kind == "module":
+        path, matches = f"{LOADED_AT_BOOT}/90-vnicaudit-{first.name}.conf", ("",)
     elif first.kind in _OF_DEVICES:
         name = "" if first.kind in _OF_QUEUES else first.name
         parts = "-".join(filter(None, (first.device, first.kind, name)))
@@ -141,6 +145,8 @@ def _line(setting: HostSetting, value: str, match: str) -> str:
         return f"{_MODULE}RUN+=\"/bin/sh -c 'echo {value} > {path}'\""
     if setting.kind == "sysctl":
         return f"{setting.name} = {value}"
+    if setting.kind == "module":
+        return setting.name
     if setting.kind in _OF_SYSFS:
         return f"w {FILES[setting.kind].format(name=setting.name)} - - - - {value}"
     return f'ACTION=="add", SUBSYSTEM=="net", {match}, {_action(setting, value)}'
@@ -173,5 +179,7 @@ _WRITE = (
     r"w /sys/devices/system/(cpu/cpu[0-9]+/cpufreq/scaling_governor - - - - [a-z_]{1,15}"
     r"|node/node[0-9]+/hugepages/hugepages-[0-9]+kB/nr_hugepages - - - - [0-9]{1,9})"
 )
-_PATTERNS = {RULES: _RULE, SYSCTLS: _SYSCTL, TMPFILES: _WRITE}
+_PATTERNS = {
+    RULES: _RULE, SYSCTLS: _SYSCTL, TMPFILES: _WRITE, LOADED_AT_BOOT: "|".join(MODULES),
+}  # fmt: skip
 """Lines of our files, by their folder."""

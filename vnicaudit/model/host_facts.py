@@ -412,6 +412,9 @@ class HostFacts(_Record, frozen=True, dict=True):
     sysctls: dict[str, str] | None = None
     """By name: ``net.core.rps_sock_flow_entries``. One that this kernel, or this network namespace,
     does not have is missing: unknown, never 0."""
+    modules: dict[str, str] | None = None
+    """Modules of the kernel that guests' NICs need -> ``loaded``, ``not loaded``. One that this
+    kernel does not have is missing."""
     migration_cost: int | None = None
     """``sched_migration_cost_ns``, from /proc/sys or debugfs."""
     memory_available: int | None = None

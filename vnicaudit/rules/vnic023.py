@@ -2,9 +2,9 @@
 
 ## What is wrong
 
-The host runs KVM guests with virtio NICs on taps, but has neither ``/dev/vhost-net`` nor the module
-that provides it. libvirt still starts these guests, without vhost. Only guests with ``<driver
-name='vhost'/>`` fail to start (VNIC024).
+The host runs KVM guests with virtio NICs on taps, but has no ``/dev/vhost-net``: its kernel lacks
+the module, or the module is not loaded. libvirt still starts these guests, without vhost. Only
+guests with ``<driver name='vhost'/>`` fail to start (VNIC024).
 
 ## Why it matters
 
@@ -26,16 +26,19 @@ ls /dev/vhost-net                                       # /dev/vhost-net
 
 ## Fix
 
-Run a kernel with vhost-net (``CONFIG_VHOST_NET=m`` or ``=y``), or install the package with its
-modules if the distribution ships them separately. Then power the guests off and on.
+Load the module: ``modprobe vhost_net``. ``vnicaudit plan ssh://HOST`` proposes it, with a file that
+loads it at boot. If the kernel has none, run one with ``CONFIG_VHOST_NET=m`` or ``=y``, or install
+the package with its modules if the distribution ships them separately. Then power the guests off
+and on.
 
 ## Fix safety
 
-Guests keep running without vhost until they are powered off and on.
+Loading the module does not affect running guests. They run without vhost until they are powered off
+and on.
 
 ## When it does not fire
 
-* When the module is installed but not loaded: it loads when the device is opened.
+* When the device exists and the module is not loaded yet: it loads when the device is opened.
 * On a host where no KVM guest has a virtio NIC on a tap; vhost-user and vDPA do not need vhost-net.
 * On a host where every such NIC has ``<driver name='qemu'/>`` or another ``<backend vhost=>``.
 * Skipped inside a container, from which the host's modules cannot be seen.
@@ -46,7 +49,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vnicaudit.knowledge import facts
-from vnicaudit.model.rule import HostSubject, Judge, Problem, Rule
+from vnicaudit.knowledge.host_settings import HostSetting, change_of
+from vnicaudit.knowledge.kernel_modules import LOADED, NOT_LOADED
+from vnicaudit.model.rule import Fact, HostSubject, Judge, Problem, Rule
+
+_HARMLESS = "running guests are not affected"
+_MODULE = HostSetting("module", name="vhost_net")
 
 
 def applies(subject: HostSubject) -> bool:
@@ -56,7 +64,16 @@ def applies(subject: HostSubject) -> bool:
 
 def check(subject: HostSubject) -> Iterator[Problem]:
     """One problem per host that has neither the device nor the module."""
-    if subject.host.vhost_net is False:
+    seen = subject.facts
+    if seen is not None and _is_not_loaded(subject):
+        yield Problem(
+            "no /dev/vhost-net, as the module vhost_net is not loaded: QEMU copies every packet of "
+            "the host's virtio NICs itself",
+            field=_MODULE.name,
+            change=change_of(seen, _MODULE, LOADED, _HARMLESS),
+            fix="(then power the guests off and on)",
+        )
+    elif subject.host.vhost_net is False:
         yield Problem(
             "no /dev/vhost-net and no vhost_net module: QEMU copies every packet of the host's "
             "virtio NICs itself",
@@ -65,9 +82,23 @@ def check(subject: HostSubject) -> Iterator[Problem]:
         )
 
 
+def _is_not_loaded(subject: HostSubject) -> bool:
+    """True if the kernel has the module, and its device is missing because nothing loaded it. In a
+    container the device may be missing for another reason."""
+    seen = subject.facts
+    if seen is None or seen.container or subject.host.vhost_net is not None:
+        return False
+    return (seen.modules or {}).get(_MODULE.name) == NOT_LOADED
+
+
+_VHOST_NET = Fact[HostSubject](
+    lambda subject: facts.HOST_VHOST_NET.known(subject) or _is_not_loaded(subject),
+    facts.HOST_VHOST_NET.tell,
+    live=True,
+)
 RULE = Rule(
     name="host-without-vhost-net",
     severity="high",
     groups=("vhost", "host"),
-    judges=(Judge("host", needs=(facts.HOST_VHOST_NET,), applies=applies, check=check),),
+    judges=(Judge("host", needs=(_VHOST_NET,), applies=applies, check=check),),
 )

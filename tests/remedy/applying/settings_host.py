@@ -198,6 +198,9 @@ class SettingsHost:
         if setting.kind == "sysctl":
             self.now = replace(self.now, sysctls={setting.name: value})
             return
+        if setting.kind == "module":
+            self.now = replace(self.now, modules={setting.name: value})
+            return
         if setting.kind == "file":
             folder, _slash, name = setting.name.rpartition("/")
             files = {key: text for key, text in self.files[folder].items() if key != name}

@@ -29,7 +29,8 @@ from vnicaudit.remedy.applying.history import runs
 from vnicaudit.remedy.applying.rollback import RollbackSelection
 from vnicaudit.remedy.planning.host_settings import setting_diff, setting_digest
 
-RULES, SYSCTLS, _TMPFILES = KEEPING
+RULES, SYSCTLS, _TMPFILES, MODULES = KEEPING
+MODULE = "module::vhost_net"
 RPS_FILE = "90-vnicaudit-eth0-rps.rules"
 LINKS = tuple(replace(link, physical=True) for link in FACTS.links or ())
 KEPT = replace(FACTS, links=LINKS, own_files={folder: {} for folder in KEEPING})
@@ -111,6 +112,45 @@ def test_a_file_is_written_after_what_it_keeps(world: SettingsWorld) -> None:
     (unit,) = world.apply(steps_to(KEPT, TARGET, {RPS: "3"}), world.context()).run.steps
     assert (unit.outcome, world.host.now) == ("failed", KEPT)
     assert not any("before file:" in place for place in world.passed)
+
+
+def test_a_module_is_loaded_now_and_at_boot(world: SettingsWorld) -> None:
+    world.host.now = before = replace(KEPT, modules={"vhost_net": "not loaded"})
+    run = world.apply(steps_to(before, TARGET, {MODULE: "loaded"}), world.context()).run
+    (unit,) = run.steps
+    assert (unit.outcome, unit.message) == ("applied", "now, and from the next boot on")
+    text = world.host.files[MODULES]["90-vnicaudit-vhost_net.conf"]
+    assert (world.host.now.modules, text.split("\n")[1:]) == (
+        {"vhost_net": "loaded"},
+        ["vhost_net"],
+    )
+    (back,) = world.rollback(world.context())
+    assert (back.run.steps[0].outcome, world.host.now) == ("applied", before)
+
+
+def test_a_module_in_use_stays_and_so_does_its_file(world: SettingsWorld) -> None:
+    world.host.now = replace(KEPT, modules={"vhost_net": "not loaded"})
+    world.apply(steps_to(world.host.now, TARGET, {MODULE: "loaded"}), world.context())
+    world.host.refuses, after = {MODULE: 9}, world.host.now
+    (back,) = world.rollback(world.context())
+    (unit,) = back.run.steps
+    assert (unit.outcome, world.host.now) == ("failed", after)
+    assert f"{MODULE}: not loaded was not accepted" in unit.message
+
+
+def test_a_module_that_others_load_meanwhile_is_not_unloaded(world: SettingsWorld) -> None:
+    world.host.now = replace(KEPT, modules={"vhost_net": "not loaded"})
+    world.at_place[f"behind {ENTRIES}"] = lambda: world.host.put(MODULE, "loaded")
+    world.apply(steps_to(world.host.now, TARGET, {ENTRIES: "32768"}), world.context())
+    world.rollback(world.context())
+    assert world.host.now.modules == {"vhost_net": "loaded"}
+
+
+def test_a_plan_unloads_no_module(world: SettingsWorld) -> None:
+    world.host.now = replace(KEPT, modules={"vhost_net": "loaded"})
+    step = steps_to(world.host.now, TARGET, {MODULE: "not loaded"})[:1]
+    (unit,) = world.apply(step, world.context()).run.steps
+    assert (unit.outcome, unit.codes) == ("refused", ("plan",))
 
 
 def test_one_of_the_two_steps_alone(world: SettingsWorld) -> None:

@@ -6,12 +6,15 @@ import pytest
 from msgspec.structs import replace
 
 from tests.remedy.applying.settings_host import step_to
+from tests.remedy.planning.guests import HERE, PC, pci
 from tests.remedy.planning.planned import requested
 from tests.remedy.works import work
 from vnicaudit.audit.reading.targets import Target, target_of
 from vnicaudit.cli.wiring.platforms import every_platform
-from vnicaudit.model.fleet import LiveOptions
-from vnicaudit.model.host import Host
+from vnicaudit.knowledge.host_settings import KEEPING
+from vnicaudit.model.domain import Domain
+from vnicaudit.model.fleet import LiveDomain, LiveOptions
+from vnicaudit.model.host import Host, HostConfig
 from vnicaudit.model.host_facts import CpuFacts, Feature, HostFacts, HostLink, Ovs, OvsPort, Queue
 from vnicaudit.model.plan import Plan, SettingUnit
 from vnicaudit.platforms.host.visiting import visit
@@ -31,14 +34,18 @@ FACTS = HostFacts(
 
 
 def plan_of(
-    facts: HostFacts, monkeypatch: pytest.MonkeyPatch, options: PlanOptions | None = None
+    facts: HostFacts,
+    monkeypatch: pytest.MonkeyPatch,
+    options: PlanOptions | None = None,
+    guests: Sequence[LiveDomain] = (),
 ) -> Plan:
-    """The plan of a host with these facts."""
+    """The plan of a host with these facts and guests."""
 
-    def read(_url: str, options: LiveOptions) -> Iterator[Host | HostFacts]:
+    def read(_url: str, options: LiveOptions) -> Iterator[Host | HostFacts | LiveDomain]:
         assert options.window == 2
         yield Host("kvm1")
         yield facts
+        yield from guests
 
     monkeypatch.setattr(visit, "read_visit", read)
     platforms = every_platform()
@@ -138,9 +145,26 @@ def test_what_may_hurt_is_planned_if_it_is_asked_for(monkeypatch: pytest.MonkeyP
 
 def test_what_is_the_whole_hosts_is_not_changed_in_a_namespace() -> None:
     facts = HostFacts(cpus=CpuFacts(governors={"powersave": (0, 1)}), links=())
+    facts = replace(facts, modules={"vhost_net": "not loaded"})
     for target, codes in (("netns://a", ["operator-only"]), (TARGET, [])):
-        step = step_to(facts, target, {"governor::cpu1": "performance"})
-        assert [one.code for one in step.blocked] == codes
+        for field, value in (("governor::cpu1", "performance"), ("module::vhost_net", "loaded")):
+            step = step_to(facts, target, {field: value})
+            assert [one.code for one in step.blocked] == codes
+
+
+def test_a_module_that_is_not_loaded_is_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    folders: dict[str, dict[str, str]] = {folder: {} for folder in KEEPING}
+    facts = HostFacts(modules={"vhost_net": "not loaded"}, own_files=folders, links=())
+
+    guest = LiveDomain(Domain("web", PC, HERE, (pci("virtio"),)), HostConfig())
+    plan = plan_of(facts, monkeypatch, guests=(guest,))
+    at_once, kept = plan.steps
+    assert (at_once.rules, at_once.about.kind, at_once.safe) == (("VNIC023",), "host", True)
+    assert at_once.diff == (
+        "--- host\n+++ host\n@@ settings @@\n-module::vhost_net=not loaded\n"
+        "+module::vhost_net=loaded\n"
+    )
+    assert kept.diff.endswith("\n+vhost_net\n")
 
 
 def test_another_domain_was_named(monkeypatch: pytest.MonkeyPatch) -> None:

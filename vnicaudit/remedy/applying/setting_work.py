@@ -17,6 +17,7 @@ from vnicaudit.knowledge.host_settings import (
     SHORT,
     HostSetting,
     SettingValues,
+    is_apart,
     made_of,
     may_cut,
     setting_of,
@@ -363,7 +364,7 @@ def values_now(facts: HostFacts, fields: Iterable[str]) -> Values:
     settings = {field: setting_in(field) for field in fields}
     known = {name: values_of(facts, name) for name in {one.device for one in settings.values()}}
     found = {
-        field: value_of(facts, one) if is_file(one) else known[one.device].get(field)
+        field: value_of(facts, one) if is_apart(one) else known[one.device].get(field)
         for field, one in settings.items()
     }
     return {field: value for field, value in found.items() if value is not None}

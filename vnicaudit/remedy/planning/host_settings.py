@@ -57,7 +57,7 @@ _MAY_CUT = (
 )
 _KEEPS = (
     "It keeps the values of the step before it: rules of udev set them when the device is added, "
-    "at boot; files of sysctl.d and tmpfiles.d at boot."
+    "at boot; files of sysctl.d, tmpfiles.d and modules-load.d at boot."
 )
 _STAYS = "Open vSwitch keeps its keys in its database, also beyond the next boot, until a rollback."
 _MAY_SET = "{} ({}) configures links there, and may set it again{}."
@@ -187,7 +187,7 @@ def _steps(
     changes = tuple(one.change for one in findings if one.change is not None)
     fields = [(field, one) for one in changes for field in fields_in(facts, one)]
     present = values_of(facts, device)
-    old = {field: present.get(field, "") for field, _change in fields}
+    old = {field: present.get(field, change.old or "") for field, change in fields}
     values = {field: change.new or "" for field, change in fields}
     settings = {one: values[field] for field in values if (one := setting_of(field)) is not None}
     owners = owners_of(settings, facts)

@@ -1,4 +1,4 @@
-"""The kernel: its version, settings, cost of migration, and memory.
+"""The kernel: its version, settings, modules, cost of migration, and memory.
 
 Sources in Linux' Documentation: admin-guide/sysctl/net.rst, networking/scaling.rst,
 admin-guide/mm/hugetlbpage.rst. sched_migration_cost_ns left /proc/sys for debugfs with 5.13
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 
+from vnicaudit.knowledge.kernel_modules import LOADED, MODULES, NOT_LOADED, SEE
 from vnicaudit.model.host_facts import HugePages
 from vnicaudit.platforms.host.facts.z import SYSINFO
 from vnicaudit.platforms.host.readings import HostCommand, HostFact, HostReadings
@@ -53,6 +54,7 @@ def _read(readings: HostReadings) -> dict[str, object]:
         "arch": arch or ("s390x" if readings.text(SYSINFO) else None),
         "machine": _machine(readings.output(_MACHINE.name) or ""),
         "sysctls": sysctls,
+        "modules": _modules(readings.output("modules")),
         "migration_cost": int(cost) if re.fullmatch(r"[0-9]{1,15}", cost) else None,
         "memory_available": _available(readings.text(_MEMORY)),
         "huge_pages": _huge_pages(readings),
@@ -82,6 +84,17 @@ def _sysctls(readings: HostReadings) -> dict[str, str] | None:
     return found if found or listed is not None else None
 
 
+def _modules(text: str | None) -> dict[str, str] | None:
+    if text is None:
+        return None
+    pairs = [line.partition(" ") for line in text.split("\n")]
+    return {
+        name: state
+        for name, _space, state in pairs
+        if name in MODULES and state in (LOADED, NOT_LOADED)
+    }
+
+
 def _available(text: str | None) -> int | None:
     found = re.search(r"^MemAvailable: +(\d{1,15}) kB$", text or "", re.M | re.A)
     return int(found[1]) if found else None
@@ -109,4 +122,5 @@ FACT = HostFact(
     _read,
     files=(*map(_path, _KEYS), _DEBUG_COST, _MEMORY, _TOTAL, _FREE, SYSINFO),
     commands=(_UNAME, _MACHINE, _SYSCTL),
+    script=SEE,
 )
