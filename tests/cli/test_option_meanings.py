@@ -19,6 +19,7 @@ DIFFERENT = {
     "--include-unsafe": "fixes, changes to be planned, or steps of a plan",
     "--nic": "explain is about one NIC, which may be named in more ways",
     "--output": "a report, a plan or a measurement",
+    "--since": "the period of a trend, or the audit after which an export begins",
     "--sort": "findings, or domains",
     "--trust-uri": "of a plan or run, or of an inventory",
     "--window": "seconds between two readings, or when a run may act",

@@ -38,14 +38,14 @@ FORMS = {
         "ens3-queue-length", _ADAPTER + 'ATTR{tx_queue_len}="2000"'),
     ("feature", "ens3", "tcp-segmentation-offload", "on"): (
         "ens3-feature-tcp-segmentation-offload",
-        _ADAPTER + 'RUN+="/usr/sbin/ethtool -K $name tso on"'),
+        _ADAPTER + 'RUN+="/sbin/ethtool -K $name tso on"'),
     ("ring", "ens3", "rx", "4096"): (
-        "ens3-ring-rx", _ADAPTER + 'RUN+="/usr/sbin/ethtool -G $name rx 4096"'),
+        "ens3-ring-rx", _ADAPTER + 'RUN+="/sbin/ethtool -G $name rx 4096"'),
     ("channels", "ens3", "combined", "4"): (
-        "ens3-channels-combined", _ADAPTER + 'RUN+="/usr/sbin/ethtool -L $name combined 4"'),
+        "ens3-channels-combined", _ADAPTER + 'RUN+="/sbin/ethtool -L $name combined 4"'),
     ("private-flag", "ens3", "rx_striding_rq", "on"): (
         "ens3-private-flag-rx_striding_rq",
-        _ADAPTER + 'RUN+="/usr/sbin/ethtool --set-priv-flags $name rx_striding_rq on"'),
+        _ADAPTER + 'RUN+="/sbin/ethtool --set-priv-flags $name rx_striding_rq on"'),
     ("rps", "ens3", "rx-0", "f,ffffffff"): (
         "ens3-rps", _echo("f,ffffffff", "rx-0/rps_cpus")),
     ("rps-flows", "ens3", "rx-0", "4096"): (
@@ -170,6 +170,13 @@ def test_a_text_of_ours_has_nothing_else_in_it() -> None:
         assert not is_own(form.path, written + more)
     assert not is_own(form.path, form.text.replace("mtu", "address"))
     assert not is_own("/etc/sysctl.d/99-vnicaudit-x.conf", form.text)
+
+
+def test_a_file_of_sysctls_is_ours_only_with_a_setting_that_is_changed_here() -> None:
+    text = "# Written by vnicaudit; taken back by: vnicaudit rollback RUN\n{} = 1"
+    path = "/etc/sysctl.d/99-vnicaudit-x.conf"
+    assert is_own(path, text.format("net.core.rps_sock_flow_entries"))
+    assert not is_own(path, text.format("kernel.panic"))
 
 
 def test_nodes_of_a_pool_have_only_names_in_common() -> None:

@@ -112,7 +112,7 @@ _DEVICE = r"[A-Za-z0-9_][A-Za-z0-9_.@-]{0,14}"
 _MASK = r"[0-9a-f]{1,8}(,[0-9a-f]{1,8}){0,255}"
 _FLOWS = r"[0-9]{1,7}"
 """The kernel allocates a table of that size at once."""
-_SYSCTLS = {
+LEAST_OF_SYSCTLS = {
     "net.core.rps_sock_flow_entries": 0,
     "net.core.netdev_max_backlog": 1,
     "net.bridge.bridge-nf-call-iptables": 0,
@@ -141,7 +141,7 @@ _CHANGED: dict[SettingKind, _SettingRow] = {
     "rps-flows": _SettingRow(rf"{_DEVICE}:rx-[0-9]{{1,4}}", _FLOWS),
     "xps": _SettingRow(rf"{_DEVICE}:tx-[0-9]{{1,4}}", _MASK),
     "queue-length": _SettingRow(_DEVICE, "[0-9]{1,9}"),
-    "sysctl": _SettingRow(f":({'|'.join(map(re.escape, _SYSCTLS))})", _FLOWS),
+    "sysctl": _SettingRow(f":({'|'.join(map(re.escape, LEAST_OF_SYSCTLS))})", _FLOWS),
     "governor": _SettingRow(":cpu[0-9]{1,5}", "[a-z_]{1,15}"),
     "pages": _SettingRow(":node[0-9]{1,5}/hugepages/hugepages-[0-9]{4,10}kB", "[0-9]{1,9}"),
     "module": _SettingRow(f":({'|'.join(MODULES)})", f"{LOADED}|{NOT_LOADED}"),
@@ -221,7 +221,7 @@ def may_become(setting: HostSetting, new: str) -> bool:
     if setting.kind == "ovs":
         return re.fullmatch(_OVS_VALUES[setting.name], new) is not None
     if setting.kind == "sysctl":
-        return int(new) >= _SYSCTLS[setting.name]
+        return int(new) >= LEAST_OF_SYSCTLS[setting.name]
     if setting.kind == "module":
         return new == LOADED
     if setting.kind == "qeth":

@@ -8,7 +8,8 @@ keeps RFS in the same way (50-enable-rfs).
 
 Sources: udev(7) and udev-rules.c of systemd 252 to 262: ``$name`` is the name that earlier rules
 gave the device (80-net-setup-link.rules), programs of ``RUN`` start after it was renamed, and need
-an absolute path. ``DRIVERS=="?*"`` keeps VLANs and bonds out, which have the address of an adapter
+an absolute path; /sbin has ethtool on merged and older systems.
+``DRIVERS=="?*"`` keeps VLANs and bonds out, which have the address of an adapter
 (75-persistent-net-generator.rules). sysctl.d(5): of several files the last one by name counts;
 99-sysctl.conf is /etc/sysctl.conf; settings of a module exist once that is loaded, which udev is
 told of (its example 99-bridge.rules). tmpfiles.d(5): ``w`` writes into a file that is there.
@@ -24,6 +25,7 @@ from typing import NamedTuple
 from vnicaudit.knowledge.host_settings import (
     FILES,
     KEEPING,
+    LEAST_OF_SYSCTLS,
     RUN_ID,
     SHORT,
     HostSetting,
@@ -159,19 +161,19 @@ def _action(setting: HostSetting, value: str) -> str:
         path = FILES[setting.kind].format(device="$name", name=setting.name)
         return f"RUN+=\"/bin/sh -c 'echo {value} > {path}'\""
     words = words_to_set(HostSetting(setting.kind, "$name", setting.name), value)
-    return f'RUN+="/usr/sbin/{" ".join(words)}"'
+    return f'RUN+="/sbin/{" ".join(words)}"'
 
 
 _MODULE = 'ACTION=="add", SUBSYSTEM=="module", KERNEL=="br_netfilter", '
-_SYSCTL = r"[a-z][a-z0-9_.-]{1,99} = [0-9]{1,19}"
+_SYSCTL = rf"({'|'.join(map(re.escape, LEAST_OF_SYSCTLS))}) = [0-9]{{1,7}}"
 _RULE = (
     rf"{_MODULE}RUN\+=\"/bin/sh -c 'echo [01] > /proc/sys/net/bridge/bridge-nf-call-[a-z0-9]+'\"|"
     r'ACTION=="add", SUBSYSTEM=="net", '
     r'(DRIVERS=="\?\*", ATTR\{address\}=="[0-9a-f]{2}(:[0-9a-f]{2}){5}"'
     r'|KERNEL=="[A-Za-z0-9_.@-]+"), '
     r'(ATTR\{(mtu|tx_queue_len)\}="[0-9]{1,9}"'
-    rf'|RUN\+="/usr/sbin/ethtool -K \$name ({"|".join(SHORT.values())}) (on|off)"'
-    r'|RUN\+="/usr/sbin/ethtool (-G|-L|--set-priv-flags) \$name [A-Za-z0-9_-]+ (on|off|[0-9]{1,7})"'
+    rf'|RUN\+="/sbin/ethtool -K \$name ({"|".join(SHORT.values())}) (on|off)"'
+    r'|RUN\+="/sbin/ethtool (-G|-L|--set-priv-flags) \$name [A-Za-z0-9_-]+ (on|off|[0-9]{1,7})"'
     r"|RUN\+=\"/bin/sh -c 'echo [0-9a-f,]+ > "
     r"/sys/class/net/\$name/queues/[rt]x-[0-9]+/(rps_cpus|rps_flow_cnt|xps_cpus)'\")"
 )

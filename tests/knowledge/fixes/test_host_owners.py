@@ -46,7 +46,7 @@ def test_a_machine_config_has_the_files_that_a_host_of_its_own_gets() -> None:
         "# Proposed by vnicaudit\nnet.core.rps_sock_flow_entries = 8192\n"
     )
     rule = files["/etc/udev/rules.d/90-vnicaudit-ens3-ring-rx.rules"]["contents"]["source"]
-    assert 'NAME=="ens3", RUN+="/usr/sbin/ethtool -G $name rx 4096"\n' in unquote(rule)
+    assert 'NAME=="ens3", RUN+="/sbin/ethtool -G $name rx 4096"\n' in unquote(rule)
 
 
 def test_a_child_profile_of_tuned_changes_these_settings_alone() -> None:
