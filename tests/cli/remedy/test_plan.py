@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from tests.cli.definitions import E1000
 from tests.remedy.planning.planned import (
@@ -20,6 +21,8 @@ from tests.remedy.planning.planned import (
 from tests.remedy.planning.units import file_of
 from tests.rows import rows
 from vnicaudit.cli.main import run
+from vnicaudit.cli.options.output import OutputOptions
+from vnicaudit.cli.remedy.plan_output import print_plan
 from vnicaudit.reports.plan.json import from_json
 
 
@@ -84,6 +87,25 @@ def test_the_next_command_includes_unsafe_steps_where_there_are_no_others(
     (here / "a.xml").write_text(E1000.replace("6f4d", "7f4d"))
     assert run([*arguments, "a.xml"]) == 0  # one of its steps is safe
     assert capsys.readouterr().err.endswith("next: vnicaudit apply plan.json\n")
+
+
+def test_the_next_command_trusts_a_host_whose_address_the_user_gave(
+    here: Path, capsys: Capture
+) -> None:
+    assert run(["plan", "a.xml", "-o", "plan.json"]) == 0
+    plan = from_json((here / "plan.json").read_bytes(), "plan.json")
+    output = OutputOptions(quiet=False, verbose=False, color="never")
+    capsys.readouterr()
+    for target, trust in [
+        ("ssh://root@h", ""),
+        ("ssh://root@h?known_hosts=/k", " --trust-uri all"),
+        (str(here / "a.xml"), ""),
+    ]:
+        steps = tuple(replace(step, target=target) for step in plan.steps)
+        print_plan(replace(plan, steps=steps), "p.json", None, output, "vnicaudit apply {}".format)
+        assert capsys.readouterr().err == (
+            f"Written to p.json; next: vnicaudit apply p.json{trust}\n"
+        )
 
 
 def test_a_plan_of_blocked_steps_alone_names_no_command_to_apply_it(

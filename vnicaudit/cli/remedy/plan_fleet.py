@@ -34,7 +34,6 @@ from vnicaudit.model.report import LostRead, ReadError
 from vnicaudit.remedy.planning.run import PlanRequest, make_plan
 from vnicaudit.reports.safe import safe
 from vnicaudit.text.targets import command as own_command
-from vnicaudit.text.targets import unsafe_parts
 
 if TYPE_CHECKING:
     from vnicaudit.audit.reading.targets import PlannedItem
@@ -68,10 +67,9 @@ def plan_fleet(
         PlanHost(host.name, uri, host.site, host.groups)
         for uri, host in hosts.by_uri.items() if uri in planned
     ))  # fmt: skip
-    trust = " --trust-uri all" if any(map(unsafe_parts, planned)) else ""
     state = state_folder(options.state)
     print_plan(plan, options.plan_file, options.group_by or "change", options.output,
-               lambda path: own_command(f"apply {path}{trust}", state), diff=options.diff,
+               lambda path: own_command(f"apply {path}", state), diff=options.diff,
                history=lambda: earlier.of(plan, hosts))  # fmt: skip
     if earlier.missing and (earlier.is_failed or not quiet):
         kind = "Error" if earlier.is_failed else "Note"

@@ -19,6 +19,7 @@ from vnicaudit.reports.plan.json import to_json
 from vnicaudit.reports.plan.steps import PlanGroupBy
 from vnicaudit.reports.plan.text import render
 from vnicaudit.reports.safe import safe, wrap
+from vnicaudit.text.targets import unsafe_parts
 
 if TYPE_CHECKING:
     from vnicaudit.model.plan import Plan
@@ -102,7 +103,10 @@ def _next_step(plan: Plan, path: str, command: Callable[[str], str]) -> str:
     if not allowed:
         causes = "every step is blocked; remove the causes above, and plan again"
         return f"Written to {safe(path)}{unread}: {causes}"
-    following = command(safe(path_word(path)))
+    words = safe(path_word(path))
+    if any("://" in step.target and unsafe_parts(step.target) for step in allowed):
+        words += " --trust-uri all"  # the user named them here
+    following = command(words)
     if not any(step.safe for step in allowed):
         following += " --include-unsafe"  # without it, nothing would be applied
     return f"Written to {safe(path)}{unread}; next: {following}"
