@@ -103,10 +103,16 @@ def _serve(server: socket.socket, port: int, answers: int, closes: bool) -> None
     with suppress(OSError):
         while True:
             here, _address = server.accept()
-            there = socket.create_connection(("127.0.0.1", port))
-            threading.Thread(target=_pump, args=(here, there), daemon=True).start()
-            arguments = (there, here, answers, closes)
-            threading.Thread(target=_pump_some, args=arguments, daemon=True).start()
+            arguments = (here, port, answers, closes)
+            threading.Thread(target=_hand_on_some, args=arguments, daemon=True).start()
+
+
+def _hand_on_some(here: socket.socket, port: int, answers: int, closes: bool) -> None:
+    with here, suppress(OSError), socket.create_connection(("127.0.0.1", port)) as there:
+        asking = threading.Thread(target=_pump_to_the_end, args=(here, there), daemon=True)
+        asking.start()
+        _pump_some(there, here, answers, closes)
+        asking.join()
 
 
 def _pump(source: socket.socket, target: socket.socket) -> None:
@@ -132,4 +138,3 @@ def _pump_some(source: socket.socket, target: socket.socket, most: int, closes: 
             most -= len(data)
             target.sendall(data)
         target.shutdown(socket.SHUT_RDWR)
-        source.close()
