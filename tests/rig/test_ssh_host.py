@@ -11,7 +11,7 @@ from testinfra.host import Host, get_host
 
 from tests.cli.command import vnicaudit
 from tests.rig.host import MANAGED, UPLINK, SshHost
-from tests.rig.host_faults import CLEAN, FOUND_AND_MENDED, ONLY_FOUND, TAP, Found, Plant
+from tests.rig.host_faults import CLEAN, FOUND_AND_MENDED, INTERRUPTS, ONLY_FOUND, TAP, Found, Plant
 
 pytestmark = pytest.mark.rig
 
@@ -63,7 +63,15 @@ def test_nothing_is_found_where_there_is_no_fault(host: SshHost) -> None:
     assert _found(host) == frozenset()
 
 
-@pytest.mark.parametrize("plants", [FOUND_AND_MENDED, ONLY_FOUND], ids=["first", "last"])
+@pytest.mark.parametrize(
+    "plants",
+    [
+        pytest.param(FOUND_AND_MENDED, id="mended"),
+        pytest.param(INTERRUPTS, marks=pytest.mark.long, id="interrupts"),
+        # once, while these were planted, the host answered no connection for ten seconds
+        pytest.param(ONLY_FOUND, marks=pytest.mark.long, id="last"),
+    ],
+)
 def test_each_fault_is_found_where_it_is(host: SshHost, plants: Sequence[Plant]) -> None:
     with _planted(host, plants) as expected:
         assert _found(host) == expected
