@@ -54,24 +54,29 @@ class HostSetting(msgspec.Struct, frozen=True):
 
 SettingValues = Sequence[tuple[HostSetting, str]]
 """Settings with their values, in the order in which they are set."""
+FILES: dict[SettingKind, str] = {
+    "rps": "/sys/class/net/{device}/queues/{name}/rps_cpus",
+    "rps-flows": "/sys/class/net/{device}/queues/{name}/rps_flow_cnt",
+    "xps": "/sys/class/net/{device}/queues/{name}/xps_cpus",
+    "sysctl": "/proc/sys/{name}",
+    "governor": "/sys/devices/system/cpu/{name}/cpufreq/scaling_governor",
+    "pages": "/sys/devices/system/node/{name}/nr_hugepages",
+}
+"""Kind -> the file that has its value."""
 _COMMANDS: dict[SettingKind, str] = {
+    **{kind: f"echo {{value}} > {path}" for kind, path in FILES.items()},
     "feature": "ethtool -K {device} {name} {value}",
     "private-flag": "ethtool --set-priv-flags {device} {name} {value}",
     "ring": "ethtool -G {device} {name} {value}",
     "channels": "ethtool -L {device} {name} {value}",
     "mtu": "ip link set {device} mtu {value}",
     "queue-length": "ip link set {device} txqueuelen {value}",
-    "rps": "echo {value} > /sys/class/net/{device}/queues/{name}/rps_cpus",
-    "rps-flows": "echo {value} > /sys/class/net/{device}/queues/{name}/rps_flow_cnt",
-    "xps": "echo {value} > /sys/class/net/{device}/queues/{name}/xps_cpus",
     "sysctl": "sysctl -w {name}={value}",
     "ovs": "ovs-vsctl set Open_vSwitch . other_config:{name}={value}",
     "ovs-interface": "ovs-vsctl set Interface {device} {name}={value}",
     "qeth": "chzdev --by-interface {device} {name}={value}",
     "file": "rm {name}",
     "module": "modprobe {name}",
-    "governor": "echo {value} > /sys/devices/system/cpu/{name}/cpufreq/scaling_governor",
-    "pages": "echo {value} > /sys/devices/system/node/{name}/nr_hugepages",
 }
 
 
@@ -89,6 +94,8 @@ def command_for(setting: HostSetting, value: str) -> str:
     )
 
 
+CAN_BE_SET_BACK = "it can be set back"
+"""Why a change is safe that harms nothing for a moment either."""
 CHOOSE_PMDS = command_for(HostSetting("ovs", name="pmd-cpu-mask"), "MASK")
 """The command that chooses the CPUs of PMDs; the mask is left to whoever runs it."""
 
@@ -171,15 +178,12 @@ _LEAST_MTU = 1280
 ORDER = tuple(_CHANGED)
 _EACH = "*"
 """In place of its number: each queue of the device."""
-FILES: dict[SettingKind, str] = {
-    "rps": "/sys/class/net/{device}/queues/{name}/rps_cpus",
-    "rps-flows": "/sys/class/net/{device}/queues/{name}/rps_flow_cnt",
-    "xps": "/sys/class/net/{device}/queues/{name}/xps_cpus",
-    "sysctl": "/proc/sys/{name}",
-    "governor": "/sys/devices/system/cpu/{name}/cpufreq/scaling_governor",
-    "pages": "/sys/devices/system/node/{name}/nr_hugepages",
-}
-"""Kind -> the file that has its value."""
+
+
+def path_of(setting: HostSetting) -> str:
+    """The file that has the value of a setting; its kind is one of :data:`FILES`."""
+    name = setting.name.replace(".", "/") if setting.kind == "sysctl" else setting.name
+    return FILES[setting.kind].format(device=setting.device, name=name)
 
 
 def field_of(setting: HostSetting) -> str:
@@ -332,7 +336,7 @@ def words_of(field: str, value: str) -> str:
 
 def value_of(facts: HostFacts, setting: HostSetting) -> str | None:
     """The value of a setting in the facts of a host; None: it is unknown, or does not exist."""
-    if setting.kind == "file":
+    if is_file(setting):
         folder, _slash, name = setting.name.rpartition("/")
         files = (facts.own_files or {}).get(folder)
         return None if files is None else files.get(name, "")
@@ -351,6 +355,11 @@ def values_of(facts: HostFacts, device: str) -> dict[str, str]:
         for field, setting, value in found
         if setting_of(field) is not None and takes(setting, value)
     }
+
+
+def is_file(setting: HostSetting) -> bool:
+    """True for a file that keeps other settings beyond the next boot."""
+    return setting.kind == "file"
 
 
 def is_apart(setting: HostSetting) -> bool:
@@ -432,7 +441,7 @@ def _word(on: bool) -> str:
 
 def made_of(setting: HostSetting, value: str, facts: HostFacts) -> str:
     """The form that the kernel gives to a value, or the run that wrote it to a file."""
-    if setting.kind == "file":
+    if is_file(setting):
         present = value_of(facts, setting) or ""
         return present if RUN_ID.sub("", present) == RUN_ID.sub("", value) else value
     if setting.kind in ("rps", "xps"):
@@ -456,12 +465,10 @@ def words_to_set(setting: HostSetting, value: str) -> tuple[str, ...]:
     """The program and arguments that set it until the next boot; a file is written by a shell, to
     which path and value are arguments."""
     device, name = setting.device, setting.name
-    if setting.kind == "file" and value:
+    if is_file(setting) and value:
         return "sh", "-c", _NEW_FILE, "sh", value, name
     if setting.kind in FILES:
-        name = name.replace(".", "/") if setting.kind == "sysctl" else name
-        path = FILES[setting.kind].format(device=device, name=name)
-        return "sh", "-c", 'printf %s "$1" >"$2"', "sh", value, path
+        return "sh", "-c", 'printf %s "$1" >"$2"', "sh", value, path_of(setting)
     if setting.kind == "qeth":
         return "sh", "-c", SET_WHILE_OFFLINE, "sh", device, name, value
     if setting.kind == "module":

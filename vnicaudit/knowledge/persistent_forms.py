@@ -29,6 +29,7 @@ from vnicaudit.knowledge.host_settings import (
     RUN_ID,
     SHORT,
     HostSetting,
+    path_of,
     words_to_set,
 )
 from vnicaudit.knowledge.kernel_modules import MODULES
@@ -143,24 +144,23 @@ def is_own(path: str, text: str) -> bool:
 
 def _line(setting: HostSetting, value: str, match: str) -> str:
     if setting.name.startswith("net.bridge."):
-        path = f"/proc/sys/{setting.name.replace('.', '/')}"
-        return f"{_MODULE}RUN+=\"/bin/sh -c 'echo {value} > {path}'\""
+        return f"{_MODULE}RUN+=\"/bin/sh -c 'echo {value} > {path_of(setting)}'\""
     if setting.kind == "sysctl":
         return f"{setting.name} = {value}"
     if setting.kind == "module":
         return setting.name
     if setting.kind in _OF_SYSFS:
-        return f"w {FILES[setting.kind].format(name=setting.name)} - - - - {value}"
+        return f"w {path_of(setting)} - - - - {value}"
     return f'ACTION=="add", SUBSYSTEM=="net", {match}, {_action(setting, value)}'
 
 
 def _action(setting: HostSetting, value: str) -> str:
     if setting.kind in _ATTRIBUTES:
         return f'ATTR{{{_ATTRIBUTES[setting.kind]}}}="{value}"'
+    named = HostSetting(setting.kind, "$name", setting.name)
     if setting.kind in FILES:
-        path = FILES[setting.kind].format(device="$name", name=setting.name)
-        return f"RUN+=\"/bin/sh -c 'echo {value} > {path}'\""
-    words = words_to_set(HostSetting(setting.kind, "$name", setting.name), value)
+        return f"RUN+=\"/bin/sh -c 'echo {value} > {path_of(named)}'\""
+    words = words_to_set(named, value)
     return f'RUN+="/sbin/{" ".join(words)}"'
 
 

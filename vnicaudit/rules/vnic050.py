@@ -53,7 +53,7 @@ from collections.abc import Iterator
 from vnicaudit.knowledge import host_needs
 from vnicaudit.knowledge.flow_steering import ENTRIES, MODERATE, rfs_sizes, set_on_each
 from vnicaudit.knowledge.host_cpus import near
-from vnicaudit.knowledge.host_settings import HostSetting, change_of, command_for
+from vnicaudit.knowledge.host_settings import CAN_BE_SET_BACK, HostSetting, change_of, command_for
 from vnicaudit.model.host_facts import HostFacts, HostLink
 from vnicaudit.model.rule import Fact, HostSubject, Judge, Problem, Rule
 
@@ -86,7 +86,7 @@ def check(subject: HostSubject) -> Iterator[Problem]:
         yield Problem(
             f"rps_flow_cnt is set on {on}, but {ENTRIES} is 0: receive flow steering does nothing",
             field="rps_sock_flow_entries",
-            change=change_of(facts, setting, str(MODERATE), "it can be set back"),
+            change=change_of(facts, setting, str(MODERATE), CAN_BE_SET_BACK),
             fix=f"(or clear the other half: {set_on_each(set_on[0], 'rps_flow_cnt', 0)})",
         )
 

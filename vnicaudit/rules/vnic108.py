@@ -62,7 +62,7 @@ from vnicaudit.knowledge.host_cpus import (
     near,
     serves_on,
 )
-from vnicaudit.knowledge.host_settings import change_on_each
+from vnicaudit.knowledge.host_settings import CAN_BE_SET_BACK, change_on_each
 from vnicaudit.model.host_facts import HostFacts, HostLink
 from vnicaudit.model.rule import Judge, LinkSubject, Problem, RuleSettings, adjustable_rule, setting
 
@@ -110,7 +110,7 @@ def check(subject: LinkSubject, limits: SteeringLimits) -> Iterator[Problem]:
     )
     known = subject.host.workload == "many-connections"
     mask = as_mask(others)
-    change = change_on_each(facts, link, queues, mask, "it can be set back") if known else None
+    change = change_on_each(facts, link, queues, mask, CAN_BE_SET_BACK) if known else None
     yield Problem(
         f"{seen}: RPS would spread its connections" if known
         else f"{seen}: does it serve many connections, which RPS would spread?",

@@ -51,10 +51,9 @@ from vnicaudit.knowledge import host_needs
 from vnicaudit.knowledge.cpu_lists import as_mask
 from vnicaudit.knowledge.flow_steering import set_on_each, steered_queues, streams
 from vnicaudit.knowledge.host_cpus import near
-from vnicaudit.knowledge.host_settings import change_on_each
+from vnicaudit.knowledge.host_settings import CAN_BE_SET_BACK, change_on_each
 from vnicaudit.model.rule import Judge, LinkSubject, Problem, Rule
 
-_SAFE = "it can be set back"
 _SERVES = {"few-connections": "serves few connections", "streaming": "streams"}
 
 
@@ -77,7 +76,7 @@ def check(subject: LinkSubject) -> Iterator[Problem]:
         message = f"{seen}, which received at line rate: does RPS gain anything?"
     else:
         message = f"{seen}, which costs time with 1 to 10 connections: does it serve many?"
-    change = change_on_each(facts, link, steered, "0", _SAFE) if serves else None
+    change = change_on_each(facts, link, steered, "0", CAN_BE_SET_BACK) if serves else None
     yield Problem(
         message,
         severity="info" if serves is None else None,

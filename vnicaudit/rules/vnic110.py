@@ -51,7 +51,7 @@ from typing import Annotated
 from vnicaudit.knowledge import host_needs
 from vnicaudit.knowledge.flow_steering import ENTRIES, rfs_is_on
 from vnicaudit.knowledge.host_cpus import loads
-from vnicaudit.knowledge.host_settings import HostSetting, change_of
+from vnicaudit.knowledge.host_settings import CAN_BE_SET_BACK, HostSetting, change_of
 from vnicaudit.model.rule import HostSubject, Judge, Problem, RuleSettings, adjustable_rule, setting
 
 
@@ -86,7 +86,7 @@ def check(subject: HostSubject, limits: ContentionLimits) -> Iterator[Problem]:
         yield Problem(
             f"receive flow steering is on while CPUs are short: {idle:.0f} % of the window was "
             f"idle{stolen}",
-            change=change_of(facts, setting, "0", "it can be set back"),
+            change=change_of(facts, setting, "0", CAN_BE_SET_BACK),
         )
 
 

@@ -49,7 +49,7 @@ from collections.abc import Iterator
 from typing import Annotated
 
 from vnicaudit.knowledge import host_needs
-from vnicaudit.knowledge.host_settings import HostSetting, change_of, command_for
+from vnicaudit.knowledge.host_settings import CAN_BE_SET_BACK, HostSetting, change_of, command_for
 from vnicaudit.model.finding import Change
 from vnicaudit.model.host_facts import HostFacts
 from vnicaudit.model.rule import HostSubject, Judge, Problem, RuleSettings, adjustable_rule, setting
@@ -99,7 +99,7 @@ def check(subject: HostSubject, limits: SoftnetLimits) -> Iterator[Problem]:
 
 def _more_waiting(facts: HostFacts) -> Change | None:
     setting, value = HostSetting("sysctl", name=_BACKLOG), facts.sysctl(_BACKLOG)
-    return change_of(facts, setting, str(2 * value), "it can be set back") if value else None
+    return change_of(facts, setting, str(2 * value), CAN_BE_SET_BACK) if value else None
 
 
 def _doubled(facts: HostFacts, name: str) -> str:

@@ -44,7 +44,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vnicaudit.knowledge import host_needs
-from vnicaudit.knowledge.host_settings import HostSetting, change_of
+from vnicaudit.knowledge.host_settings import CAN_BE_SET_BACK, HostSetting, change_of
 from vnicaudit.model.rule import Judge, LinkSubject, Problem, Rule
 
 _USUAL = 1000
@@ -63,7 +63,7 @@ def check(subject: LinkSubject) -> Iterator[Problem]:
         setting = HostSetting("queue-length", link.name)
         yield Problem(
             f"{link.name} drops packets, and its queue holds {link.queue_length} of them",
-            change=change_of(subject.facts, setting, str(_USUAL), "it can be set back"),
+            change=change_of(subject.facts, setting, str(_USUAL), CAN_BE_SET_BACK),
         )
 
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 
-from vnicaudit.knowledge.host_settings import FILES, SHORT, HostSetting, words_to_set
+from vnicaudit.knowledge.host_settings import FILES, SHORT, HostSetting, path_of, words_to_set
 from vnicaudit.knowledge.persistent_forms import OwnFile, for_nodes
 from vnicaudit.model.host_facts import HostFacts, SettingOwner
 
@@ -160,7 +160,7 @@ def _sections(settings: Settings) -> Iterator[str]:
     governor = next((value for one, value in settings.items() if one.kind == "governor"), "")
     yield from ("[cpu]", f"governor={governor}") if governor else ()
     files = [
-        f"{FILES[one.kind].format(device=one.device, name=one.name)}={value}"
+        f"{path_of(one)}={value}"
         for one, value in settings.items()
         if one.kind in FILES and one.kind not in ("sysctl", "governor")
     ]

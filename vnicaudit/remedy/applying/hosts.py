@@ -16,6 +16,7 @@ from vnicaudit.errors import GoneError
 from vnicaudit.knowledge.host_settings import (
     HostSetting,
     cuts_queues,
+    is_file,
     is_of_host,
     is_there,
     may_become,
@@ -53,7 +54,6 @@ from vnicaudit.remedy.applying.setting_work import (
     differing,
     guarded_with,
     in_order,
-    is_file,
     is_other_device,
     is_other_host,
     listed,

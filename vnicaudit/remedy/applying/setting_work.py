@@ -18,6 +18,7 @@ from vnicaudit.knowledge.host_settings import (
     HostSetting,
     SettingValues,
     is_apart,
+    is_file,
     made_of,
     may_cut,
     setting_of,
@@ -84,10 +85,6 @@ def is_other_host(facts: HostFacts, known: SettingUnit | SettingTransaction) -> 
     return known.machine not in ("", facts.machine)
 
 
-def is_file(setting: HostSetting) -> bool:
-    return setting.kind == "file"
-
-
 def is_other_device(facts: HostFacts, known: SettingUnit | SettingTransaction) -> bool:
     """True if the device that has the name now is another than the known one."""
     return identifying_mac(facts.link(known.device)) != known.mac
@@ -105,13 +102,11 @@ def of_same_device(facts: HostFacts, made: SettingTransaction) -> HostFacts:
 
 def _needs_timer(fields: Iterable[str], facts: HostFacts) -> bool:
     """True if setting these may cut the way to the host."""
-    settings = (setting_in(field) for field in fields)
-    return any(may_cut(one) and may_manage(facts, one.device) for one in settings)
+    devices = {one.device for one in map(setting_in, fields) if may_cut(one)}
+    return any(may_manage(facts, device) for device in devices)
 
 
-def guarded_with(
-    unit: UnitRequest, fields: Iterable[str], facts: HostFacts
-) -> tuple[str, ...]:  # fmt: skip
+def guarded_with(unit: UnitRequest, fields: Iterable[str], facts: HostFacts) -> tuple[str, ...]:
     """The resource of a host that one of its units uses at a time: the way to it."""
     return (f"way to {unit.target}",) if _needs_timer(fields, facts) else ()
 

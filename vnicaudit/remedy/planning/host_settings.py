@@ -17,6 +17,7 @@ from vnicaudit.knowledge.host_settings import (
     HostSetting,
     field_of,
     fields_in,
+    is_file,
     is_of_host,
     may_cut,
     setting_of,
@@ -341,7 +342,7 @@ def setting_diff(device: str, old: Mapping[str, str], new: Mapping[str, str]) ->
     title, lines = device or "host", []
     for field in new:
         setting = setting_of(field)
-        if setting is not None and setting.kind == "file":
+        if setting is not None and is_file(setting):
             text = new[field].split("\n")
             lines += ["--- /dev/null", f"+++ {setting.name}", f"@@ -0,0 +1,{len(text)} @@"]
             lines += [f"+{line}" for line in text]

@@ -12,6 +12,7 @@ from vnicaudit.errors import ActionError, EndpointError, GoneError, NoResponseEr
 from vnicaudit.knowledge.host_settings import (
     HostSetting,
     SettingValues,
+    is_file,
     is_there,
     words_to_set,
 )
@@ -98,7 +99,7 @@ class SettingsPlace:
         if ran.code == undo_timer.NOT_ARMED and timer:
             raise NoResponseError(f"the timer ended before {setting.kind} was set to {value}")
         if ran.code != 0:
-            what = "the text" if setting.kind == "file" else value
+            what = "the text" if is_file(setting) else value
             raise ActionError(f"{what} was not accepted: {_reason(ran)}")
 
     def undo_script(self, timer: str, changed: SettingValues, everything: SettingValues) -> str:

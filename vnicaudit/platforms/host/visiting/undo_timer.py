@@ -41,27 +41,27 @@ sleep {pause}
 mv "$folder/undoing" "$folder/undone"
 """
 
-ARM = """
+ARM = f"""
 name=$1 seconds=$2 digest=$3 text=$4
 shift 4 # left: the words before a command in another network namespace
 umask 077
-base=/run/vnicaudit
+base={FOLDER}
 folder=$base/$name
 IFS=. read -r now _ </proc/uptime || exit
 space=$(readlink /proc/self/ns/net)
 for other in "$base"/*/armed; do
     [ -e "$other" ] && read -r end its <"$other" || continue
     if [ "$its" = "$space" ] && [ "$now" -le "$end" ]; then
-        echo "another run has armed one: ${other%/armed}" >&2
+        echo "another run has armed one: ${{other%/armed}}" >&2
         exit 1
     fi
 done
 mkdir -p "$base" && mkdir "$folder" && printf %s "$text" >"$folder/undo" &&
     chmod 0700 "$folder/undo" && echo "$digest  $folder/undo" | sha256sum -c >/dev/null &&
-    echo "$((now + seconds + 5)) $space" >"$folder/armed" || {
+    echo "$((now + seconds + 5)) $space" >"$folder/armed" || {{
     echo "its script cannot be stored in $folder (is /run full?)" >&2
     exit 1
-}
+}}
 if [ -d /run/systemd/system ]; then
     systemd-run --on-active="$seconds" --timer-property=AccuracySec=100ms \\
         --unit="vnicaudit-$name" "$@" /bin/sh "$folder/undo" >&2 && exit
@@ -82,8 +82,8 @@ exit 1
 """Arguments: the timer's name, seconds, the digest and the text of its script, and words to put
 before a program. Fails if nothing will set back."""
 
-DISARM = """
-folder=/run/vnicaudit/$1
+DISARM = f"""
+folder={FOLDER}/$1
 if mv "$folder/armed" "$folder/disarmed" 2>/dev/null && [ -d /run/systemd/system ]; then
     systemctl stop "vnicaudit-$1.timer" >/dev/null 2>&1
 fi
@@ -93,8 +93,8 @@ done
 """
 """Argument: the timer's name. Prints its state from now on, nothing if there is no such timer."""
 
-IF_ARMED = """
-[ -z "$1" ] || [ -e "/run/vnicaudit/$1/armed" ] || exit 75
+IF_ARMED = f"""
+[ -z "$1" ] || [ -e "{FOLDER}/$1/armed" ] || exit {NOT_ARMED}
 shift
 exec "$@"
 """
