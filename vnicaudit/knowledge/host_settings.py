@@ -1,28 +1,22 @@
-"""Settings of a host that decide how fast its guests' NICs are, the command that sets each until
-the next boot, and what the kernel makes of a value.
+"""Settings of a host that decide how fast its guests' NICs are, and the command that sets each
+until the next boot.
 
 Sources: ethtool(8), ip-link(8), sysctl(8), ovs-vswitchd.conf.db(5), and Documentation/networking/
-scaling.rst of Linux (RPS, RFS, XPS in sysfs). net/core/net-sysfs.c and net/core/sysctl_net_core.c
-of Linux 6.18: rps_flow_cnt and rps_sock_flow_entries are rounded up to a power of two, and CPUs
-that are offline are dropped from masks.
+scaling.rst of Linux (RPS, RFS, XPS in sysfs).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from shlex import quote
 from typing import Literal, NamedTuple
 
 import msgspec
 
-from vnicaudit.knowledge.cpu_lists import as_mask, from_mask
-from vnicaudit.knowledge.host_links import GUEST_KINDS
 from vnicaudit.knowledge.kernel_modules import LOADED, MODULES, NOT_LOADED, SET
 from vnicaudit.knowledge.ovs_programs import FIND_OVS
 from vnicaudit.knowledge.qeth import SET_WHILE_OFFLINE
-from vnicaudit.model.finding import Change
-from vnicaudit.model.host_facts import Feature, HostFacts, HostLink, OvsPort, Queue
 
 SettingKind = Literal[
     "feature", "private-flag", "ring", "channels", "mtu", "queue-length", "rps", "rps-flows",
@@ -125,7 +119,7 @@ LEAST_OF_SYSCTLS = {
     "net.bridge.bridge-nf-call-iptables": 0,
 }
 """Those that are changed, and the least that a plan sets."""
-_OVS_VALUES = {
+OVS_VALUES = {
     "pmd-cpu-mask": "0x(?=.*[1-9a-f])[0-9a-f]{1,512}",
     "pmd-sleep-max": "[0-9]{1,5}",
     "pmd-maxsleep": "[0-9]{1,5}",
@@ -153,7 +147,7 @@ _CHANGED: dict[SettingKind, _SettingRow] = {
     "pages": _SettingRow(":node[0-9]{1,5}/hugepages/hugepages-[0-9]{4,10}kB", "[0-9]{1,9}"),
     "module": _SettingRow(f":({'|'.join(MODULES)})", f"{LOADED}|{NOT_LOADED}"),
     "ovs": _SettingRow(
-        f":({'|'.join(_OVS_VALUES)})",
+        f":({'|'.join(OVS_VALUES)})",
         "((0x)?[0-9A-Fa-f]{1,512}|true|false)?",
         cuts="pmd-cpu-mask",
         stays=True,
@@ -176,7 +170,7 @@ _LEAST_MTU = 1280
 """Below, a device loses its IPv6 addresses, and does not have them back with its old MTU
 (addrconf_notify in net/ipv6/addrconf.c of Linux 6.18)."""
 ORDER = tuple(_CHANGED)
-_EACH = "*"
+EACH = "*"
 """In place of its number: each queue of the device."""
 
 
@@ -223,7 +217,7 @@ def may_become(setting: HostSetting, new: str) -> bool:
     if setting.kind == "mtu" or setting.name == "mtu_request":
         return bool(new) and int(new) >= _LEAST_MTU
     if setting.kind == "ovs":
-        return re.fullmatch(_OVS_VALUES[setting.name], new) is not None
+        return re.fullmatch(OVS_VALUES[setting.name], new) is not None
     if setting.kind == "sysctl":
         return int(new) >= LEAST_OF_SYSCTLS[setting.name]
     if setting.kind == "module":
@@ -233,15 +227,6 @@ def may_become(setting: HostSetting, new: str) -> bool:
     if setting.kind == "ovs-interface":
         return bool(new) and int(new) > 0
     return setting.kind not in ("queue-length", "ring", "channels") or int(new) > 0
-
-
-def cuts_queues(facts: HostFacts, setting: HostSetting, new: str) -> bool:
-    """True if a change takes queues away on a host with guests, which may use them."""
-    if setting.kind != "channels" and setting.name != "options:n_rxq":
-        return False
-    of_guests = any(link.kind in GUEST_KINDS for link in facts.links or ())
-    of_guests |= any(port.type.startswith("dpdkvhostuser") for port in facts.ovs_ports.values())
-    return of_guests and int(new or 1) < int(value_of(facts, setting) or 1)
 
 
 def is_of_host(setting: HostSetting) -> bool:
@@ -260,63 +245,6 @@ def stays(setting: HostSetting) -> bool:
     return _CHANGED[setting.kind].stays
 
 
-def change_of(
-    facts: HostFacts, setting: HostSetting, new: str, reason: str, *, safe: bool = True
-) -> Change:
-    """The change of a setting to ``new``, which is safe, or is not, for that ``reason``."""
-    return Change(field_of(setting), value_of(facts, setting), new, safe=safe, reason=reason)
-
-
-def change_of_mtu(facts: HostFacts, device: str, new: int) -> Change | None:
-    """The change of a device's MTU, where Open vSwitch sets it there (ovs-vswitchd.conf.db(5));
-    None: its driver does not let it be so large."""
-    link, port = facts.link(device), facts.ovs_ports.get(device)
-    if link is not None and link.max_mtu is not None and 0 < link.max_mtu < new:
-        return None
-    is_set_by_ovs = port is not None and (port.type == "internal" or port.mtu_request is not None)
-    setting = (
-        HostSetting("ovs-interface", device, "mtu_request")
-        if is_set_by_ovs
-        else HostSetting("mtu", device)
-    )
-    return change_of(facts, setting, str(new), _WHOLE_WAY, safe=False)
-
-
-_WHOLE_WAY = "the whole network must pass frames of that size, and some adapters reset their link"
-
-
-def change_of_governor(facts: HostFacts, new: str, reason: str) -> Change:
-    """The change of the frequency governor of each CPU."""
-    old = ", ".join(facts.cpus.governors or ())
-    return Change(f"governor::cpu{_EACH}", old, new, safe=True, reason=reason)
-
-
-def change_on_each(
-    facts: HostFacts, link: HostLink, queues: Sequence[Queue], new: str, reason: str
-) -> Change | None:
-    """The change of the masks of these receive (RPS) or transmit queues (XPS): of one of them, or
-    of every one of its device, if all have one mask. None: they have several, or are only some."""
-    name = queues[0].name
-    kind: SettingKind = "rps" if name.startswith("rx-") else "xps"
-    if len(queues) > 1:
-        beside = [each for each in link.queues or () if each.name.startswith(name[:3])]
-        if len(queues) < len(beside) or len({each.cpus for each in beside}) > 1:
-            return None
-        field = f"{kind}:{link.name}:{name[:3]}{_EACH}"
-        return Change(field, as_mask(queues[0].cpus or ()), new, safe=True, reason=reason)
-    return change_of(facts, HostSetting(kind, link.name, name), new, reason)
-
-
-def fields_in(facts: HostFacts, change: Change) -> tuple[str, ...]:
-    """The fields of the settings that a change is of; none if one of them is not changed here, or
-    unknown."""
-    start = change.field.removesuffix(_EACH)
-    if start != change.field:
-        device = start.split(":")[1]
-        return tuple(field for field in values_of(facts, device) if field.startswith(start))
-    return () if change.old is None or setting_of(change.field) is None else (change.field,)
-
-
 def words_of(field: str, value: str) -> str:
     """The sentence that tells an operator to set the setting of a change."""
     kind, device, name = (part.rstrip(":") for part in f"{field}::".split(":", 2))
@@ -326,35 +254,12 @@ def words_of(field: str, value: str) -> str:
         return ""  # several commands, which the rule tells
     if kind == "governor":
         return f"Set it on each: cpupower frequency-set -g {value}"
-    if name.endswith(_EACH):
+    if name.endswith(EACH):
         queues = f"/sys/class/net/{quote(device)}/queues/{name}"
         file = FILES[kind].rpartition("/")[2]
         return f"Set it on each: for queue in {queues}; do echo {value} > $queue/{file}; done"
     verb = {"feature": f"Switch it {value}", "module": "Load it"}.get(kind, "Set it")
     return f"{verb}: {command_for(HostSetting(kind, device, name), value)}"
-
-
-def value_of(facts: HostFacts, setting: HostSetting) -> str | None:
-    """The value of a setting in the facts of a host; None: it is unknown, or does not exist."""
-    if is_file(setting):
-        folder, _slash, name = setting.name.rpartition("/")
-        files = (facts.own_files or {}).get(folder)
-        return None if files is None else files.get(name, "")
-    if setting.kind == "module":
-        return (facts.modules or {}).get(setting.name)
-    value = dict(_values(facts, setting.device)).get(setting)
-    return value if value is not None and takes(setting, value) else None
-
-
-def values_of(facts: HostFacts, device: str) -> dict[str, str]:
-    """Field -> value of everything that is changed here and known of a device, or of the host
-    (empty), except what is apart."""
-    found = ((field_of(setting), setting, value) for setting, value in _values(facts, device))
-    return {
-        field: value
-        for field, setting, value in found
-        if setting_of(field) is not None and takes(setting, value)
-    }
 
 
 def is_file(setting: HostSetting) -> bool:
@@ -366,90 +271,6 @@ def is_apart(setting: HostSetting) -> bool:
     """True for what never changes along with other settings: files, and modules, which whoever
     starts a guest may load meanwhile."""
     return setting.kind in ("file", "module")
-
-
-def is_there(facts: HostFacts, device: str) -> bool:
-    """True if the host has the link, or the port of Open vSwitch."""
-    return facts.link(device) is not None or device in facts.ovs_ports
-
-
-def _values(facts: HostFacts, device: str) -> Iterator[tuple[HostSetting, str]]:
-    link, port = facts.link(device), facts.ovs_ports.get(device)
-    found = (
-        *(() if device else _of_host(facts)),
-        *(() if link is None else (*_of_adapter(link), *_of_queues(link))),
-        *(() if port is None else _of_port(port)),
-    )
-    for kind, name, value in found:
-        yield HostSetting(kind, device, name), value
-
-
-def _of_host(facts: HostFacts) -> Iterator[tuple[SettingKind, str, str]]:
-    for name, value in (facts.sysctls or {}).items():
-        yield "sysctl", name, value
-    for governor, cpus in (facts.cpus.governors or {}).items():
-        for cpu in cpus:
-            yield "governor", f"cpu{cpu}", governor
-    for each in facts.huge_pages or ():
-        yield "pages", f"node{each.node}/hugepages/hugepages-{each.size}kB", str(each.total)
-    config = None if facts.ovs is None else facts.ovs.other_config
-    for name in () if config is None else _OVS_VALUES:
-        if config is not None and config.get(name) != "":  # like one that is not set
-            yield "ovs", name, config.get(name, "")
-
-
-def _of_port(port: OvsPort) -> Iterator[tuple[SettingKind, str, str]]:
-    yield "ovs-interface", "mtu_request", str(port.mtu_request or "")
-    yield "ovs-interface", "options:n_rxq", port.options.get("n_rxq", "")
-
-
-def _of_adapter(link: HostLink) -> Iterator[tuple[SettingKind, str, str]]:
-    if link.qeth is not None and link.qeth.buffers is not None:
-        yield "qeth", "buffer_count", str(link.qeth.buffers)
-    for name, amount in (link.channels or {}).items():
-        yield "channels", name, str(amount.now)
-    for name, on in (link.private_flags or {}).items():
-        yield "private-flag", name, _word(on)
-    for name, amount in (link.rings or {}).items():
-        yield "ring", name, str(amount.now)
-    if link.mtu is not None:
-        yield "mtu", "", str(link.mtu)
-    for name, feature in (link.features or {}).items():
-        if not feature.fixed:
-            yield "feature", name, _feature_text(feature)
-
-
-def _of_queues(link: HostLink) -> Iterator[tuple[SettingKind, str, str]]:
-    for queue in link.queues or ():
-        if queue.cpus is not None:
-            yield "rps" if queue.name.startswith("rx-") else "xps", queue.name, as_mask(queue.cpus)
-        if queue.flows is not None:
-            yield "rps-flows", queue.name, str(queue.flows)
-    if link.queue_length is not None:
-        yield "queue-length", "", str(link.queue_length)
-
-
-def _feature_text(feature: Feature) -> str:
-    """``on``, ``off``, or ``off [requested on]``, as ethtool prints it."""
-    now, asked = _word(feature.on), feature.requested
-    return now if asked is None or asked is feature.on else f"{now} [requested {_word(asked)}]"
-
-
-def _word(on: bool) -> str:
-    return "on" if on else "off"
-
-
-def made_of(setting: HostSetting, value: str, facts: HostFacts) -> str:
-    """The form that the kernel gives to a value, or the run that wrote it to a file."""
-    if is_file(setting):
-        present = value_of(facts, setting) or ""
-        return present if RUN_ID.sub("", present) == RUN_ID.sub("", value) else value
-    if setting.kind in ("rps", "xps"):
-        cpus = set(from_mask(value) or ())
-        return as_mask(cpus.intersection(cpus if (on := facts.cpus.online) is None else on))
-    if setting.kind == "rps-flows" or setting.name == "net.core.rps_sock_flow_entries":
-        return str(1 << (int(value) - 1).bit_length()) if int(value) else "0"
-    return value
 
 
 KEEPING = ("/etc/udev/rules.d", "/etc/sysctl.d", "/etc/tmpfiles.d", "/etc/modules-load.d")

@@ -107,7 +107,7 @@ def check_link(subject: LinkSubject) -> Iterator[Problem]:
     # loaded where a host was visited: the rule's other judge is asked for every definition
     from vnicaudit.knowledge.host_mtu import too_narrow_for
     from vnicaudit.knowledge.host_needs import guests_named
-    from vnicaudit.knowledge.host_settings import change_of_mtu
+    from vnicaudit.knowledge.host_setting_values import change_of_mtu
 
     link = subject.link
     found = too_narrow_for(subject.facts, link, subject.guests())

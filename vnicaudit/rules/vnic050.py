@@ -53,7 +53,8 @@ from collections.abc import Iterator
 from vnicaudit.knowledge import host_needs
 from vnicaudit.knowledge.flow_steering import ENTRIES, MODERATE, rfs_sizes, set_on_each
 from vnicaudit.knowledge.host_cpus import near
-from vnicaudit.knowledge.host_settings import CAN_BE_SET_BACK, HostSetting, change_of, command_for
+from vnicaudit.knowledge.host_setting_values import change_of
+from vnicaudit.knowledge.host_settings import CAN_BE_SET_BACK, HostSetting, command_for
 from vnicaudit.model.host_facts import HostFacts, HostLink
 from vnicaudit.model.rule import Fact, HostSubject, Judge, Problem, Rule
 

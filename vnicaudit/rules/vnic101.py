@@ -57,7 +57,7 @@ from vnicaudit.knowledge.host_mtu import (
     ovs_uplinks,
     room,
 )
-from vnicaudit.knowledge.host_settings import change_of_mtu
+from vnicaudit.knowledge.host_setting_values import change_of_mtu
 from vnicaudit.model.rule import Fact, HostSubject, Judge, LinkSubject, Problem, Rule
 
 _WAY = host_needs.link_fact(

@@ -50,7 +50,8 @@ from collections.abc import Iterator
 
 from vnicaudit.knowledge import host_needs
 from vnicaudit.knowledge.host_links import carried_by, leads_out, switch_of
-from vnicaudit.knowledge.host_settings import HostSetting, change_of
+from vnicaudit.knowledge.host_setting_values import change_of
+from vnicaudit.knowledge.host_settings import HostSetting
 from vnicaudit.model.rule import Judge, LinkSubject, Problem, Rule
 
 _LRO = "large-receive-offload"

@@ -51,7 +51,7 @@ from vnicaudit.knowledge import host_needs
 from vnicaudit.knowledge.cpu_lists import as_mask
 from vnicaudit.knowledge.flow_steering import set_on_each, steered_queues
 from vnicaudit.knowledge.host_cpus import near
-from vnicaudit.knowledge.host_settings import change_on_each
+from vnicaudit.knowledge.host_setting_values import change_on_each
 from vnicaudit.model.rule import Judge, LinkSubject, Problem, Rule
 
 _SAFE = "the mask can be set back"

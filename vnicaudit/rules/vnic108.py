@@ -62,7 +62,8 @@ from vnicaudit.knowledge.host_cpus import (
     near,
     serves_on,
 )
-from vnicaudit.knowledge.host_settings import CAN_BE_SET_BACK, change_on_each
+from vnicaudit.knowledge.host_setting_values import change_on_each
+from vnicaudit.knowledge.host_settings import CAN_BE_SET_BACK
 from vnicaudit.model.host_facts import HostFacts, HostLink
 from vnicaudit.model.rule import Judge, LinkSubject, Problem, RuleSettings, adjustable_rule, setting
 

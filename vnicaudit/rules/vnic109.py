@@ -51,7 +51,8 @@ from vnicaudit.knowledge import host_needs
 from vnicaudit.knowledge.cpu_lists import as_mask
 from vnicaudit.knowledge.flow_steering import set_on_each, steered_queues, streams
 from vnicaudit.knowledge.host_cpus import near
-from vnicaudit.knowledge.host_settings import CAN_BE_SET_BACK, change_on_each
+from vnicaudit.knowledge.host_setting_values import change_on_each
+from vnicaudit.knowledge.host_settings import CAN_BE_SET_BACK
 from vnicaudit.model.rule import Judge, LinkSubject, Problem, Rule
 
 _SERVES = {"few-connections": "serves few connections", "streaming": "streams"}

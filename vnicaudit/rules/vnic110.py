@@ -51,7 +51,8 @@ from typing import Annotated
 from vnicaudit.knowledge import host_needs
 from vnicaudit.knowledge.flow_steering import ENTRIES, rfs_is_on
 from vnicaudit.knowledge.host_cpus import loads
-from vnicaudit.knowledge.host_settings import CAN_BE_SET_BACK, HostSetting, change_of
+from vnicaudit.knowledge.host_setting_values import change_of
+from vnicaudit.knowledge.host_settings import CAN_BE_SET_BACK, HostSetting
 from vnicaudit.model.rule import HostSubject, Judge, Problem, RuleSettings, adjustable_rule, setting
 
 

@@ -49,7 +49,8 @@ from collections.abc import Iterator
 from typing import Annotated
 
 from vnicaudit.knowledge import host_needs
-from vnicaudit.knowledge.host_settings import CAN_BE_SET_BACK, HostSetting, change_of, command_for
+from vnicaudit.knowledge.host_setting_values import change_of
+from vnicaudit.knowledge.host_settings import CAN_BE_SET_BACK, HostSetting, command_for
 from vnicaudit.model.finding import Change
 from vnicaudit.model.host_facts import HostFacts
 from vnicaudit.model.rule import HostSubject, Judge, Problem, RuleSettings, adjustable_rule, setting

@@ -54,7 +54,8 @@ from vnicaudit.knowledge.cpu_lists import as_list, as_mask
 from vnicaudit.knowledge.flow_steering import steered_queues
 from vnicaudit.knowledge.host_cpus import NO_CPUS, not_for_packets, online
 from vnicaudit.knowledge.host_needs import guests_named
-from vnicaudit.knowledge.host_settings import HostSetting, SettingKind, change_on_each, command_for
+from vnicaudit.knowledge.host_setting_values import change_on_each
+from vnicaudit.knowledge.host_settings import HostSetting, SettingKind, command_for
 from vnicaudit.model.host_facts import HostFacts, HostLink, Queue
 from vnicaudit.model.rule import Judge, LinkSubject, Problem, Rule
 

@@ -44,7 +44,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vnicaudit.knowledge import host_needs
-from vnicaudit.knowledge.host_settings import CAN_BE_SET_BACK, HostSetting, change_of
+from vnicaudit.knowledge.host_setting_values import change_of
+from vnicaudit.knowledge.host_settings import CAN_BE_SET_BACK, HostSetting
 from vnicaudit.model.rule import Judge, LinkSubject, Problem, Rule
 
 _USUAL = 1000

@@ -49,7 +49,7 @@ from collections.abc import Iterator
 
 from vnicaudit.knowledge import host_needs
 from vnicaudit.knowledge.cpu_lists import as_list
-from vnicaudit.knowledge.host_settings import change_of_governor
+from vnicaudit.knowledge.host_setting_values import change_of_governor
 from vnicaudit.model.rule import HostSubject, Judge, Problem, Rule
 
 _PLAIN_PROFILES = frozenset({"balanced", "powersave", "throughput-performance", "virtual-host"})

@@ -49,7 +49,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vnicaudit.knowledge import host_needs
-from vnicaudit.knowledge.host_settings import HostSetting, change_of
+from vnicaudit.knowledge.host_setting_values import change_of
+from vnicaudit.knowledge.host_settings import HostSetting
 from vnicaudit.model.rule import HostSubject, Judge, Problem, Rule
 
 _NAME = "net.bridge.bridge-nf-call-iptables"

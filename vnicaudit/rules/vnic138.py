@@ -50,7 +50,8 @@ from collections.abc import Iterator
 
 from vnicaudit.knowledge import host_needs
 from vnicaudit.knowledge.cpu_lists import as_list
-from vnicaudit.knowledge.host_settings import HostSetting, change_of, command_for
+from vnicaudit.knowledge.host_setting_values import change_of
+from vnicaudit.knowledge.host_settings import HostSetting, command_for
 from vnicaudit.knowledge.ovs_ports import is_connected
 from vnicaudit.model.host import Version
 from vnicaudit.model.host_facts import HostFacts, Ovs

@@ -54,7 +54,8 @@ from collections.abc import Iterator
 from typing import Annotated
 
 from vnicaudit.knowledge import host_needs
-from vnicaudit.knowledge.host_settings import HostSetting, change_of
+from vnicaudit.knowledge.host_setting_values import change_of
+from vnicaudit.knowledge.host_settings import HostSetting
 from vnicaudit.knowledge.ovs_ports import pmds_on, queues_of
 from vnicaudit.model.host_facts import HostFacts
 from vnicaudit.model.rule import (

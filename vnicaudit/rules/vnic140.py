@@ -49,7 +49,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vnicaudit.knowledge import host_needs
-from vnicaudit.knowledge.host_settings import HostSetting, change_of, value_of
+from vnicaudit.knowledge.host_setting_values import change_of, value_of
+from vnicaudit.knowledge.host_settings import HostSetting
 from vnicaudit.model.finding import Change
 from vnicaudit.model.host_facts import HostFacts, Ovs
 from vnicaudit.model.rule import HostSubject, Judge, Problem, Rule

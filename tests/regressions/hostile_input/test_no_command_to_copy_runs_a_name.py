@@ -13,11 +13,7 @@ from tests.cli.inside import inside
 from tests.rows import rows
 from vnicaudit.base.wording import kubernetes_word, path_word, uuid_word, word
 from vnicaudit.cli.main import run
-from vnicaudit.knowledge.host_settings import (
-    HostSetting,
-    SettingKind,
-    command_for,
-)
+from vnicaudit.knowledge.host_settings import HostSetting, SettingKind, command_for
 from vnicaudit.knowledge.qeth import flood_and_learn, set_offline
 from vnicaudit.remedy.applying.domains.definition_transactions import DefinitionTransaction
 from vnicaudit.remedy.applying.history import runs

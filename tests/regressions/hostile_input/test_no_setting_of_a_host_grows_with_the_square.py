@@ -5,7 +5,7 @@ from msgspec.structs import replace
 
 from tests.regressions.hostile_input.growth import MOST, TIMES, ratio
 from tests.remedy.applying.settings_host import FACTS, TARGET
-from vnicaudit.knowledge.host_settings import change_of_governor, change_on_each, values_of
+from vnicaudit.knowledge.host_setting_values import change_of_governor, change_on_each, values_of
 from vnicaudit.model.finding import Change, Finding, Location, Ref
 from vnicaudit.model.host_facts import CpuFacts, HostFacts, HostLink, Queue
 from vnicaudit.remedy.applying.setting_work import unlike, values_now

@@ -18,13 +18,12 @@ from tests.not_run import not_run
 from tests.remedy.applying.fakes import Stage, watch
 from vnicaudit.errors import ActionError, GoneError, NoResponseError
 from vnicaudit.knowledge.cpu_lists import from_mask
+from vnicaudit.knowledge.host_setting_values import made_of, value_of
 from vnicaudit.knowledge.host_settings import (
     HostSetting,
     SettingValues,
     field_of,
-    made_of,
     setting_of,
-    value_of,
 )
 from vnicaudit.model.finding import Change, Finding, Location, Ref
 from vnicaudit.model.host_facts import CpuFacts, Feature, HostFacts, HostLink, Ovs, Queue

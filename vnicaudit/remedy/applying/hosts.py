@@ -13,16 +13,14 @@ from typing import cast
 from msgspec.structs import replace
 
 from vnicaudit.errors import GoneError
+from vnicaudit.knowledge.host_setting_values import cuts_queues, is_there, values_of
 from vnicaudit.knowledge.host_settings import (
     HostSetting,
-    cuts_queues,
     is_file,
     is_of_host,
-    is_there,
     may_become,
     setting_of,
     takes,
-    values_of,
 )
 from vnicaudit.knowledge.persistent_forms import is_own
 from vnicaudit.model.host_facts import HostFacts

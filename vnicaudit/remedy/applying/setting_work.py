@@ -12,6 +12,7 @@ from contextlib import suppress
 
 from vnicaudit.errors import ActionError, GoneError, JournalError, NoResponseError, VnicauditError
 from vnicaudit.knowledge.host_links import may_manage
+from vnicaudit.knowledge.host_setting_values import made_of, value_of, values_of
 from vnicaudit.knowledge.host_settings import (
     ORDER,
     SHORT,
@@ -19,13 +20,10 @@ from vnicaudit.knowledge.host_settings import (
     SettingValues,
     is_apart,
     is_file,
-    made_of,
     may_cut,
     setting_of,
     stays,
     takes_offline,
-    value_of,
-    values_of,
 )
 from vnicaudit.knowledge.persistent_forms import in_run
 from vnicaudit.model.host_facts import HostFacts

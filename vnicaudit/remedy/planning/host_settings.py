@@ -13,16 +13,15 @@ from vnicaudit.audit.reading.targets import Target
 from vnicaudit.base.wording import count
 from vnicaudit.errors import RefusedError
 from vnicaudit.knowledge.fixes.host_owners import owners_way
+from vnicaudit.knowledge.host_setting_values import fields_in, values_of
 from vnicaudit.knowledge.host_settings import (
     HostSetting,
     field_of,
-    fields_in,
     is_file,
     is_of_host,
     may_cut,
     setting_of,
     stays,
-    values_of,
 )
 from vnicaudit.knowledge.network_words import words_in
 from vnicaudit.knowledge.persistent_forms import OwnFile, own_files

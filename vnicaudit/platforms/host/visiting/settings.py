@@ -9,11 +9,11 @@ from typing import cast
 import msgspec
 
 from vnicaudit.errors import ActionError, EndpointError, GoneError, NoResponseError, TargetError
+from vnicaudit.knowledge.host_setting_values import is_there
 from vnicaudit.knowledge.host_settings import (
     HostSetting,
     SettingValues,
     is_file,
-    is_there,
     words_to_set,
 )
 from vnicaudit.model.host_facts import HostFacts
