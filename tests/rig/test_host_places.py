@@ -168,7 +168,7 @@ def test_a_setting_by_ssh_with_sudo(
     before, stage = seen(), Stage(tmp_path)
     url, plain = (sshd.url(more, user=operator) for more in ("&sudo=true", ""))
     stage.reach = CloudAccess(trusted=frozenset({url, plain}))
-    facts = stage.adapters.host(url, 60).facts(veth)
+    facts = stage.adapters.host(url, 60).facts()
     step = step_to(facts, url, {f"queue-length:{veth}": "500"})
     (unit,) = stage.apply((step,), stage.context()).run.steps
     assert unit.outcome == "applied"

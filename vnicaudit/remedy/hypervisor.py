@@ -129,25 +129,27 @@ class HostSettings(Protocol):
         """A text that is the same however the host is reached, until it is started again.
         Raises TargetError."""
 
-    def facts(self, device: str) -> HostFacts:
+    def facts(self) -> HostFacts:
         """Everything that is read of its settings. Raises NoResponseError if it does not answer,
-        ActionError if it does not tell its links, GoneError if ``device`` (empty: the host itself)
-        is not among them."""
+        ActionError if it does not tell its links."""
 
     def is_of_container(self, facts: HostFacts) -> bool:
         """True if what was read is a container's view of a host."""
 
-    def set(self, setting: HostSetting, value: str, timer: str = "") -> None:
-        """Set it until the next boot, if that timer (empty: none is needed) is armed. Raises
-        NoResponseError if there is no answer or the timer is not armed, ActionError if it is not
-        accepted."""
+    def set(
+        self, values: SettingValues, timer: str = ""
+    ) -> tuple[HostFacts, dict[HostSetting, str]]:
+        """Set them until the next boot, in this order, each if that timer (empty: none is needed)
+        is armed, and read everything again. Returns the facts, and why some were not accepted.
+        Raises NoResponseError if there is no answer or the timer was not armed, ActionError if it
+        does not tell its links."""
 
     def undo_script(self, timer: str, changed: SettingValues, everything: SettingValues) -> str:
         """The script by which a timer sets these values: first what is changed, then everything."""
 
-    def arm(self, timer: str, script: str, seconds: int) -> None:
-        """Have the host run this script by itself after so many seconds. Raises NoResponseError if
-        there is no answer, ActionError if nothing would run it."""
+    def arm(self, timer: str, script: str, digest: str, seconds: int) -> None:
+        """Have the host run this script, of that SHA-256, by itself after so many seconds. Raises
+        NoResponseError if there is no answer, ActionError if nothing would run it."""
 
     def disarm(self, timer: str) -> TimerState:
         """The state of a timer from now on: if disarmed, it does nothing any more. Raises

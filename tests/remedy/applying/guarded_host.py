@@ -162,7 +162,7 @@ def main(action: str, target: str, value: str, seconds: str, state: str) -> None
     stage.adapters = adapters()
     context = stage.context(confirm_seconds=float(seconds))
     if action == "apply":
-        facts = stage.adapters.host(target, 20).facts(DEVICE)
+        facts = stage.adapters.host(target, 20).facts()
         links = (replace(link, mtu=MTU) for link in facts.links or () if link.name == DEVICE)
         step = step_to(replace(facts, links=tuple(links)), target, {f"mtu:{DEVICE}": value})
         done = stage.apply((step,), context)

@@ -8,6 +8,7 @@ import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import cast
 
@@ -16,7 +17,7 @@ from msgspec.structs import replace
 
 from tests.not_run import not_run
 from tests.remedy.applying.fakes import Stage, watch
-from vnicaudit.errors import ActionError, GoneError, NoResponseError
+from vnicaudit.errors import ActionError, NoResponseError
 from vnicaudit.knowledge.cpu_lists import from_mask
 from vnicaudit.knowledge.host_setting_values import made_of, value_of
 from vnicaudit.knowledge.host_settings import (
@@ -99,10 +100,8 @@ class SettingsHost:
         self.timers, self.boots = {}, self.boots + 1
         self.cut_by = ""
 
-    def facts(self, device: str) -> HostFacts:
+    def facts(self) -> HostFacts:
         self._answers("facts")
-        if device and self.now.link(device) is None:
-            raise GoneError(f"{device} is no longer there")
         return self.now
 
     def is_of_container(self, facts: HostFacts) -> bool:
@@ -113,9 +112,10 @@ class SettingsHost:
         values = (*changed, *everything)
         return "".join(f"{field_of(setting)}={value}\n" for setting, value in values)
 
-    def arm(self, timer: str, script: str, seconds: int) -> None:
+    def arm(self, timer: str, script: str, digest: str, seconds: int) -> None:
         self.world.passing("before arming")
         self._answers()
+        assert digest == sha256(script.encode()).hexdigest()
         if "timers" in self.refuses:
             raise ActionError("no timer could be started on the host: there is no setsid")
         if any(other.state == "armed" for other in self.timers.values()):
@@ -166,19 +166,28 @@ class SettingsHost:
             self.loses.remove(lost)
             raise NoResponseError(f"the answer to {lost} was lost")
 
-    def set(self, setting: HostSetting, value: str, timer: str = "") -> None:
-        field = f"{setting.kind}:{setting.device}:{setting.name}"
-        self.world.passing(f"before {field}")
+    def set(
+        self, values: SettingValues, timer: str = ""
+    ) -> tuple[HostFacts, dict[HostSetting, str]]:
+        """The host goes through all of them, also where the way is cut by the first."""
         self._answers()
-        if timer and self.timers[timer].state != "armed":
-            raise NoResponseError("the timer ended")
-        if self.refuses.get(field):
-            self.refuses[field] -= 1
-            raise ActionError(f"{value} was not accepted: Operation not supported")
-        if field != self.ignores:
-            self._do(setting, made_of(setting, value, self.now))
-        self.world.passing(f"behind {field}")
+        refused, is_late = {}, False
+        for setting, value in values:
+            field = f"{setting.kind}:{setting.device}:{setting.name}"
+            self.world.passing(f"before {field}")
+            self._pass_time()
+            if timer and self.timers[timer].state != "armed":
+                is_late = True
+            elif self.refuses.get(field):
+                self.refuses[field] -= 1
+                refused[setting] = f"{value} was not accepted: Operation not supported"
+            elif field != self.ignores:
+                self._do(setting, made_of(setting, value, self.now))
+            self.world.passing(f"behind {field}")
         self._answers("set")
+        if is_late:
+            raise NoResponseError("the timer ended")
+        return self.now, refused
 
     def close(self) -> None:
         """Nothing is open."""

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import time
 from collections.abc import Iterator
+from hashlib import sha256
 from itertools import product
 from pathlib import Path
 
@@ -78,22 +79,27 @@ def test_one_timer_at_a_time_and_nothing_after_it() -> None:
     with veth_namespace() as namespace:
         place = adapters().host(f"netns://{namespace}", 20)
         script = place.undo_script(namespace, [(mtu, "1400")], [(mtu, "1400")])
-        place.arm(namespace, script, LONG)
+        digest = sha256(script.encode()).hexdigest()
+        place.arm(namespace, script, digest, LONG)
         stored = Path("/run/vnicaudit", namespace, "undo")
         assert (stored.read_text(), stored.stat().st_mode & 0o777) == (script, 0o700)
         with pytest.raises(ActionError, match="another run has armed one"):
-            place.arm(f"{namespace}-2", script, LONG)
-        place.set(mtu, "1450", namespace)
+            place.arm(f"{namespace}-2", script, digest, LONG)
+        facts, refused = place.set([(mtu, "10"), (mtu, "1450")], namespace)
+        assert [link.mtu for link in facts.links or () if link.name == "v0"] == [1450]
+        assert list(refused) == [mtu]
+        assert refused[mtu].startswith("10 was not accepted: ")
         assert [place.disarm(namespace), place.disarm(namespace)] == ["disarmed"] * 2
         assert place.disarm(f"{namespace}-3") == ""
         with pytest.raises(ActionError, match=rf"cannot be stored in /run/vnicaudit/{namespace} "):
-            place.arm(namespace, script, LONG)
+            place.arm(namespace, script, digest, LONG)
         subprocess.run(["ip", "netns", "exec", namespace, "sh", stored], check=True)
         with pytest.raises(NoResponseError, match="the timer ended"):
-            place.set(mtu, "1460", namespace)
+            place.set([(mtu, "1460")], namespace)
         assert " mtu 1450 " in seen(namespace)
-        with pytest.raises(ActionError, match="the text was not accepted: "):
-            place.set(HostSetting("file", name="/proc/no-file"), "# Written by vnicaudit")
+        file = HostSetting("file", name="/proc/no-file")
+        _facts, refused = place.set([(file, "# Written by vnicaudit")])
+        assert refused[file].startswith("the text was not accepted: ")
         shutil.rmtree(stored.parent)
 
 
@@ -117,7 +123,7 @@ def test_a_user_confirms_what_no_connection_from_here_can(
         stage.adapters = adapters()
         monkeypatch.setattr(stage, "_tell", tell)
         target, before = f"netns://{namespace}", seen(namespace)
-        step = step_to(stage.adapters.host(target, 20).facts("v0"), target, {"mtu:v0": "1400"})
+        step = step_to(stage.adapters.host(target, 20).facts(), target, {"mtu:v0": "1400"})
         seconds = float(LONG if is_confirmed else DEADLINE)
         (unit,) = stage.apply((step,), stage.context(confirm_seconds=seconds)).run.steps
         assert any(text.startswith("v0 may carry the way to this host") for text in told)

@@ -60,7 +60,7 @@ def test_confirmed_in_time(world: SettingsWorld) -> None:
     assert world.passed.index("behind line arming") < world.passed.index("before arming")
     assert world.passed.index("behind arming") < world.passed.index("before line setting")
     world.clock.sleep(DEADLINE + 2)
-    assert world.host.facts("eth0") != UNKNOWN_WAY
+    assert world.host.facts() != UNKNOWN_WAY
     (back,) = world.rollback(world.context())
     assert (only(back).outcome, world.host.now) == ("applied", UNKNOWN_WAY)
     assert len(world.host.timers) == 2
@@ -101,7 +101,7 @@ def test_an_answer_is_lost(world: SettingsWorld, answer: str, outcome: str) -> N
     if outcome == "unfinished":
         assert only(applied(world)).outcome == "applied"
     world.clock.sleep(DEADLINE + 2)
-    assert world.host.facts("eth0") == world.host.now
+    assert world.host.facts() == world.host.now
 
 
 @pytest.mark.parametrize("place", [f"behind {TX}", "before disarming"])
@@ -185,7 +185,7 @@ def test_killed_anywhere(
             world.host.restart()
         elif then == "late" or is_cut:  # the host is on its own
             world.clock.sleep(DEADLINE + 2)
-            assert (world.host.facts("eth0") == UNKNOWN_WAY) is (is_cut or not is_sure), place
+            assert (world.host.facts() == UNKNOWN_WAY) is (is_cut or not is_sure), place
         if is_over or not runs(str(world.folder)):
             continue
         if then == "rolled-back":

@@ -266,7 +266,7 @@ def _own_folder(namespace: str) -> Iterator[Path]:
 def test_a_file_of_a_real_host(tmp_path: Path) -> None:
     with veth_namespace() as namespace, _own_folder(namespace) as folder:
         target, stage = f"netns://{namespace}", Stage(tmp_path)
-        facts = stage.adapters.host(target, 15).facts("")
+        facts = stage.adapters.host(target, 15).facts()
         assert facts.own_files is not None
         assert facts.own_files[SYSCTLS] == {}
         known = replace(facts, sysctls={ENTRIES.rpartition(":")[2]: "0"})

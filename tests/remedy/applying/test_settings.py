@@ -3,7 +3,7 @@
 import random
 import shutil
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import count
 from pathlib import Path
@@ -28,9 +28,14 @@ from tests.remedy.applying.settings_host import (
     step_to,
     veth_namespace,
 )
+from vnicaudit.cli.wiring.adapters import adapters
 from vnicaudit.errors import RefusedError, UsageError
+from vnicaudit.knowledge.host_setting_values import value_of
+from vnicaudit.knowledge.host_settings import HostSetting
 from vnicaudit.model.host_facts import HostFacts, HostLink, Qeth, SettingOwner
+from vnicaudit.model.measurement import Ran
 from vnicaudit.model.plan import Step
+from vnicaudit.reaching.opening import OpenPlace
 from vnicaudit.remedy.applying.history import runs
 from vnicaudit.remedy.applying.rollback import RollbackSelection
 from vnicaudit.remedy.planning.host_settings import setting_diff, setting_digest
@@ -389,7 +394,7 @@ def test_random_settings_come_back_to_the_byte(tmp_path: Path, pytestconfig: pyt
         place = stage.adapters.host(target, 15)
         before = seen(namespace)
         for seed in range(200 if pytestconfig.getoption("--long") else 3):
-            facts = place.facts("v0")
+            facts = place.facts()
             values = _drawn(random.Random(seed), facts)
             step = step_to(facts, target, values)
             text = f"plan {seed}".encode()
@@ -432,12 +437,35 @@ _SWITCHED = (
 )
 
 
+def test_all_settings_of_a_pass_are_one_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    ran: list[object] = []
+    run = OpenPlace.run
+
+    def counted(place: OpenPlace, argv: Sequence[str], *, seconds: float) -> Ran:
+        ran.append(argv)
+        return run(place, argv, seconds=seconds)
+
+    monkeypatch.setattr(OpenPlace, "run", counted)
+    length, mask = HostSetting("queue-length", "v0"), HostSetting("rps", "v0", "rx-0")
+    odd = HostSetting("xps", "v0", "tx-9")
+    with veth_namespace() as namespace:
+        place = adapters().host(f"netns://{namespace}", 15)
+        facts, refused = place.set([(mask, "1"), (odd, "1"), (length, "77")])
+        assert len(ran) == 1
+        assert (value_of(facts, mask), value_of(facts, length)) == ("1", "77")
+        assert list(refused) == [odd]
+        assert refused[odd].startswith("1 was not accepted: ")
+        ran.clear()
+        facts, refused = place.set([(length, str(1 + number)) for number in range(600)])
+        assert (len(ran), value_of(facts, length), refused) == (3, "600", {})
+
+
 def test_checksums_and_what_goes_with_them_in_a_namespace(tmp_path: Path) -> None:
     if shutil.which("ethtool") is None:
         not_run("tests", "ethtool is not installed")
     with veth_namespace() as namespace:
         target, stage = f"netns://{namespace}", Stage(tmp_path)
-        facts = stage.adapters.host(target, 15).facts("v0")
+        facts = stage.adapters.host(target, 15).facts()
         odd = ["ip", "netns", "exec", namespace, "ethtool", "-K", "v0", "tx-checksum-sctp", "off"]
         subprocess.run(odd, check=True)
         before = seen(namespace)
@@ -457,7 +485,7 @@ def test_masks_of_queues_go_and_come_back_with_their_channels(tmp_path: Path) ->
         mask = "echo 1 > /sys/class/net/v0/queues/rx-1/rps_cpus"
         subprocess.run(["ip", "netns", "exec", namespace, "sh", "-c", mask], check=True)
         before = seen(namespace)
-        facts = stage.adapters.host(target, 15).facts("v0")
+        facts = stage.adapters.host(target, 15).facts()
         step = step_to(facts, target, {"channels:v0:rx": "1", "mtu:v0": "1400"})
         (unit,) = stage.apply((step,), stage.context()).run.steps
         assert unit.outcome == "applied"

@@ -100,7 +100,7 @@ class _Host:
         self.place = self.stage.adapters.host(TARGET, 30)
 
     def facts(self) -> HostFacts:
-        return self.place.facts("")
+        return self.place.facts()
 
     def seen(self) -> str:
         """All of it, to the byte."""

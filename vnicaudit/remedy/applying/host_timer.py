@@ -53,21 +53,21 @@ class HostTimer:
         digest = sha256(script.encode()).hexdigest()
         notes.write(Arming(name, digest, seconds, self._host()))
         began = self._clock.monotonic()
-        self._place.arm(name, script, seconds)
+        self._place.arm(name, script, digest, seconds)
         armed = self._clock.monotonic()
         self.name, self._until, self._back = name, began + seconds, armed + seconds
         if armed > began + seconds / 2:
             self.end()
             raise ActionError("the host took too long to start its timer")
 
-    def keep(self, device: str, check: Callable[[HostFacts], None]) -> HostFacts:
+    def keep(self, check: Callable[[HostFacts], None]) -> HostFacts:
         """The facts that a new connection reads, once they were checked and the timer is disarmed.
         Raises NoResponseError if no connection came in time."""
 
         def read() -> HostFacts:
             if not self._place.is_confirmed(self.name):
                 raise NoResponseError("nobody confirmed it in time on a new connection")
-            return self._place.facts(device)
+            return self._place.facts()
 
         if command := self._place.how_to_confirm(self.name):
             left = self._until - self._clock.monotonic()

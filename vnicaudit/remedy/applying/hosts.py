@@ -237,7 +237,7 @@ class SettingDriver(Driver):
 
     def _read(self, unit: UnitRequest, known: SettingUnit | SettingTransaction) -> HostFacts:
         place = self._places[unit.target]
-        facts = place.facts("")
+        facts = place.facts()
         if is_other_host(facts, known):
             raise UnitRefusedError(OTHER_HOST.format(unit.target), "drift")
         if known.device and not is_there(facts, known.device):

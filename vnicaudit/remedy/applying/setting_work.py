@@ -12,12 +12,13 @@ from contextlib import suppress
 
 from vnicaudit.errors import ActionError, GoneError, JournalError, NoResponseError, VnicauditError
 from vnicaudit.knowledge.host_links import may_manage
-from vnicaudit.knowledge.host_setting_values import made_of, value_of, values_of
+from vnicaudit.knowledge.host_setting_values import is_there, made_of, value_of, values_of
 from vnicaudit.knowledge.host_settings import (
     ORDER,
     SHORT,
     HostSetting,
     SettingValues,
+    field_of,
     is_apart,
     is_file,
     may_cut,
@@ -89,10 +90,12 @@ def is_other_device(facts: HostFacts, known: SettingUnit | SettingTransaction) -
 
 
 def of_same_device(facts: HostFacts, made: SettingTransaction) -> HostFacts:
-    """The facts. Raises GoneError if another device has the name now, NoResponseError if another
-    host does: this one does not answer then."""
+    """The facts. Raises GoneError if the device is gone, or another one has the name now,
+    NoResponseError if another host does: this one does not answer then."""
     if is_other_host(facts, made):
         raise NoResponseError(OTHER_HOST.format("it"))
+    if made.device and not is_there(facts, made.device):
+        raise GoneError(f"{made.device} is no longer there")
     if is_other_device(facts, made):
         raise GoneError(OTHER_DEVICE.format(made.device))
     return facts
@@ -123,7 +126,7 @@ def to_its_end(work: SettingWork) -> Result:
     except NoResponseError as error:
         ended = timer.end_after(error)
         made = work.transaction
-        facts = of_same_device(work.place.facts(made.device), made)
+        facts = of_same_device(work.place.facts(), made)
         is_set = work.notes.last(Undoing) is None and not unlike(facts, _at_once(made.goal))
         if ended == "disarmed" and is_set:  # only the answer was lost
             return _set(work, timer)
@@ -156,7 +159,7 @@ def _left_by_host(work: SettingWork, ended: Ended, why: str) -> Result:
     goal = work.transaction.goal
     is_kept = _at_once(goal) != goal or any(stays(setting_in(field)) for field in goal)
     if ended == "restarted" and not is_kept:
-        of_same_device(work.place.facts(work.transaction.device), work.transaction)
+        of_same_device(work.place.facts(), work.transaction)
         text = "the host was started again, and what was set is gone with that"
         return Result(undoing.outcome, f"{undoing.reason}; {text}")
     return _put_back(work, undoing.reason, undoing.outcome)
@@ -164,7 +167,7 @@ def _left_by_host(work: SettingWork, ended: Ended, why: str) -> Result:
 
 def _set(work: SettingWork, timer: HostTimer) -> Result:
     place, made = work.place, work.transaction
-    facts = of_same_device(place.facts(made.device), made)
+    facts = of_same_device(place.facts(), made)
     now, open_fields = values_now(facts, made.goal), unlike(facts, made.goal)
     asked = work.notes.last(Setting) is not None
     if foreign := _foreign(made, facts, passing=asked):
@@ -186,7 +189,7 @@ def _set(work: SettingWork, timer: HostTimer) -> Result:
             first = made.beside | first
         facts = bring(work, facts, first, timer.name)
         if is_guarded:
-            facts = timer.keep(made.device, lambda seen: _check_set(seen, made, first))
+            facts = timer.keep(lambda seen: _check_set(seen, made, first))
         if not work.rollback_of:
             facts = _brought(work, facts, goal)
     if work.notes.pending(Setting, Set) or work.notes.last(Set) is None:
@@ -243,7 +246,7 @@ def _put_back(work: SettingWork, reason: str, outcome: Outcome) -> Result:
     place, made = work.place, work.transaction
     try:
         if work.notes.last(Setting) is not None:
-            facts = of_same_device(place.facts(made.device), made)
+            facts = of_same_device(place.facts(), made)
             finished = work.notes.pending(Setting, Set) is None
             now, foreign = values_now(facts, made.goal), _foreign(made, facts, passing=not finished)
             kept = listed(foreign, now, EDITED)
@@ -296,21 +299,17 @@ def _check_set(facts: HostFacts, made: SettingTransaction, wanted: Values) -> No
 def _brought(work: SettingWork, facts: HostFacts, wanted: Values, timer: str = "") -> HostFacts:
     """The facts once all settings are as wanted, each set only while the timer (empty: none) is
     armed. Raises ActionError if they are not."""
-    place, made, refused = work.place, work.transaction, ""
+    made, refused = work.transaction, ""
     for _ in range(_PASSES):
         left = unlike(facts, wanted)
         if not left:
             return facts
-        for field in in_order(left):
-            try:
-                place.set(setting_in(field), wanted[field], timer)
-            except NoResponseError:
-                raise
-            except ActionError as error:  # another pass may do it, once others are set
-                if takes_offline(setting_in(field)):
-                    raise
-                refused = refused or f"{field}: {error}"
-        facts = of_same_device(place.facts(made.device), made)
+        facts, answers = work.place.set(_settings(left), timer)
+        for setting, why in answers.items():  # another pass may do it, once others are set
+            refused = refused or f"{field_of(setting)}: {why}"
+            if takes_offline(setting):
+                raise ActionError(refused)
+        facts = of_same_device(facts, made)
     if refused and unlike(facts, wanted):
         raise ActionError(refused)
     _check_set(facts, made, wanted)
@@ -331,7 +330,7 @@ def _brought_back(
     if unlike(facts, others):
         with suppress(ActionError):
             return _brought(work, facts, others | wanted, timer)
-        facts = _brought(work, of_same_device(place.facts(made.device), made), wanted, timer)
+        facts = _brought(work, of_same_device(place.facts(), made), wanted, timer)
     return facts
 
 

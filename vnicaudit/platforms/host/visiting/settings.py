@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from hashlib import sha256
-from shlex import quote
+from collections.abc import Sequence
+from shlex import join, quote
 from typing import cast
 
 import msgspec
 
-from vnicaudit.errors import ActionError, EndpointError, GoneError, NoResponseError, TargetError
-from vnicaudit.knowledge.host_setting_values import is_there
-from vnicaudit.knowledge.host_settings import (
-    HostSetting,
-    SettingValues,
-    is_file,
-    words_to_set,
-)
+from vnicaudit.errors import ActionError, EndpointError, NoResponseError, TargetError
+from vnicaudit.knowledge.host_settings import HostSetting, SettingValues, is_file, words_to_set
 from vnicaudit.model.host_facts import HostFacts
 from vnicaudit.model.measurement import Ran
 from vnicaudit.model.runs import TimerState
@@ -33,13 +27,15 @@ from vnicaudit.platforms.host.readings import SectionReadings, facts_from, scrip
 from vnicaudit.platforms.host.visiting import undo_timer
 from vnicaudit.platforms.host.visiting.visit import kind_of
 from vnicaudit.reaching.opening import OpenPlace, open_place
-from vnicaudit.reaching.sections import ask
+from vnicaudit.reaching.sections import Section, ask
 
 _FACTS = (
     containers.FACT, kernel.FACT, cpus.FACT, links.FACT, ovs.CONFIGURATION, processes.PROGRAMS,
     owners.FACT, management.FACT,
 )  # fmt: skip
 _SECTION_BYTES = 4 * 2**20
+_MOST = 256
+"""Settings in one command, which is one argument of at most 128 KiB (MAX_ARG_STRLEN of Linux)."""
 _PATH = "LC_ALL=C PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin; export LC_ALL PATH"
 """Programs of the system's administrator are found; the words to run are arguments."""
 _IDENTITY = "cat /proc/sys/kernel/random/boot_id && readlink /proc/self/ns/net"
@@ -66,41 +62,39 @@ class SettingsPlace:
             raise TargetError(reason, file=self._place.url, failure="unreachable")
         return " ".join(ran.stdout.split())
 
-    def facts(self, device: str) -> HostFacts:
+    def facts(self) -> HostFacts:
         """Everything that is read of its settings. Raises NoResponseError if it does not answer,
-        ActionError if it does not tell its links, GoneError if ``device`` (empty: the host itself)
-        is not among them."""
-        try:
-            script = script_for(_FACTS)
-            sections = ask(self._place, script, "0", seconds=self._seconds, most=_SECTION_BYTES)
-        except EndpointError as error:
-            raise NoResponseError(str(error)) from None
-        facts = facts_from(SectionReadings(sections), _FACTS)
-        if facts.links is None:
-            raise ActionError("its links could not be read (is iproute2 installed there?)")
-        if device and not is_there(facts, device):
-            raise GoneError(f"{device} is no longer there")
-        if self._scheme == "netns" and facts.managed_by is None:  # nobody is reached through it
-            return msgspec.structs.replace(facts, managed_by=())
-        if self._scheme == "ssh" and not facts.managed_by:  # this is a session, so it is unknown
-            return msgspec.structs.replace(facts, managed_by=None)
-        return facts
+        ActionError if it does not tell its links."""
+        return self._facts_in(self._ask("", "", self._seconds))
 
     def is_of_container(self, facts: HostFacts) -> bool:
         """True if what was read is a container's view of a host. A network namespace that the user
         names has devices of its own, wherever it is."""
         return self._scheme != "netns" and bool(facts.container)
 
-    def set(self, setting: HostSetting, value: str, timer: str = "") -> None:
-        """Set it until the next boot, if that timer (empty: none is needed) is armed. Raises
-        NoResponseError if there is no answer or the timer is not armed, ActionError if it is not
-        accepted."""
-        ran = self._run(undo_timer.IF_ARMED, timer, *words_to_set(setting, value))
-        if ran.code == undo_timer.NOT_ARMED and timer:
-            raise NoResponseError(f"the timer ended before {setting.kind} was set to {value}")
-        if ran.code != 0:
-            what = "the text" if is_file(setting) else value
-            raise ActionError(f"{what} was not accepted: {_reason(ran)}")
+    def set(
+        self, values: SettingValues, timer: str = ""
+    ) -> tuple[HostFacts, dict[HostSetting, str]]:
+        """Set them until the next boot, in this order, each if that timer (empty: none is needed)
+        is armed, and read everything again. Returns the facts, and why some were not accepted.
+        Raises NoResponseError if there is no answer or the timer was not armed, ActionError if it
+        does not tell its links."""
+        if rest := values[_MOST:]:
+            _facts, refused = self.set(values[:_MOST], timer)
+            facts, others = self.set(rest, timer)
+            return facts, refused | others
+        words = (join(words_to_set(*each)) for each in values)
+        lines = (f"fact setting if_armed {command}" for command in words)
+        script = "\n".join((undo_timer.IF_ARMED, *lines, ""))
+        sections = self._ask(script, timer, 2 * self._seconds + len(values))
+        refused = {}
+        for (setting, value), said in zip(values, sections, strict=False):
+            if said.code == undo_timer.NOT_ARMED and timer:
+                raise NoResponseError(f"the timer ended before {setting.kind} was set to {value}")
+            if said.code != 0:
+                what, why = "the text" if is_file(setting) else value, _reason(said.text, said.code)
+                refused[setting] = f"{what} was not accepted: {why}"
+        return self._facts_in(sections[len(values) :]), refused
 
     def undo_script(self, timer: str, changed: SettingValues, everything: SettingValues) -> str:
         """The script by which a timer sets these values: first what is changed, then everything."""
@@ -109,21 +103,24 @@ class SettingsPlace:
         )
         return undo_timer.undo_script(timer, first, second)
 
-    def arm(self, timer: str, script: str, seconds: int) -> None:
-        """Have the host run this script by itself after so many seconds. Raises NoResponseError if
-        there is no answer, ActionError if nothing would run it."""
-        digest = sha256(script.encode()).hexdigest()
+    def arm(self, timer: str, script: str, digest: str, seconds: int) -> None:
+        """Have the host run this script, of that SHA-256, by itself after so many seconds. Raises
+        NoResponseError if there is no answer, ActionError if nothing would run it."""
         inside = ("ip", "netns", "exec", self._name) if self._scheme == "netns" else ()
         ran = self._run(undo_timer.ARM, timer, str(seconds), digest, script, *inside)
         if ran.code != 0:
-            raise ActionError(f"no timer could be started on the host: {_reason(ran)}")
+            raise ActionError(
+                f"no timer could be started on the host: {_reason(ran.stderr, ran.code)}"
+            )
 
     def disarm(self, timer: str) -> TimerState:
         """The state of a timer from now on: if disarmed, it does nothing any more. Raises
         NoResponseError."""
         ran = self._run(undo_timer.DISARM, timer)
         if ran.code != 0:
-            raise NoResponseError(f"no answer when asked for the timer: {_reason(ran)}")
+            raise NoResponseError(
+                f"no answer when asked for the timer: {_reason(ran.stderr, ran.code)}"
+            )
         words = ran.stdout.split()
         return cast(TimerState, words[-1] if words else "")
 
@@ -151,6 +148,24 @@ class SettingsPlace:
     def _place(self) -> OpenPlace:
         return self._places[-1]
 
+    def _ask(self, script: str, timer: str, seconds: float) -> tuple[Section, ...]:
+        """The sections of this script, and then those of the facts. Raises NoResponseError."""
+        script += script_for(_FACTS)
+        try:
+            return ask(self._place, script, "0", timer, seconds=seconds, most=_SECTION_BYTES)
+        except EndpointError as error:
+            raise NoResponseError(str(error)) from None
+
+    def _facts_in(self, sections: Sequence[Section]) -> HostFacts:
+        facts = facts_from(SectionReadings(sections), _FACTS)
+        if facts.links is None:
+            raise ActionError("its links could not be read (is iproute2 installed there?)")
+        if self._scheme == "netns" and facts.managed_by is None:  # nobody is reached through it
+            return msgspec.structs.replace(facts, managed_by=())
+        if self._scheme == "ssh" and not facts.managed_by:  # this is a session, so it is unknown
+            return msgspec.structs.replace(facts, managed_by=None)
+        return facts
+
     def _run(self, script: str, *arguments: str) -> Ran:
         """Raises NoResponseError if there is no answer."""
         words = ("sh", "-c", f"{_PATH}\n{script}", "sh", *arguments)
@@ -159,9 +174,9 @@ class SettingsPlace:
         except EndpointError as error:
             raise NoResponseError(str(error)) from None
         if ran.code is None or (ran.code == _SSH_FAILED and self._scheme == "ssh"):
-            raise NoResponseError(f"no answer: {_reason(ran)}")
+            raise NoResponseError(f"no answer: {_reason(ran.stderr, ran.code)}")
         return ran
 
 
-def _reason(ran: Ran) -> str:
-    return " ".join(ran.stderr.split())[:200] or f"exit code {ran.code}"
+def _reason(said: str, code: int | None) -> str:
+    return " ".join(said.split())[:200] or f"exit code {code}"

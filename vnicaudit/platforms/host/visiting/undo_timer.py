@@ -94,11 +94,14 @@ done
 """Argument: the timer's name. Prints its state from now on, nothing if there is no such timer."""
 
 IF_ARMED = f"""
-[ -z "$1" ] || [ -e "{FOLDER}/$1/armed" ] || exit {NOT_ARMED}
-shift
-exec "$@"
+timer=$2
+if_armed() {{
+    [ -z "$timer" ] || [ -e "{FOLDER}/$timer/armed" ] || return {NOT_ARMED}
+    "$@"
+}}
 """
-"""Runs a command if that timer (empty: none is needed) is armed."""
+"""Defines what runs a command if the timer (the second argument; empty: none is needed) is
+armed."""
 
 
 def confirmation(name: str) -> str:
