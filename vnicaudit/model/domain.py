@@ -134,6 +134,8 @@ class DomainState(msgspec.Struct, frozen=True):
     """State of a domain that only a live libvirt knows. None: not requested, or no answer."""
 
     active: bool | None = None
+    paused: bool = False
+    """It is known to stand still, though active (only a sosreport tells)."""
     persistent: bool | None = None
     managed_save: bool | None = None
     snapshots: int | None = None

@@ -473,6 +473,8 @@ class HostGuest(_Record, frozen=True):
     name: str
     uuid: str | None = None
     running: bool | None = None
+    paused: bool = False
+    """It is known to stand still, though it runs."""
     vcpus: int | None = None
     huge_kib: int | None = None
     """Memory of huge pages that it needs to start, in KiB; None: none, or unknown."""

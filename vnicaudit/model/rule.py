@@ -229,8 +229,9 @@ class HostSubject(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def taps(self) -> frozenset[str | None]:
-        """Devices of running guests' NICs."""
-        return frozenset(nic.device for one in self.guests if one.running for nic in one.nics)
+        """Devices of running guests' NICs, unless they are paused."""
+        guests = (one for one in self.guests if one.running and not one.paused)
+        return frozenset(nic.device for one in guests for nic in one.nics)
 
     @cached_property
     def by_name(self) -> dict[str, list[HostGuest]]:

@@ -38,7 +38,7 @@ Nothing of this host is changed.
 * When a counter is absurd, as on systems that were just started.
 * On more vCPUs than agreed where Nova's ratio is not set, or some CPUs are for pinned vCPUs.
 * The threshold, 5 % as a mean of all CPUs, is our own: see the settings.
-* Skipped without a window of two readings, and in containers.
+* Skipped without a window of two readings (unless there are too many vCPUs), and in containers.
 """
 
 from __future__ import annotations
@@ -48,7 +48,15 @@ from typing import Annotated
 
 from vnicaudit.knowledge import host_needs
 from vnicaudit.model.host_facts import HostFacts
-from vnicaudit.model.rule import HostSubject, Judge, Problem, RuleSettings, adjustable_rule, setting
+from vnicaudit.model.rule import (
+    Fact,
+    HostSubject,
+    Judge,
+    Problem,
+    RuleSettings,
+    adjustable_rule,
+    setting,
+)
 
 
 class StealLimit(RuleSettings, frozen=True):
@@ -78,6 +86,14 @@ def check(subject: HostSubject, limit: StealLimit) -> Iterator[Problem]:
             fix=f"Give this host more CPU time at the level below ({_below(facts)}), or move "
             "guests away",
         )
+    yield from _too_many_vcpus(subject)
+
+
+def _too_many_vcpus(subject: HostSubject) -> Iterator[Problem]:
+    """One problem for vCPUs, which no window is needed to count."""
+    facts = subject.facts
+    if facts is None:
+        return
     ratio, cpus = facts.cpus.nova_ratio, facts.cpus.nova_shared or facts.cpus.online
     vcpus = sum(guest.vcpus or 0 for guest in subject.guests if guest.running)
     if ratio and cpus and facts.cpus.nova_dedicated is None and vcpus > ratio * len(cpus):
@@ -97,11 +113,17 @@ def _below(facts: HostFacts) -> str:
     return f"{level}, capped" if facts.z is not None and facts.z.capped else level
 
 
+_SHARES: Fact[HostSubject] = Fact(
+    lambda subject: host_needs.SHARES.known(subject) or any(_too_many_vcpus(subject)),
+    host_needs.SHARES.tell,
+    live=True,
+)
+
 RULE = adjustable_rule(
     StealLimit,
     lambda limit: Judge(
         "host",
-        needs=(host_needs.NOT_A_CONTAINER, host_needs.SHARES),
+        needs=(host_needs.NOT_A_CONTAINER, _SHARES),
         applies=applies,
         check=lambda subject: check(subject, limit),
     ),

@@ -20,6 +20,7 @@ import pytest
 from tests.cli.command import vnicaudit
 from tests.platforms.sosreport.reports import BRIDGED, FILES, LINKS, NAME, member, packed, report
 from vnicaudit.errors import TargetError
+from vnicaudit.model.domain import DomainState
 from vnicaudit.model.fleet import LiveDomain, LiveOptions
 from vnicaudit.model.host import Host
 from vnicaudit.model.host_facts import HostFacts
@@ -75,6 +76,20 @@ def test_each_guest_is_read_once_and_no_link_is_an_error(tmp_path: Path, form: s
     assert code in (0, 1)
     assert told["summary"]["domains"] == 2
     assert [each["status"] for each in told["targets"]] == ["ok"]
+
+
+@pytest.mark.parametrize(
+    ("state", "paused"), [("running", False), ("paused", True), ("pmsuspended", True)]
+)
+def test_a_guest_that_is_paused_is_known_to_stand_still(
+    tmp_path: Path, state: str, *, paused: bool
+) -> None:
+    name = f"run/libvirt/qemu/{NAME}.xml"
+    status = FILES[name].replace("'running'", f"'{state}'", 1)
+    found = (each.domain for each in read(str(report(tmp_path / "sos", {name: status})))
+             if isinstance(each, LiveDomain))  # fmt: skip
+    told = {each.name: each.state for each in found}
+    assert told[NAME] == DomainState(active=True, paused=paused, persistent=True)
 
 
 def test_a_guest_of_which_there_is_no_status_runs_if_it_has_a_process(tmp_path: Path) -> None:

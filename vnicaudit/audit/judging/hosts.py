@@ -78,6 +78,7 @@ def guest_of(domain: Domain) -> HostGuest:
         name=domain.name,
         uuid=domain.uuid,
         running=None if domain.state is None else domain.state.active,
+        paused=domain.state is not None and domain.state.paused,
         vcpus=domain.declared.vcpus,
         huge_kib=domain.huge_kib,
         nics=tuple(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from typing import NamedTuple, TypeVar
 
@@ -23,6 +24,8 @@ T = TypeVar("T")
 
 STATUS = ("run/libvirt/qemu/*.xml", "var/run/libvirt/qemu/*.xml")
 """What libvirt keeps of guests while they run (``<domstatus>``)."""
+_PAUSED = re.compile(rb"<domstatus state=['\"](?:paused|pmsuspended)['\"]")
+"""States of theirs: virDomainState in src/conf/domain_conf.c of libvirt."""
 DUMPED = ("sos_commands/virsh/virsh_-r_dumpxml_*",)
 """Of guests that run and of others (sos/report/plugins/virsh.py, sos 4)."""
 DEFINED = ("etc/libvirt/qemu/*.xml",)
@@ -48,7 +51,9 @@ def read_guests(tree: CopiedTree, target: str) -> Guests:
     errors: list[ReadError] = []
 
     def xml(data: bytes, file: str) -> Iterator[Domain]:
-        return read_bytes(data, target=target, file=file)
+        paused = _PAUSED.search(data) is not None
+        for domain in read_bytes(data, target=target, file=file):
+            yield domain.with_state(DomainState(paused=True)) if paused else domain
 
     def text(data: bytes, file: str) -> Iterator[RunningQemu]:
         return read_text(data, target=target, file=file)
@@ -63,7 +68,9 @@ def read_guests(tree: CopiedTree, target: str) -> Guests:
         runs = process is not None or domain.declared.described_by == "live"
         defined = [each for each in guest if each.declared.described_by != "live"]
         if defined and domain not in defined:
-            domain = replace(domain, live=LiveFacts(pending=pending(domain, defined[-1])))
+            domain = replace(
+                domain, live=LiveFacts(domain.state or DomainState(), pending(domain, defined[-1]))
+            )
         if process is not None:
             domain = join(domain, with_log(process, log))
         domains.append(
@@ -129,4 +136,5 @@ def _names(guest: Domain | RunningQemu) -> tuple[str, ...]:
 
 
 def _in_state(domain: Domain, *, runs: bool | None, kept: bool | None) -> Domain:
-    return domain.with_state(DomainState(active=runs, persistent=kept))
+    state = domain.state or DomainState()
+    return domain.with_state(replace(state, active=runs, persistent=kept))
