@@ -30,7 +30,7 @@ _WORDS = (
     "clearcpuid=erms,rep_good,smap,svm "
     # an emulated kernel on a busy machine takes its TSC for a slower one: timers fire far too early
     "tsc=unstable clocksource=hpet systemd.default_timeout_start_sec=900 "
-    # sshd does not answer while it waits for a login's own systemd, and ssh gives up after 15 s
+    # sshd does not answer while it waits for a login's own systemd, and ssh gives up after 30 s
     "systemd.mask=user@.service"
 )
 _UPLINK_MAC = "52:54:00:ab:0b:02"

@@ -404,3 +404,12 @@ def test_a_locked_host_is_named_as_in_the_inventory(
     assert "another run is working on rack-0: vnicaudit of ann@desk" in said[0]
     assert "rack-1: this host cannot hold a lock" in said[2]
     assert "another run is working on rack-2 (process" in said[4]
+
+
+def test_a_rollback_names_a_locked_host_as_in_the_inventory(fleet: Fleet) -> None:
+    names = {host.uri: f"rack-{place}" for place, host in enumerate(fleet.hosts)}
+    fleet.apply(fleet.steps, replace(fleet.fleet_context(), host_names=names))
+    fleet.hosts[0].lock = HostLock("of another", "vnicaudit of ann@desk")
+    (back,) = fleet.rollback(fleet.context())
+    said = " ".join(unit.message for unit in back.run.steps)
+    assert "another run is working on rack-0: vnicaudit of ann@desk" in said

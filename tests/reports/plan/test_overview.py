@@ -10,7 +10,7 @@ from tests.reports.plan.plans import PLANS
 from tests.reports.plan.samples import EMPTY, FILE, MAIL, NOVA, PLAN
 from tests.shares import examples
 from vnicaudit.model.finding import Change, Ref
-from vnicaudit.model.plan import FileUnit, GuestView, Naming, NotPlanned, Plan, Step
+from vnicaudit.model.plan import FileUnit, GuestView, Naming, NotPlanned, Plan, SettingUnit, Step
 from vnicaudit.reports.plan.text import render
 from vnicaudit.reports.safe import width_of
 from vnicaudit.reports.writers import Options
@@ -41,6 +41,18 @@ def test_a_row_for_each_of_a_few() -> None:
     assert rows[1][0] == "mail-01"
     assert "ens3 → eth0" in text
     assert text.splitlines()[-1].startswith("2 steps on 2 guests: ")
+
+
+def test_what_is_no_guest_is_not_called_one() -> None:
+    refs = (Ref("link", "eth0"), Ref("link", "eth1"), Ref("host", "kvm1"))
+    steps = tuple(
+        replace(step(each), about=about, unit=SettingUnit(about.name or "", "", {}, {}))
+        for each, about in enumerate(refs)
+    )
+    for chosen, title in ((steps[:2], "LINK"), (steps, "OBJECT"), ((*steps, MAIL), "OBJECT")):
+        assert f"\n  {title} " in shown(replace(PLAN, steps=chosen))
+    grouped = shown(replace(PLAN, steps=steps[:2]), replace(SHORT, view="full", group_by="change"))
+    assert "2 steps like this, on 2 links of 1 target: link eth0" in grouped
 
 
 @pytest.mark.parametrize("number", [21, 300, 10_000])

@@ -207,8 +207,9 @@ class RunContext(msgspec.Struct, frozen=True):
         """The context in which a past run is finished or rolled back: hosts are reached as that run
         reached them."""
         return msgspec.structs.replace(
-            self, host_by_host=run.host_by_host, without_host_lock=run.without_host_lock
-        )
+            self, host_by_host=run.host_by_host, without_host_lock=run.without_host_lock,
+            host_names=run.host_names,
+        )  # fmt: skip
 
     def request(
         self, kind: Literal["apply", "rollback"], plan: str, units: Sequence[UnitRequest]
@@ -217,6 +218,7 @@ class RunContext(msgspec.Struct, frozen=True):
         return RunRequest(
             "", kind, timestamp(), plan, self.mode, tuple(units), self.limits,
             host_by_host=self.host_by_host, without_host_lock=self.without_host_lock,
+            host_names=self.host_names,
         )  # fmt: skip
 
 

@@ -36,7 +36,8 @@ _SAYS_NOTHING = frozenset({"unknown", "-"})
 """A column with only these values is left out."""
 _SAYINGS = (*_ORDER[:-1], "loses", "name", "snippet", "note")
 """Kinds of sentences below the table, in this order."""
-_TITLES = ("GUEST", "NIC", "CHANGE", "RISK", "INTERFACE NAME", "TAKES EFFECT")
+_TITLES = ("NIC", "CHANGE", "RISK", "INTERFACE NAME", "TAKES EFFECT")
+"""Of the columns behind the first, whose title is the kind of what is in it."""
 
 
 class _Row(NamedTuple):
@@ -60,7 +61,7 @@ def overview(plan: Plan, options: Options) -> Iterator[str]:
     if len(plan.steps) <= _EACH:
         names = guest_names(plan.steps)
         rows = [(_row(step, name), "") for step, name in zip(plan.steps, names, strict=True)]
-        yield from _table(rows, pen)
+        yield from _table(rows, _title(plan.steps), pen)
     else:
         yield from _by_change(plan.steps, pen)
     yield "\n"
@@ -103,17 +104,24 @@ def _by_change(steps: Sequence[Step], pen: Pen) -> Iterator[str]:
         nics = f"{len(group):,}" if kind == "guest" else "-"
         row = _Row(count(len(guests), kind), nics, change, risk, naming, effect)
         rows.append((row, names_of([name for _step, name in group], pen.width - 4)))
-    yield from _table(rows, pen)
+    yield from _table(rows, _title(steps), pen)
     if hidden := [group for _key, group in ordered[_ROWS:]]:
         number = count(sum(map(len, hidden)), "more step")
         yield pen.say(f"… {number} of {count(len(hidden), 'more kind')} (--diff)", 2)
 
 
-def _table(rows: list[tuple[_Row, str]], pen: Pen) -> Iterator[str]:
+def _title(steps: Sequence[Step]) -> str:
+    """The title of the first column: ``GUEST``, ``LINK``."""
+    kinds = {guest_kind(step) for step in steps}
+    return "OBJECT" if len(kinds) > 1 else kinds.pop().upper()
+
+
+def _table(rows: list[tuple[_Row, str]], first: str, pen: Pen) -> Iterator[str]:
     """Rows in columns; if these are too wide, each row is wrapped by itself."""
-    said = [at for at in range(len(_TITLES)) if {row[at] for row, _names in rows} - _SAYS_NOTHING]
-    grid = Grid(pen, indent=2, left=len(_TITLES))
-    grid.add(Part(_TITLES[at], style="quiet") for at in said)
+    titles = (first, *_TITLES)
+    said = [at for at in range(len(titles)) if {row[at] for row, _names in rows} - _SAYS_NOTHING]
+    grid = Grid(pen, indent=2, left=len(titles))
+    grid.add(Part(titles[at], style="quiet") for at in said)
     for row, names in rows:
         parts = _parts(row)
         grid.add(parts[at] for at in said)

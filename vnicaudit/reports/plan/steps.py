@@ -421,7 +421,7 @@ def _extent(equal: Sequence[Step], options: Options) -> str:
     if len(equal) == 1:
         return f"1 step like this, on {shown} at {equal[0].target}"
     more = f" and {len(equal) - len(first):,} more" if len(equal) > len(first) else ""
-    guests = count(len({guest_key(step) for step in equal}), "guest")
+    guests = count(len({guest_key(step) for step in equal}), guest_kind(equal[0]))
     places = count(len({step.target for step in equal}), "target")
     return f"{count(len(equal), 'step')} like this, on {guests} of {places}: {shown}{more}"
 

@@ -89,6 +89,8 @@ class RunRequest(msgspec.Struct, frozen=True):
     host_by_host: bool = False
     """For a fleet: each host is opened, and locked, only while there is work on it."""
     without_host_lock: bool = False
+    host_names: dict[str, str] = {}
+    """URI -> the name in the inventory of the plan."""
 
     @property
     def targets(self) -> tuple[str, ...]:
