@@ -23,8 +23,8 @@ FACTS = HostFacts(
     ),
     own_files={folder: {} for folder in KEEPING},
 )
-_ADAPTER = f'ACTION=="add", SUBSYSTEM=="net", DRIVERS=="?*", ATTR{{address}}=="{MAC}", '
-_BRIDGE = 'ACTION=="add", SUBSYSTEM=="net", KERNEL=="br0", '
+_ADAPTER = f'ACTION=="add|move", SUBSYSTEM=="net", DRIVERS=="?*", ATTR{{address}}=="{MAC}", '
+_BRIDGE = 'ACTION=="add|move", SUBSYSTEM=="net", KERNEL=="br0", '
 
 
 def _echo(value: str, file: str) -> str:
@@ -73,6 +73,27 @@ def test_a_rule_of_udev_for_each_setting_of_a_device(setting: tuple[str, str, st
     file = HostSetting("file", device, form.path)
     assert setting_of(field_of(file)) == file
     assert takes(file, form.text)
+
+
+def test_an_adapter_is_known_also_by_the_address_that_a_link_file_gives_it() -> None:
+    given, bond = "52:54:00:00:00:0a", "52:54:00:00:00:0b"
+    adapters = (
+        HostLink(name="ens3", physical=True, mac=MAC, address=given),
+        HostLink(name="ens4", physical=True, mac="52:54:00:00:00:02", address=bond, master="bond0"),
+        HostLink(name="ens5", physical=True, mac=bond, master="bond0"),
+        HostLink(name="bond0", kind="bond", mac=bond),
+    )
+
+    def macs(device: str) -> str:
+        facts = replace(FACTS, links=adapters)
+        (made,) = own_files({HostSetting("mtu", device): "9000"}, facts)
+        assert isinstance(made, OwnFile), made
+        assert is_own(*made)
+        return made.text.partition('ATTR{address}=="')[2].partition('"')[0]
+
+    assert [macs(device) for device in ("ens3", "ens4", "ens5")] == [
+        f"{MAC}|{given}", "52:54:00:00:00:02", bond,
+    ]  # fmt: skip
 
 
 def test_all_queues_of_a_device_are_in_one_file() -> None:
@@ -166,7 +187,12 @@ def test_a_text_of_ours_has_nothing_else_in_it() -> None:
         "# Written by vnicaudit; taken back by: vnicaudit rollback 20261130-021500-3f2a\n"
     )
     assert is_own(form.path, written)
-    for more in ('\nACTION=="add", RUN+="/bin/sh -c reboot"', "\n", "\n# more", ', OPTIONS+="x"'):
+    for more in (
+        '\nACTION=="add|move", RUN+="/bin/sh -c reboot"',
+        "\n",
+        "\n# more",
+        ', OPTIONS+="x"',
+    ):
         assert not is_own(form.path, written + more)
     assert not is_own(form.path, form.text.replace("mtu", "address"))
     assert not is_own("/etc/sysctl.d/99-vnicaudit-x.conf", form.text)

@@ -1,10 +1,15 @@
-"""Settings of links in the words of the program that configures a host's network.
+"""Settings of links that the program which configures a host's network may set after udev, in its
+words.
 
-Versions are those of the program that knows the word; tried with systemd 252 and 262 (``udevadm
-test-builtin net_setup_link``; 252 takes TCPSegmentationOffload and leaves TSO on), NetworkManager
-1.42.4 and 1.58.1 (``nmcli --offline connection add``) and netplan 1.2. Sources: systemd.link(5) of
-257, nm-settings-nmcli(5), the YAML reference of netplan, interfaces(5) and the scripts of Debian's
-package ethtool, ifup-eth of initscripts (RHEL 8), ifcfg(5) of wicked.
+All of them wait for udev, and set what their own configuration names, an MTU also if DHCP does
+(with networkd: only with UseMTU=, which netplan writes). What stands in .link files, and netplan's
+offloads with them, is set by udev itself, before its rules.
+
+Versions are those of the program that knows the word; tried with NetworkManager 1.42.4 and 1.58.1
+(``nmcli --offline connection add``) and netplan 1.2. Sources: systemd.network(5) of 257,
+nm-settings-nmcli(5), _commit_mtu and _ethtool_features_set in nm-device.c at 355bc902, the YAML
+reference and networkd.c of netplan at e9dd90a9, interfaces(5) and the scripts of Debian's package
+ethtool, ifup-eth of initscripts (RHEL 8), ifcfg(5) of wicked.
 """
 
 from __future__ import annotations
@@ -17,12 +22,10 @@ from vnicaudit.knowledge.host_settings import SHORT, HostSetting, command_for
 
 class _Words(NamedTuple):
     """How one program has settings: ``place``, where they stand; ``words`` by kind, or by the name
-    of a feature; what is on and what is off."""
+    of a feature."""
 
     place: str
     words: Mapping[str, str]
-    on: str = "on"
-    off: str = "off"
 
 
 _OFFLOADS = ("rx", "tx", "sg", "tso", "gso", "gro", "lro")
@@ -38,37 +41,8 @@ _PROGRAMS: Mapping[str, _Words] = {
         }
         | {_NAMES[short]: f"ethtool.feature-{short} {{value}}" for short in _OFFLOADS},
     ),
-    "networkd": _Words(
-        "{} in [Link] of the .link file that names it",
-        {
-            "mtu": "MTUBytes={value}",
-            "queue-length": "TransmitQueueLength={value} (systemd 248 and later)",
-            "ring": "{name}BufferSize={value} (systemd 244 and later)",
-            "channels": "{name}Channels={value}",
-            "rx-checksumming": "ReceiveChecksumOffload={value} (systemd 245 and later)",
-            "tx-checksumming": "TransmitChecksumOffload={value} (systemd 245 and later)",
-            "tcp-segmentation-offload": "TCPSegmentationOffload={value}",
-            "generic-segmentation-offload": "GenericSegmentationOffload={value}",
-            "generic-receive-offload": "GenericReceiveOffload={value}",
-            "large-receive-offload": "LargeReceiveOffload={value}",
-        },
-        on="yes",
-        off="no",
-    ),
-    "netplan": _Words(
-        "{} under the device in /etc/netplan",
-        {
-            "mtu": "mtu: {value}",
-            "rx-checksumming": "receive-checksum-offload: {value}",
-            "tx-checksumming": "transmit-checksum-offload: {value}",
-            "tcp-segmentation-offload": "tcp-segmentation-offload: {value}",
-            "generic-segmentation-offload": "generic-segmentation-offload: {value}",
-            "generic-receive-offload": "generic-receive-offload: {value}",
-            "large-receive-offload": "large-receive-offload: {value}",
-        },
-        on="true",
-        off="false",
-    ),
+    "networkd": _Words("{} in [Link] of its .network file", {"mtu": "MTUBytes={value}"}),
+    "netplan": _Words("{} under the device in /etc/netplan", {"mtu": "mtu: {value}"}),
     "ifupdown": _Words(
         "{} in its stanza of interfaces",
         {"ring": "hardware-dma-ring-{name} {value}"}
@@ -86,19 +60,20 @@ _PROGRAMS: Mapping[str, _Words] = {
         | dict.fromkeys(("feature", "ring", "channels"), "ETHTOOL_OPTIONS='{options}'"),
     ),
 }
-"""Owner -> its words. netplan has none for queue lengths, rings and channels."""
+"""Owner -> its words."""
 
 
 def words_in(program: str, settings: Mapping[HostSetting, str]) -> Iterator[str]:
-    """Lines of the configuration of that program, one for each of these settings that it knows."""
+    """Lines of the configuration of that program, one for each of these settings that it may set
+    after udev."""
     known = _PROGRAMS.get(program, _Words("{}", {}))
     for setting, value in settings.items():
         key = setting.name if setting.kind == "feature" else setting.kind
         words = known.words.get(key, known.words.get(setting.kind, ""))
         command = command_for(setting, value)
         text = words.format(
-            value={"on": known.on, "off": known.off}.get(value, value),
-            name=setting.name.capitalize() if program == "networkd" else setting.name,
+            value=value,
+            name=setting.name,
             command=command,
             options=command.partition(" ")[2],
         )

@@ -1,14 +1,28 @@
 """Files that keep a setting of a host beyond the next boot, one for each setting.
 
-Settings of devices are kept by udev rules, whatever configures the network there: rules add up,
-while of systemd's .link files only the first that matches a device counts, so that one of ours
-would take the place of the one that names the device (systemd.link(5)). A rule acts on the *add*
-event of its device: at boot, and after ``udevadm trigger``. OpenShift's documentation for IBM Z
-keeps RFS in the same way (50-enable-rfs).
+Settings of devices are kept by udev rules, whatever configures the network there: all of them wait
+until udev is done with a device, and then set what their own configuration names
+(:mod:`vnicaudit.knowledge.network_words`). Their files are no place for one of ours:
+
+* .link of systemd: of all files only the first that matches counts, and names the device; a drop-in
+  (NAME.link.d) is for all devices that its file matches, as the one of systemd's own, 99-default,
+  does all (systemd.link(5)). Rules count more: 80-net-setup-link.rules applies .link files.
+* NetworkManager: a default in conf.d (``ethernet.mtu``, since 1.6; no other setting of these has
+  one) counts only for a device that it has activated (_commit_mtu in nm-device.c at 355bc902).
+* netplan: a device that its other files name otherwise, or not any more, would be defined by ours
+  alone, and one of another type stops ``netplan generate``: the host boots without a network.
+* ifupdown: stanzas are for interfaces that it brings up, and in interfaces.d if that is sourced.
+
+Rules act on *add* and *move* of their device: at boot, when it is renamed, after ``udevadm trigger
+-c add``. With both, as .link files are applied in both (link_apply_config in link-config.c of
+systemd; seen with 257: MTU, rings, channels and GRO of the .link came back with *move*).
+OpenShift's documentation for IBM Z keeps RFS by a rule as well (50-enable-rfs).
 
 Sources: udev(7) and udev-rules.c of systemd 252 to 262: ``$name`` is the name that earlier rules
-gave the device (80-net-setup-link.rules), programs of ``RUN`` start after it was renamed, and need
-an absolute path; /sbin has ethtool on merged and older systems.
+gave the device, programs of ``RUN`` start after it was renamed, and need an absolute path; /sbin
+has ethtool on merged and older systems; ``|`` separates texts of which one must match. An address
+that a .link file gives (MACAddress=) is what rules see from *move* on, and after an initramfs also
+at *add*.
 ``DRIVERS=="?*"`` keeps VLANs and bonds out, which have the address of an adapter
 (75-persistent-net-generator.rules). sysctl.d(5): of several files the last one by name counts;
 99-sysctl.conf is /etc/sysctl.conf; settings of a module exist once that is loaded, which udev is
@@ -19,7 +33,7 @@ modules-load.d(5): names of modules, one a line.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from vnicaudit.knowledge.host_settings import (
@@ -94,16 +108,29 @@ def _own_file(group: Mapping[HostSetting, str], facts: HostFacts) -> OwnFile | s
     link = facts.link(first.device) or HostLink(name=first.device)
     if first.device and link.kind in _MADE_BY_OTHERS:
         return _IS_MADE.format(link.name)
-    alike = [one for one in facts.links or () if one.physical and one.mac == link.mac]
-    if link.physical and (not link.mac or len(alike) > 1):  # as a synthetic NIC and its VF
+    macs = "|".join(_macs_of(link, facts))
+    if link.physical and not macs:
         return _NO_MAC.format(link.name)
-    is_adapter = f'DRIVERS=="?*", ATTR{{address}}=="{link.mac}"'
+    is_adapter = f'DRIVERS=="?*", ATTR{{address}}=="{macs}"'
     made = _file(group, is_adapter if link.physical else f'KERNEL=="{link.name}"')
     if isinstance(made, OwnFile):
         folder = made.path.rpartition("/")[0]
         if folder not in (facts.own_files or {}):
             return _NO_FOLDER.format(folder)
     return made
+
+
+def _macs_of(adapter: HostLink, facts: HostFacts) -> Iterator[str]:
+    """The addresses by which udev may see an adapter: its permanent one, and the one that a .link
+    file gives it. None: another one has it too, as a synthetic NIC and its VF, or members of a
+    bond, whose present address is the bond's."""
+    adapters = [one for one in facts.links or () if one.physical]
+    if adapter.mac and [one.mac for one in adapters].count(adapter.mac) == 1:
+        yield adapter.mac
+        present = [one.address or one.mac for one in adapters]
+        is_others = adapter.address in [one.mac for one in adapters]
+        if adapter.address and not is_others and present.count(adapter.address) == 1:
+            yield adapter.address
 
 
 def _file(group: Mapping[HostSetting, str], *matches: str, head: str = _HEAD) -> OwnFile | str:
@@ -151,7 +178,7 @@ def _line(setting: HostSetting, value: str, match: str) -> str:
         return setting.name
     if setting.kind in _OF_SYSFS:
         return f"w {path_of(setting)} - - - - {value}"
-    return f'ACTION=="add", SUBSYSTEM=="net", {match}, {_action(setting, value)}'
+    return f'{_ACTIONS}, SUBSYSTEM=="net", {match}, {_action(setting, value)}'
 
 
 def _action(setting: HostSetting, value: str) -> str:
@@ -164,12 +191,14 @@ def _action(setting: HostSetting, value: str) -> str:
     return f'RUN+="/sbin/{" ".join(words)}"'
 
 
+_ACTIONS = 'ACTION=="add|move"'
+_MAC = "[0-9a-f]{2}(:[0-9a-f]{2}){5}"
 _MODULE = 'ACTION=="add", SUBSYSTEM=="module", KERNEL=="br_netfilter", '
 _SYSCTL = rf"({'|'.join(map(re.escape, LEAST_OF_SYSCTLS))}) = [0-9]{{1,7}}"
 _RULE = (
     rf"{_MODULE}RUN\+=\"/bin/sh -c 'echo [01] > /proc/sys/net/bridge/bridge-nf-call-[a-z0-9]+'\"|"
-    r'ACTION=="add", SUBSYSTEM=="net", '
-    r'(DRIVERS=="\?\*", ATTR\{address\}=="[0-9a-f]{2}(:[0-9a-f]{2}){5}"'
+    rf'{re.escape(_ACTIONS)}, SUBSYSTEM=="net", '
+    rf'(DRIVERS=="\?\*", ATTR\{{address\}}=="{_MAC}(\|{_MAC})?"'
     r'|KERNEL=="[A-Za-z0-9_.@-]+"), '
     r'(ATTR\{(mtu|tx_queue_len)\}="[0-9]{1,9}"'
     rf'|RUN\+="/sbin/ethtool -K \$name ({"|".join(SHORT.values())}) (on|off)"'

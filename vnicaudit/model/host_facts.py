@@ -117,6 +117,8 @@ class HostLink(_Record, frozen=True):
     ``vxlan``, ``geneve``, ``openvswitch``…; empty for an adapter, and where there is none."""
     mac: str | None = None
     """The permanent address, which a member of a bond keeps; else the present one."""
+    address: str | None = None
+    """The present address, where it is another one than the permanent."""
     driver: str | None = None
     physical: bool | None = None
     """It has a device on a bus: an adapter, also a virtio one."""

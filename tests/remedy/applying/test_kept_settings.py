@@ -53,7 +53,7 @@ def test_both_steps_are_shown_with_their_diffs() -> None:
     assert lines == [
         "@@ -0,0 +1,2 @@",
         "+# Written by vnicaudit; taken back by: vnicaudit rollback RUN",
-        '+ACTION=="add", SUBSYSTEM=="net", DRIVERS=="?*", ATTR{address}=="52:54:00:00:00:01", '
+        '+ACTION=="add|move", SUBSYSTEM=="net", DRIVERS=="?*", ATTR{address}=="52:54:00:00:00:01", '
         "RUN+=\"/bin/sh -c 'echo 3 > /sys/class/net/$name/queues/rx-0/rps_cpus'\"",
     ]
     assert "whatever the mode" in kept.modes[0].reason
@@ -84,11 +84,12 @@ def test_where_no_file_keeps_it_the_reason_is_said(facts: HostFacts, target: str
 
 def test_what_configures_the_network_is_named_with_its_words() -> None:
     netplan = SettingOwner(name="netplan", evidence="/etc/netplan/50.yaml", sets=("links",))
-    at_once, _kept = steps_to(replace(KEPT, owners=(netplan,)), TARGET, {TX: "off"})
+    stanza = SettingOwner(name="ifupdown", evidence="/etc/network/interfaces", sets=("links",))
+    at_once, _kept = steps_to(replace(KEPT, owners=(netplan, stanza)), TARGET, {TX: "off"})
     assert at_once.notes[1].startswith("It may interrupt traffic. Where the way to the host leads")
-    assert at_once.notes[2:] == (
-        "netplan (/etc/netplan/50.yaml) configures links there, and may set it again; in its "
-        "words: transmit-checksum-offload: false under the device in /etc/netplan.",
+    assert at_once.notes[2:] == (  # netplan's offloads are set before rules of udev act
+        "ifupdown (/etc/network/interfaces) configures links there, and may set it again; in its "
+        "words: offload-tx off in its stanza of interfaces.",
     )
 
 

@@ -60,8 +60,7 @@ _KEEPS = (
     "at boot; files of sysctl.d, tmpfiles.d and modules-load.d at boot."
 )
 _STAYS = "Open vSwitch keeps its keys in its database, also beyond the next boot, until a rollback."
-_MAY_SET = "{} ({}) configures links there, and may set it again{}."
-_THERE = "; in its words: {}"
+_MAY_SET = "{} ({}) configures links there, and may set it again; in its words: {}."
 OWNED = "{} ({}) sets it on this host: change it there"
 _OVER = "{} ({}) sets it on this host, and may set it again: change it there as well."
 _IN_NAMESPACE = "a network namespace is gone by then"
@@ -330,10 +329,9 @@ def _may_set(
     for owner in owners:
         yield _OVER.format(owner.name, owner.evidence)
     for owner in facts.owners:
-        if _OWN_CONFIGURATION in owner.sets:
-            words = "; ".join(words_in(owner.name, settings))
-            there = _THERE.format(words) if words else ""
-            yield _MAY_SET.format(owner.name, owner.evidence, there)
+        words = "; ".join(words_in(owner.name, settings))
+        if _OWN_CONFIGURATION in owner.sets and words:
+            yield _MAY_SET.format(owner.name, owner.evidence, words)
 
 
 def setting_diff(device: str, old: Mapping[str, str], new: Mapping[str, str]) -> str:

@@ -70,10 +70,12 @@ def _link(entry: _Fields) -> HostLink | None:
     info = _of(entry.get("linkinfo"))
     kind, data = _text(info, "info_kind") or "", _of(info.get("info_data"))
     up = "UP" in flags
+    permanent, present = _mac(entry, "permaddr"), _mac(entry, "address")
     return HostLink(
         name=name,
         kind=kind,
-        mac=_mac(entry),
+        mac=permanent or present,
+        address=present if permanent not in (None, present) else None,
         up=up,
         carrier="LOWER_UP" in flags if up else None,
         mtu=_number(entry, "mtu"),
@@ -90,9 +92,10 @@ def _link(entry: _Fields) -> HostLink | None:
     )
 
 
-def _mac(entry: _Fields) -> str | None:
-    """An Ethernet address; a loopback and most tunnels have none."""
-    mac = (_text(entry, "permaddr") or _text(entry, "address") or "").lower()
+def _mac(entry: _Fields, key: str) -> str | None:
+    """An Ethernet address; a loopback and most tunnels have none. A permanent one is shown where
+    it is not the present one."""
+    mac = (_text(entry, key) or "").lower()
     return mac if _MAC.fullmatch(mac) and mac.strip("0:") else None
 
 
