@@ -20,12 +20,14 @@ INDEX = Path(__file__).parents[1] / "vnicaudit/rules/index.json"
 SCOPES = {
     "nic": "each NIC",
     "domain": "each domain",
+    "guest": "each VM of a cluster",
     "host": "each host",
     "link": "each link of a host",
     "config": "each configuration file",
     "image": "each image",
     "flavor": "each flavor",
     "preference": "each KubeVirt preference",
+    "cluster": "each cluster",
     "site": "each compute node beside the others of its site",
     "mac": "each NIC beside those of the same run that have its MAC address",
 }

@@ -13,6 +13,7 @@ from vnicaudit.audit.judging.catalogue import RuleSet, rule_ids, shipped_catalog
 from vnicaudit.audit.judging.rule_files import index_text, rule_in, shipped_rules
 from vnicaudit.audit.kinds import KINDS
 from vnicaudit.errors import UsageError
+from vnicaudit.model.cluster import ClusterFacts, ClusterGuest
 from vnicaudit.model.domain import DomainConfig, DomainState
 from vnicaudit.model.finding import AuditedScope, Location
 from vnicaudit.model.host import HostConfig, SiteNode
@@ -44,6 +45,7 @@ _LIVE = msgspec.structs.replace(
     _BARE, running=RunningNic("virtio-net-pci", "virtio"), state=DomainState()
 )
 _SEEN = NicSeen("52:54:00:00:00:01", "a", None, "r", "t", Location("f"), 0, "bridge")
+_CLUSTER = ClusterFacts(target="kube:lab", name="lab", location=Location("kube:lab"))
 SUBJECTS: dict[str, tuple[Any, ...]] = {
     "nic": (_BARE, _LIVE),
     "domain": (
@@ -56,6 +58,8 @@ SUBJECTS: dict[str, tuple[Any, ...]] = {
     "image": (Image("f", "i", Location("f")),),
     "flavor": (Flavor("f", "m1", Location("f")),),
     "preference": (Preference("f", "p", Location("f")),),
+    "cluster": (_CLUSTER,),
+    "guest": (ClusterGuest(cluster=_CLUSTER, name="web", namespace="demo"),),
     "site": (SiteSubject(SiteNode("nova.conf", ("nova.conf",), (), "", ())),),
     "mac": (MacSubject(_SEEN, ()), MacSubject(_SEEN, (_SEEN,))),
 }
@@ -63,9 +67,9 @@ SUBJECTS: dict[str, tuple[Any, ...]] = {
 
 
 def test_every_scope_has_a_judge_and_subjects() -> None:
-    kinds = {"nic", "link", *get_args(AuditedScope)} - {"interface"}  # its NIC is judged
+    kinds = {"nic", "guest", "link", *get_args(AuditedScope)} - {"interface"}  # its NIC is judged
     judged = {judge.scope for each in rule_ids() for judge in shipped_catalogue().rule(each).judges}
-    assert kinds == set(SUBJECTS) == {"nic", "link", *KINDS} - {"interface"} == judged
+    assert kinds == set(SUBJECTS) == {"nic", "guest", "link", *KINDS} - {"interface"} == judged
 
 
 @pytest.mark.parametrize("rule_id", rule_ids())

@@ -38,6 +38,7 @@ KINDS: dict[AuditedScope, SubjectRow] = {
     "image": SubjectRow("image", "image", "image", "image"),
     "flavor": SubjectRow("flavor", "flavor", "flavor", "flavor"),
     "preference": SubjectRow("preference", "preference", "preference", "preference"),
+    "cluster": SubjectRow("cluster", "cluster", "cluster", "cluster"),
     "site": SubjectRow("compute node", "compute node", "host"),
     "mac": SubjectRow("NIC", "shared MAC address", "vm"),
 }

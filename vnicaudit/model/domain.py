@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import msgspec
 from msgspec.structs import replace
 
@@ -22,6 +24,9 @@ from vnicaudit.model.kubevirt import Manifest
 from vnicaudit.model.nic import Nic, NicConfig
 from vnicaudit.model.openstack import CloudServer, ServerConfig
 from vnicaudit.model.report import ReadError
+
+if TYPE_CHECKING:
+    from vnicaudit.model.cluster import ClusterGuest
 
 
 class DomainConfig(msgspec.Struct, frozen=True, cache_hash=True):
@@ -242,6 +247,13 @@ class Domain(msgspec.Struct, frozen=True):
     """Comments of its file that accept findings."""
 
     @property
+    def guest(self) -> ClusterGuest | None:
+        """Facts of a cluster about it beyond its specification; None: it is in none, or was read
+        alone. A field of
+        :class:`ClusterDomain`."""
+        return None
+
+    @property
     def nova_uuid(self) -> str | None:
         """The UUID that Nova gave it, by which it can be matched with a server of a cloud; None:
         Nova gave none."""
@@ -295,3 +307,9 @@ class Server(Domain, frozen=True, kw_only=True):
     def ref(self) -> Ref:
         """Reference to the server."""
         return Ref("server", self.name, self.uuid)
+
+
+class ClusterDomain(Domain, frozen=True, kw_only=True):
+    """A virtual machine of a cluster of which other objects were read, too."""
+
+    guest: ClusterGuest

@@ -177,14 +177,15 @@ QEMU = PlatformName("qemu")
 # The subject of a finding or a step, by name.
 
 
-NamedKind = Literal["image", "flavor", "preference"]
+NamedKind = Literal["image", "flavor", "preference", "cluster"]
 """Descriptions that have a name of their own."""
 SubjectKind = Literal["nic", "domain", "server", NamedKind, "host", "link", "config"]
 DescribedScope = Literal["config", NamedKind]
 AuditedScope = Literal["domain", "interface", "host", "config", NamedKind, "site", "mac"]
 """What a judgement is about; :data:`vnicaudit.audit.kinds.KINDS` has a row for each."""
-Scope = Literal["nic", "link"] | AuditedScope
-"""What a rule judges: NICs are judged with their domain, links with their host."""
+Scope = Literal["nic", "guest", "link"] | AuditedScope
+"""What a rule judges: NICs are judged with their domain, what a cluster says of a VM too
+(``guest``), and links with their host."""
 
 
 class Ref(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -66,9 +66,10 @@ class Fact(msgspec.Struct, Generic[S], frozen=True):
 
 class Judge(msgspec.Struct, Generic[S], frozen=True):
     """How a rule judges the subjects of one ``scope``, each by itself: ``nic``, ``domain`` (or
-    server of a cloud), ``host``, ``link`` (of a host), ``config`` (of nova-compute), ``image``,
-    ``flavor`` and ``preference``; and when everything has been read, ``site`` (each compute node
-    that differs from others of its site) and ``mac`` (each NIC that shares its MAC address)."""
+    server of a cloud), ``guest`` (of a cluster), ``host``, ``link`` (of a host), ``config`` (of
+    nova-compute), ``image``, ``flavor``, ``preference`` and ``cluster``; and when everything has
+    been read, ``site`` (each compute node that differs from others of its site) and ``mac`` (each
+    NIC that shares its MAC address)."""
 
     scope: Scope
     applies: Callable[[S], bool]

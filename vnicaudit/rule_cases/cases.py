@@ -63,6 +63,8 @@ class Case(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     command: str | None = None
     nova_conf: str | None = None
     manifest: str | None = None
+    objects: list[Facts] = []
+    unread: list[str] = []
     nova_confs: dict[str, str] = {}
     nova_nodes: dict[str, str] = {}
     nova_release: str | None = None

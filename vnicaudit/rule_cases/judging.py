@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
+from datetime import datetime, timezone
 from typing import NamedTuple, TypeVar
 from xml.sax.saxutils import quoteattr
 
@@ -203,6 +205,9 @@ def record_of(kind: type[Record], given: Facts) -> Record:
 FILE = "case.xml"
 NOVA_FILE = "nova.conf"
 MANIFEST_FILE = "vm.yaml"
+CLUSTER = "kube:lab"
+_READ_AT = datetime(2026, 1, 1, 12, tzinfo=timezone.utc)
+"""When the objects of a case were read."""
 
 
 class OneRule(NamedTuple):
@@ -266,6 +271,8 @@ def _judge_description(rule: OneRule, case: Case) -> Audited | None:
         return _judge_nova(rule, case)
     if case.manifest is not None:
         return _judge_manifest(rule, case)
+    if case.objects:
+        return _judge_cluster(rule, case)
     if case.image is not None:
         image = Assumptions(nova=_release(case)).interpreted(image_of(case.image, case.definition))
         return rule.descriptions().audit(image, OPENSTACK_FILE)
@@ -334,6 +341,28 @@ def _judge_manifest(rule: OneRule, case: Case) -> Audited:
         else:
             raise ValueError(f"{found.file}:{found.line}: {found.message}")
     return _put_together(audited, MANIFEST_FILE, "domain")
+
+
+def _judge_cluster(rule: OneRule, case: Case) -> Audited:
+    """Findings on a cluster and each of its VMs. All lists were read, except those of
+    ``unread``."""
+    # imported here: no other case needs it
+    from vnicaudit.platforms.kubevirt.cluster import RESOURCES, ClusterReading
+    from vnicaudit.platforms.kubevirt.objects import Object, objects_of
+
+    text = json.dumps({"kind": "List", "items": case.objects}).encode()
+    found = [each for each in objects_of(text, CLUSTER) if isinstance(each, Object)]
+    reading = ClusterReading(CLUSTER, "lab", _READ_AT)
+    for each in found:
+        reading.take(each)
+    for resource in RESOURCES:
+        if resource not in case.unread:
+            reading.listed(resource)
+    audited = [rule.descriptions().audit(reading.facts, CLUSTER)]
+    for each in found:
+        if domain := reading.domain(each):
+            audited.append(rule.auditor().audit_domain(domain, HostConfig(), CLUSTER))
+    return _put_together(audited, CLUSTER, "cluster")
 
 
 def _put_together(audited: list[Audited], file: str, scope: AuditedScope) -> Audited:

@@ -5,8 +5,8 @@ from vnicaudit.reports.totals import SCOPE_WORD
 
 PLURALS = {
     "domain": "guests", "host": "hosts", "config": "files", "image": "images",
-    "flavor": "flavors", "preference": "preferences", "site": "compute nodes",
-    "mac": "NICs", "interface": "interfaces",
+    "flavor": "flavors", "preference": "preferences", "cluster": "clusters",
+    "site": "compute nodes", "mac": "NICs", "interface": "interfaces",
 }  # fmt: skip
 
 

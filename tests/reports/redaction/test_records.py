@@ -38,7 +38,9 @@ def report(format_: str, key: bytes, group_by: str = "") -> str:
         writer(format_, Options(verbose=True, group_by=group_by, wordings=Wordings())),
     )
     text = out.start(redactor.run(RunInfo(Tool("vnicaudit", "1"), STARTED, lambda: RULES)))
-    for scope in ("domain", "host", "config", "image", "flavor", "preference", "site", "mac"):
+    for scope in (
+        "domain", "host", "config", "image", "flavor", "preference", "cluster", "site", "mac",
+    ):  # fmt: skip
         one = msgspec.structs.replace(audited(), scope=scope)
         text += out.add(redactor.record(one))
     end = cast(RunEnd, Planter().record(RunEnd))

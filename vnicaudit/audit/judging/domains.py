@@ -7,6 +7,7 @@ kinds of them. The cache is bounded.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -39,6 +40,9 @@ from vnicaudit.model.names import NO_NAMES, FixNames
 from vnicaudit.model.nic import NONE, UNKNOWN, Effective, Nic
 from vnicaudit.model.report import Audited, DataPath, NicRow, Placed
 from vnicaudit.model.rule import DomainSubject, Problem, Subject
+
+if TYPE_CHECKING:
+    from vnicaudit.model.cluster import ClusterGuest
 
 # A domain's NIC -> its row of ``vnicaudit.nics/1``.
 
@@ -222,6 +226,7 @@ class DomainAuditor:
         self._platforms = platforms
         self._nic_rules = RuleSet[Subject]("nic", rules, catalogue)
         self._domain_rules = RuleSet[DomainSubject]("domain", rules, catalogue)
+        self._guest_rules: RuleSet[ClusterGuest] = RuleSet("guest", rules, catalogue)
         self._verdicts: dict[Subject, tuple[RuleVerdict, ...]] = {}
         self._domain_verdicts: dict[DomainSubject, tuple[RuleVerdict, ...]] = {}
         self._effective: dict[tuple[object, ...], Effective] = {}
@@ -292,6 +297,8 @@ class DomainAuditor:
         if asked and self._domain_rules.of(domain.declared.kind):
             whole = DomainSubject(subjects, domain.declared, host, domain.state, coming)
             _take_domain(self._judge_domain(whole), domain, collector)
+        if domain.guest is not None:
+            _take_guest(ask(self._guest_rules.of(), domain.guest), domain, collector)
 
     def subjects(self, domain: Domain, host: HostConfig) -> tuple[Subject, ...]:
         """The domain's NICs as rules see them, in order."""
@@ -392,6 +399,27 @@ def _take_domain(
                 finding_of(verdict.rule, problem, ref, where, owner, fingerprint, fix)
             )
         collector.note(verdict, ref)
+
+
+def _take_guest(
+    verdicts: Iterable[RuleVerdict], domain: Domain, collector: FindingCollector
+) -> None:
+    """Collect the verdicts on what a cluster says of a VM. A problem's field begins with the name
+    of the interface that it concerns (``default/model``); without a slash it concerns the VM."""
+    owner, named = domain.declared.owner, _names_for_fix(domain)
+    nics = {nic.alias: nic for nic in domain.nics}
+    for verdict in verdicts:
+        for problem in verdict.problems:
+            name, slash, field = (problem.field or "").partition("/")
+            nic = nics.get(name) if slash else None
+            where = domain.location if nic is None else _nic_place(nic, field, None, nic.location)
+            ref = domain.ref if nic is None else domain.ref_of(nic)
+            fingerprint = domain_fingerprint(verdict.rule.id, domain, nic)
+            fix = collector.wordings.worded(None, problem.fix, owner, named)
+            collector.findings.append(
+                finding_of(verdict.rule, problem, ref, where, owner, fingerprint, fix)
+            )
+        collector.note(verdict, domain.ref)
 
 
 def _names_for_fix(domain: Domain) -> FixNames:

@@ -32,7 +32,7 @@ _INDEX = "index.json"
 _PREFIX, _DIGITS, _SUFFIX = "vnic", 3, ".py"
 """The beginning and the end of a file with a rule; between them is its number."""
 _FORMS = get_args(DescriptionKind)
-_SCOPES = ("nic", "link", *get_args(AuditedScope))
+_SCOPES = ("nic", "guest", "link", *get_args(AuditedScope))
 
 
 class ListedRule(msgspec.Struct, frozen=True, omit_defaults=True):

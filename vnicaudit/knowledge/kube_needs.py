@@ -1,0 +1,96 @@
+"""The facts of a cluster that rules of scopes ``cluster`` and ``guest`` need, with the right that
+would tell each; and words for VMs and their commands.
+
+A list that may not be read leaves what depends on it unknown: its rules are skipped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from vnicaudit.base.wording import kubernetes_word
+from vnicaudit.knowledge.kube_owners import route
+from vnicaudit.knowledge.kubevirt_versions import is_known
+from vnicaudit.model.cluster import (
+    ClusterFacts,
+    ClusterGuest,
+    ClusterNic,
+    KubeVirtSettings,
+    NicSpec,
+    Topology,
+)
+from vnicaudit.model.finding import VIRTIO
+from vnicaudit.model.rule import Fact
+
+ATTACHMENTS = "network-attachment-definitions"
+_KUBEVIRT = "the KubeVirt object (right: list kubevirts.kubevirt.io)"
+_NODES = "the nodes (right: list nodes)"
+_ATTACHMENTS = f"the networks (right: list {ATTACHMENTS}.k8s.cni.cncf.io)"
+
+
+def cluster_fact(known: Callable[[ClusterFacts], bool], tell: str) -> Fact[ClusterFacts]:
+    """A fact of a cluster, for a rule on all of it."""
+    return Fact(known, tell)
+
+
+def guest_fact(known: Callable[[ClusterGuest], bool], tell: str) -> Fact[ClusterGuest]:
+    """A fact for a rule on one VM."""
+    return Fact(known, tell)
+
+
+KUBEVIRT = cluster_fact(lambda cluster: cluster.kubevirt is not None, _KUBEVIRT)
+NODES = cluster_fact(lambda cluster: cluster.nodes is not None, _NODES)
+NETWORKS = cluster_fact(lambda cluster: cluster.attachments is not None, _ATTACHMENTS)
+
+KUBEVIRT_OF_VM = guest_fact(lambda guest: guest.cluster.kubevirt is not None, _KUBEVIRT)
+VERSION_OF_VM = guest_fact(
+    lambda guest: is_known(guest.cluster.version), f"{_KUBEVIRT}: its version"
+)
+NODES_OF_VM = guest_fact(lambda guest: guest.cluster.nodes is not None, _NODES)
+NETWORKS_OF_VM = guest_fact(lambda guest: guest.cluster.attachments is not None, _ATTACHMENTS)
+
+
+def is_running(guest: ClusterGuest) -> bool:
+    """True for a VM whose instance runs, and that nobody is deleting."""
+    return guest.runs and not guest.deleting
+
+
+def spec_of(nic: ClusterNic) -> NicSpec:
+    """An interface as its instance has it, or else as the VM has it."""
+    return nic.has or nic.template or NicSpec()
+
+
+def present(guest: ClusterGuest) -> list[tuple[ClusterNic, NicSpec]]:
+    """The interfaces of a VM that is not being deleted, except those that are being unplugged."""
+    found = [(nic, spec_of(nic)) for nic in guest.nics]
+    return [] if guest.deleting else [(n, spec) for n, spec in found if spec.state != "absent"]
+
+
+def is_virtio(spec: NicSpec) -> bool:
+    """True for a virtio NIC that KubeVirt itself connects by a tap device."""
+    return spec.model in VIRTIO and spec.binding in ("bridge", "masquerade")
+
+
+def topology(guest: ClusterGuest) -> Topology | None:
+    """The vCPUs that a running VM has."""
+    return guest.current or (None if guest.has is None else guest.has.cpu)
+
+
+def restart(guest: ClusterGuest, when: str = "at a convenient time") -> str:
+    """A sentence that restarts a VM."""
+    name, space = kubernetes_word(guest.name, "NAME"), kubernetes_word(guest.namespace, "NAMESPACE")
+    if not guest.has_vm:
+        return f"Replace the instance {when}: it has no VirtualMachine that could be restarted."
+    return f"Restart it {when}: virtctl restart {name} -n {space}."
+
+
+def patch_kubevirt(settings: KubeVirtSettings, operation: str) -> str:
+    """The command that changes the KubeVirt object by one operation of a JSON patch."""
+    name, space = kubernetes_word(settings.name, "NAME"), settings.namespace
+    where = f"{name} -n {kubernetes_word(space, 'NAMESPACE')}"
+    return f"kubectl patch kubevirt {where} --type json -p '[{operation}]'"
+
+
+def with_owner(guest: ClusterGuest, fix: str) -> str:
+    """A fix that changes the VM, with where its owner wants the change."""
+    return f"{fix} {route(guest.owner)}".strip()

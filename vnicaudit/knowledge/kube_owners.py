@@ -1,0 +1,127 @@
+"""Who owns an object of Kubernetes, by its marks, and where a change of it then belongs: a change
+made behind an owner's back is taken back at its next turn.
+
+Sources: Argo CD's docs/user-guide/resource_tracking.md; Flux's kustomize-controller and
+helm-controller (labels ``…/name`` and ``…/namespace``); Helm's pkg/action/validate.go; OLM's
+``olm.owner``; virt-operator's ``app.kubernetes.io/managed-by`` (KubeVirt,
+pkg/virt-operator/resource/apply); Open Cluster Management's AppliedManifestWork; KubeVirt's
+VirtualMachinePool; Cluster API's ``cluster.x-k8s.io/cluster-name``; Forklift's labels of VMs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from vnicaudit.model.cluster import ObjectOwner
+
+_MANAGED = "app.kubernetes.io/managed-by"
+_INSTANCE = "app.kubernetes.io/instance"
+_HELM = "meta.helm.sh/release-name"
+_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+
+GIT = "make the change in its source, or it is taken back"
+
+
+class OwnerReference(NamedTuple):
+    """One of ``metadata.ownerReferences``."""
+
+    kind: str
+    name: str
+    uid: str = ""
+    controls: bool = False
+
+
+class Marks(NamedTuple):
+    """The part of an object's metadata that tells its owner."""
+
+    labels: Mapping[str, str]
+    annotations: Mapping[str, str]
+    references: tuple[OwnerReference, ...] = ()
+
+
+_BY_ANNOTATION = {
+    "argocd.argoproj.io/tracking-id": "Argo CD",
+    "apps.open-cluster-management.io/hosting-subscription": "Open Cluster Management",
+}
+_BY_LABEL = {
+    "argocd.argoproj.io/instance": "Argo CD",
+    "kustomize.toolkit.fluxcd.io/name": "Flux",
+    "helm.toolkit.fluxcd.io/name": "Flux",
+    "olm.owner": "OLM",
+    "cluster.x-k8s.io/cluster-name": "Cluster API",
+}
+_BY_REFERENCE = {
+    "HyperConverged": "HyperConverged",
+    "ClusterServiceVersion": "OLM",
+    "AppliedManifestWork": "Open Cluster Management",
+    "VirtualMachinePool": "VirtualMachinePool",
+    "KubevirtMachine": "Cluster API",
+}
+_BY_MANAGER = {
+    "hco-operator": "HyperConverged",
+    "virt-operator": "virt-operator",
+    "ssp-operator": "SSP",
+}
+
+_ROUTES = {
+    "Argo CD": f"Argo CD keeps it: {GIT}",
+    "Flux": f"Flux keeps it: {GIT}",
+    "Helm": "Helm keeps it: change the values of release {name}, and helm upgrade",
+    "Open Cluster Management": f"Open Cluster Management keeps it: {GIT} (on the hub)",
+    "OLM": "OLM keeps it: change the operator's own custom resource",
+    "HyperConverged": "HyperConverged keeps it: change the HyperConverged object",
+    "virt-operator": "virt-operator keeps it: change the KubeVirt object",
+    "SSP": "the SSP operator keeps it: use a copy of your own",
+    "VirtualMachinePool": "VirtualMachinePool {name} keeps it: change its virtualMachineTemplate",
+    "Cluster API": "Cluster API keeps it: change the machine template",
+    "kubectl apply": "it was applied from a file: change that too, or the next apply takes it back",
+    "app.kubernetes.io/instance": (
+        "the label app.kubernetes.io/instance may stand for Argo CD or Helm: if so, make the "
+        "change in its source"
+    ),
+}
+
+
+def owner_of(marks: Marks) -> ObjectOwner | None:
+    """The owner of an object; None: nobody but who created it."""
+    return next(_owners(marks), None)
+
+
+def route(owner: ObjectOwner | None) -> str:
+    """A sentence on where a change belongs; empty: nowhere else."""
+    if owner is None:
+        return ""
+    words = _ROUTES.get(owner.name, "its controller {kind} {name} keeps it: change it there")
+    text = words.format(kind=owner.name, name=owner.of or "NAME")
+    return f"{text[:1].upper()}{text[1:]}."
+
+
+def _owners(marks: Marks) -> Iterator[ObjectOwner]:
+    """All owners that the marks name, the strongest first."""
+    yield from _by_keys(marks)
+    for each in marks.references:
+        if each.controls or each.kind in _BY_REFERENCE:
+            name = _BY_REFERENCE.get(each.kind, each.kind)
+            yield ObjectOwner(name=name, mark=f"owner {each.kind}", of=each.name)
+    manager = marks.labels.get(_MANAGED, "")
+    if manager == "Helm" and _HELM in marks.annotations:
+        yield ObjectOwner(name="Helm", mark=_HELM, of=marks.annotations[_HELM])
+    if manager in _BY_MANAGER:
+        yield ObjectOwner(name=_BY_MANAGER[manager], mark=f"{_MANAGED}: {manager}")
+    if _APPLIED in marks.annotations or "config.kubernetes.io/origin" in marks.annotations:
+        yield ObjectOwner(name="kubectl apply", mark=_APPLIED)
+    if _INSTANCE in marks.labels:
+        yield ObjectOwner(name=_INSTANCE, mark=_INSTANCE, of=marks.labels[_INSTANCE])
+
+
+def _by_keys(marks: Marks) -> Iterator[ObjectOwner]:
+    """The owners that a label or an annotation names by its key."""
+    for key, name in _BY_ANNOTATION.items():
+        if key in marks.annotations:
+            yield ObjectOwner(name=name, mark=key)
+    for key, name in _BY_LABEL.items():
+        if key in marks.labels:
+            yield ObjectOwner(name=name, mark=key, of=marks.labels[key])
+    if any(key.startswith("operators.coreos.com/") for key in marks.labels):
+        yield ObjectOwner(name="OLM", mark="operators.coreos.com/")

@@ -1,0 +1,310 @@
+"""Facts of a cluster about its virtual machines: the objects beside them, the revisions that they
+recorded, and the instances that they run as.
+
+The objects are read from a live cluster or from files that hold them
+(:mod:`vnicaudit.platforms.kubevirt.cluster`), and judged by rules of the scopes ``cluster`` and
+``guest``.
+
+None: this source cannot tell, because the list was not read or the object does not say. An empty
+text, tuple or dict: it was read, and there is none. Secrets of a VM (``userData``, access
+credentials) have no field here.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from vnicaudit.model.finding import Location, NamedDescription
+
+KVM = "devices.kubevirt.io/kvm"
+VHOST_NET = "devices.kubevirt.io/vhost-net"
+"""Resources that virt-handler offers on its node."""
+
+
+class _ClusterRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A record of this module: fields are named, and those without a value are left out of JSON."""
+
+
+# Objects of the cluster.
+
+
+class ObjectOwner(_ClusterRecord, frozen=True):
+    """The owner of an object, by its marks: see :mod:`vnicaudit.knowledge.kube_owners`."""
+
+    name: str
+    """``Argo CD``, ``Helm``, ``HyperConverged``…"""
+    mark: str
+    """The label, annotation or reference that says so."""
+    of: str = ""
+    """Its object: the release, the pool…"""
+
+
+class ClusterNode(_ClusterRecord, frozen=True):
+    """One node."""
+
+    name: str
+    location: Location
+    schedulable: bool = False
+    """virt-handler runs there (label ``kubevirt.io/schedulable``)."""
+    cordoned: bool = False
+    arch: str | None = None
+    """In Kubernetes' words: ``amd64``."""
+    allocatable: dict[str, int] | None = None
+    """The devices among its allocatable resources: those with a slash in their name."""
+
+    def offers(self, resource: str) -> int | None:
+        """How many of a resource it offers; None if it does not say what it offers."""
+        return None if self.allocatable is None else self.allocatable.get(resource, 0)
+
+
+class CniPlugin(_ClusterRecord, frozen=True):
+    """One plugin of a network's CNI configuration. Of the fields with a value, those that decide
+    what is on the wire are kept as text."""
+
+    type: str | None = None
+    settings: dict[str, str] = {}
+    """``topology``, ``mtu``, ``subnets``, ``netAttachDefName``…, as text; lists as JSON."""
+    has_ipam: bool = False
+
+
+class Attachment(_ClusterRecord, frozen=True):
+    """A NetworkAttachmentDefinition."""
+
+    name: str
+    namespace: str
+    location: Location
+    fault: str = ""
+    """Why its ``spec.config`` cannot be read; empty: it can, or there is none."""
+    is_empty: bool = False
+    """It has no configuration: Multus reads a file of the node."""
+    is_certain: bool = True
+    """False: its configuration is decided by a template, or too long to be read."""
+    is_list: bool = False
+    """It has ``plugins``."""
+    network: str = ""
+    """``name`` of the configuration."""
+    plugins: tuple[CniPlugin, ...] = ()
+    resource: str = ""
+    """Annotation ``k8s.v1.cni.cncf.io/resourceName``."""
+    of_user_network: bool = False
+    """OVN-Kubernetes made it for a UserDefinedNetwork."""
+    owner: ObjectOwner | None = None
+
+    @property
+    def path(self) -> str:
+        """Namespace and name."""
+        return f"{self.namespace}/{self.name}"
+
+    @property
+    def type(self) -> str | None:
+        """The type of its first plugin."""
+        return self.plugins[0].type if self.plugins else None
+
+
+class UserNetwork(_ClusterRecord, frozen=True):
+    """A UserDefinedNetwork, or a ClusterUserDefinedNetwork (whose ``namespace`` is empty)."""
+
+    name: str
+    namespace: str = ""
+    ready: bool | None = None
+    """Its condition ``NetworkCreated`` or ``NetworkReady``."""
+
+
+class DomainPlugin(_ClusterRecord, frozen=True):
+    """A ``Plugin`` of plugin.kubevirt.io with hooks that rewrite the domains of VMs."""
+
+    name: str
+    conditional: bool = False
+    """Conditions (in CEL) decide whose domains it rewrites."""
+
+
+class Binding(_ClusterRecord, frozen=True):
+    """A binding plugin that the KubeVirt object registers."""
+
+    name: str
+    migrates: bool = False
+    """It has ``migration``."""
+
+
+class KubeVirtSettings(_ClusterRecord, frozen=True):
+    """The settings in a KubeVirt object."""
+
+    name: str
+    namespace: str
+    location: Location
+    version: str | None = None
+    """``status.observedKubeVirtVersion``."""
+    emulation: bool = False
+    """``developerConfiguration.useEmulation``."""
+    gates: frozenset[str] = frozenset()
+    """``developerConfiguration.featureGates``."""
+    bindings: tuple[Binding, ...] = ()
+    default_binding: str | None = None
+    """``network.defaultNetworkInterface``; None: KubeVirt's own default."""
+    rollout: str | None = None
+    """``vmRolloutStrategy``; None: the default of the version."""
+    eviction: str | None = None
+    """``evictionStrategy``, for VMs that name none."""
+    expands: bool = False
+    """``instancetype.referencePolicy`` is expand or expandAll: VMs record nothing."""
+    owner: ObjectOwner | None = None
+
+
+class ClusterFacts(NamedDescription, frozen=True):
+    """One cluster. ``name``: its context, or the file that holds its objects."""
+
+    scope = "cluster"
+    described_for = "kubevirt"
+
+    kubevirt: KubeVirtSettings | None = None
+    nodes: tuple[ClusterNode, ...] | None = None
+    attachments: tuple[Attachment, ...] | None = None
+    user_networks: tuple[UserNetwork, ...] | None = None
+    plugins: tuple[DomainPlugin, ...] | None = None
+    requests: tuple[tuple[str, int], ...] = ()
+    """Resource of SR-IOV -> how many interfaces of the instances that were read ask for it."""
+    complete: frozenset[tuple[str, str]] = frozenset()
+    """Lists that were read to their end: the resource's plural name, and the namespace (empty: of
+    all). A file never shows that it holds all objects of a kind."""
+    places: tuple[tuple[str, Location], ...] = ()
+    """Field of a problem (``node/worker1``, ``network/demo/vlan10``) -> where it is."""
+
+    @property
+    def version(self) -> str | None:
+        """The version of KubeVirt; None: unknown."""
+        return None if self.kubevirt is None else self.kubevirt.version
+
+    def place(self, field: str | None) -> Location:
+        """Where the object of a problem is."""
+        return dict(self.places).get(field or "", self.location)
+
+    def first_line(self) -> int | None:
+        """None: its objects are all over the file."""
+        return None
+
+    def has_all(self, resource: str, namespace: str = "") -> bool:
+        """True if all objects of a resource were read: what is not among them does not exist."""
+        return (resource, "") in self.complete or (resource, namespace) in self.complete
+
+
+# One VM.
+
+
+class NicSpec(_ClusterRecord, frozen=True):
+    """One interface of a spec, and the network of its name. None: not set, or unknown where
+    KubeVirt would choose a value."""
+
+    model: str | None = None
+    binding: str | None = None
+    """``bridge``, ``masquerade``, ``sriov``…; a plugin's name."""
+    is_plugin: bool = False
+    mac: str | None = None
+    pci: str | None = None
+    acpi_index: int | None = None
+    network: str | None = None
+    """``pod``, or namespace and name of the attachment; None: neither."""
+    state: str | None = None
+    claim: bool = False
+    """Its device comes from a ResourceClaim (DRA)."""
+
+
+class NicStatus(_ClusterRecord, frozen=True):
+    """One interface in the status of an instance."""
+
+    queues: int | None = None
+    """``queueCount``; None: nobody says (0 means that, too)."""
+    sources: frozenset[str] = frozenset()
+    """``infoSource``: domain, guest-agent, multus-status."""
+    mac: str | None = None
+
+
+class ClusterNic(_ClusterRecord, frozen=True):
+    """One interface of a VM, by its name."""
+
+    name: str
+    template: NicSpec | None = None
+    """As the VM has it, with what it recorded of its preference; None: the VM has no such one."""
+    has: NicSpec | None = None
+    """As its instance has it."""
+    status: NicStatus | None = None
+    mtu: int | None = None
+    """Of the pod's interface, as the launcher's ``network-status`` says."""
+
+
+class Topology(_ClusterRecord, frozen=True):
+    """vCPUs."""
+
+    sockets: int = 1
+    cores: int = 1
+    threads: int = 1
+
+    @property
+    def count(self) -> int:
+        """All of them."""
+        return self.sockets * self.cores * self.threads
+
+
+class VmSettings(_ClusterRecord, frozen=True):
+    """Settings of a spec for all NICs. In that of a VM, None is unknown where a default of virt-api
+    or something that was not read decides."""
+
+    multiqueue: bool | None = None
+    cpu: Topology | None = None
+    max_sockets: int | None = None
+    eviction: str | None = None
+    arch: str | None = None
+    """In Kubernetes' words."""
+
+
+class Condition(_ClusterRecord, frozen=True):
+    """A condition of a VM or its instance."""
+
+    type: str
+    on: bool | None = None
+    reason: str = ""
+
+
+class RecordedReference(_ClusterRecord, frozen=True):
+    """A preference that a VM refers to. ``then`` and ``now``: its fields that the VM leaves to it,
+    as the VM recorded them, and as they are today; None: not read."""
+
+    kind: str
+    name: str
+    revision: str = ""
+    """Name of the ControllerRevision; empty: nothing is recorded."""
+    then: dict[str, str] | None = None
+    now: dict[str, str] | None = None
+
+
+class ClusterGuest(_ClusterRecord, frozen=True):
+    """A VM and its instance, joined by UID, as a rule sees them."""
+
+    cluster: ClusterFacts
+    name: str
+    namespace: str
+    has_vm: bool = False
+    """False: an instance without a VM, or with another owner."""
+    runs: bool = False
+    """Its instance was read, and is running."""
+    deleting: bool = False
+    node: str | None = None
+    age: int | None = None
+    """Seconds since the instance was created, when it was read; None: read from a file."""
+    template: VmSettings | None = None
+    has: VmSettings | None = None
+    """Of its instance."""
+    current: Topology | None = None
+    """``status.currentCPUTopology`` of the instance."""
+    nics: tuple[ClusterNic, ...] = ()
+    conditions: tuple[Condition, ...] = ()
+    """Of the VM, then of the instance."""
+    preference: RecordedReference | None = None
+    hooks: bool = False
+    """Annotation ``hooks.kubevirt.io/hookSidecars``."""
+    bridge_may_migrate: bool = False
+    """Annotation ``kubevirt.io/allow-pod-bridge-network-live-migration``."""
+    owner: ObjectOwner | None = None
+
+    def condition(self, kind: str) -> Condition | None:
+        """The condition of that type; None: it has none."""
+        return next((each for each in self.conditions if each.type == kind), None)

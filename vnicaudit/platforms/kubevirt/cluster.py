@@ -1,0 +1,354 @@
+"""The objects of a cluster -> :class:`~vnicaudit.model.cluster.ClusterFacts`, and its VMs as
+domains with what these objects say of each.
+
+The objects come from the lists of a live cluster, or from files that hold them. They are taken
+first, in any order, and only small records are kept of them. Then each VM becomes a domain: joined
+with its instance by UID, and with the revision of its preference that it recorded.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import datetime
+from functools import cached_property
+from typing import NamedTuple, TypeVar
+
+from msgspec.structs import replace
+
+from vnicaudit.knowledge.kube_owners import owner_of
+from vnicaudit.model.cluster import (
+    Attachment,
+    ClusterFacts,
+    ClusterGuest,
+    ClusterNic,
+    ClusterNode,
+    DomainPlugin,
+    KubeVirtSettings,
+    NicSpec,
+    RecordedReference,
+    UserNetwork,
+    VmSettings,
+)
+from vnicaudit.model.domain import ClusterDomain, Domain
+from vnicaudit.model.finding import Location
+from vnicaudit.model.kubevirt import Preference
+from vnicaudit.platforms.kubevirt import cluster_objects as read
+from vnicaudit.platforms.kubevirt.cluster_objects import Instance, metadata_of
+from vnicaudit.platforms.kubevirt.interfaces import ATTACHMENT, INSTANCETYPES, Referred, key_of
+from vnicaudit.platforms.kubevirt.objects import (
+    GROUP,
+    KINDS,
+    VMI_SPEC,
+    Object,
+    preference_of,
+    text_at,
+)
+from vnicaudit.platforms.kubevirt.read import domain_of
+from vnicaudit.text.yaml_nodes import YamlPlace
+
+T = TypeVar("T")
+
+RESOURCES = (
+    "virtualmachines", "virtualmachineinstances", "kubevirts", "nodes",
+    "network-attachment-definitions", "userdefinednetworks", "clusteruserdefinednetworks",
+    "virtualmachinepreferences", "virtualmachineclusterpreferences", "controllerrevisions",
+    "plugins",
+)  # fmt: skip
+"""Lists without which something is unknown."""
+
+MACHINE, INSTANCE = "VirtualMachine", "VirtualMachineInstance"
+_ALLOW_BRIDGE = "kubevirt.io/allow-pod-bridge-network-live-migration"
+_HOOKS = "hooks.kubevirt.io/hookSidecars"
+
+
+def is_of_cluster(found: Object) -> bool:
+    """True for an object that comes from a cluster, which gave it a UID."""
+    return text_at(found.place, "metadata", "uid") is not None
+
+
+class ClusterReading:
+    """The objects of one cluster, as they are read."""
+
+    def __init__(self, target: str, name: str, now: datetime | None = None) -> None:
+        """``name``: the cluster's context, or the file. ``now``: the time of the reading, with its
+        zone, for a live cluster."""
+        self._target, self._name, self._now = target, name, now
+        self._complete: set[tuple[str, str]] = set()
+        self._settings: KubeVirtSettings | None = None
+        self._nodes: list[ClusterNode] = []
+        self._attachments: list[Attachment] = []
+        self._networks: list[UserNetwork] = []
+        self._plugins: list[DomainPlugin] = []
+        self._referred = Referred({}, {}, {})
+        self._preferred: dict[tuple[str, str, str], dict[str, str]] = {}
+        self._revisions: dict[tuple[str, str], _Revision] = {}
+        self._instances: dict[str, Instance] = {}
+        self._machines: set[str] = set()
+        self._requests: Counter[str] = Counter()
+        self._takers = {
+            INSTANCE: self._take_instance,
+            MACHINE: self._take_machine,
+            "Node": self._take_node,
+            "KubeVirt": self._take_settings,
+            ATTACHMENT: self._take_attachment,
+            **dict.fromkeys(read.USER_NETWORKS, self._take_network),
+            **dict.fromkeys((*KINDS, *INSTANCETYPES), self._take_preference),
+            "ControllerRevision": self._take_revision,
+            "Plugin": self._take_plugin,
+        }
+
+    def listed(self, resource: str, namespace: str = "") -> None:
+        """Note that all objects of a resource (plural: ``nodes``) are among those taken; of one
+        namespace, if only that was asked for."""
+        self._complete.add((resource, namespace))
+
+    def take(self, found: Object) -> None:
+        """Take one object. Of a VM only that it is there is kept."""
+        taker = self._takers.get(found.kind)
+        if taker is not None:
+            taker(found)
+
+    def _take_machine(self, found: Object) -> None:
+        self._machines.add(text_at(found.place, "metadata", "uid") or "")
+
+    def _take_node(self, found: Object) -> None:
+        self._nodes.append(read.node_of(found, self._target))
+
+    def _take_settings(self, found: Object) -> None:
+        self._settings = read.settings_of(found, self._target)
+
+    def _take_attachment(self, found: Object) -> None:
+        self._referred.add(found, self._target)
+        self._attachments.append(read.attachment_of(found, self._target))
+
+    def _take_network(self, found: Object) -> None:
+        self._networks.append(read.user_network_of(found))
+
+    def _take_preference(self, found: Object) -> None:
+        self._referred.add(found, self._target)
+        if found.kind in KINDS and found.name:
+            key = key_of(found.kind, found.name, found.space)
+            self._preferred[key] = read.preferred_of(found.place.child("spec"))
+
+    def _take_revision(self, found: Object) -> None:
+        revision = _revision_of(found, self._target)
+        if revision is not None:
+            self._revisions[found.namespace or "", found.name or ""] = revision
+
+    def _take_plugin(self, found: Object) -> None:
+        plugin = read.plugin_of(found)
+        if plugin is not None and found.group == "plugin.kubevirt.io":
+            self._plugins.append(plugin)
+
+    def _take_instance(self, found: Object) -> None:
+        instance = read.instance_of(found)
+        for spec in instance.specs.values():
+            if spec.binding == "sriov" and spec.network:
+                self._requests[spec.network] += 1
+        self._instances[instance.owner or instance.uid] = instance
+
+    @cached_property
+    def facts(self) -> ClusterFacts:
+        """The cluster, when all of its objects were taken."""
+        known = {each.path: each.resource for each in self._attachments}
+        requests: Counter[str] = Counter()
+        for network, count in self._requests.items():
+            if resource := known.get(network):
+                requests[resource] += count
+        settings = self._settings
+        return ClusterFacts(
+            target=self._target,
+            name=self._name,
+            location=Location(self._target) if settings is None else settings.location,
+            kubevirt=settings,
+            nodes=self._known(self._nodes, "nodes"),
+            attachments=self._known(self._attachments, "network-attachment-definitions"),
+            user_networks=self._known(
+                self._networks, "userdefinednetworks", "clusteruserdefinednetworks"
+            ),
+            plugins=self._known(self._plugins, "plugins"),
+            requests=tuple(sorted(requests.items())),
+            complete=frozenset(self._complete),
+            places=(
+                *((f"node/{each.name}", each.location) for each in self._nodes),
+                *((f"network/{each.path}", each.location) for each in self._attachments),
+            ),
+        )
+
+    def _known(self, found: list[T], *resources: str) -> tuple[T, ...] | None:
+        """The objects that were found; None if it may be that nobody looked."""
+        looked = any(resource in resources for resource, _namespace in self._complete)
+        return tuple(found) if found or looked else None
+
+    def _is_alone(self, found: Object) -> bool:
+        """True for an instance that belongs to none of the VMs that were taken."""
+        return read.owner_uid(found) not in self._machines
+
+    def domain(self, found: Object) -> Domain | None:
+        """The domain of a VM, or of an instance that stands alone; None for any other object, and
+        for one without ``spec.domain``."""
+        if found.kind not in VMI_SPEC or (found.kind == INSTANCE and not self._is_alone(found)):
+            return None
+        preference = self._reference(found, "preference")
+        recorded = Referred({}, {}, {})
+        for each in (preference, self._reference(found, "instancetype")):
+            if each is not None and each.revision is not None:
+                key = key_of(each.kind, each.name, found.space)
+                recorded.preferences[key] = each.revision.preference
+                recorded.vcpus[key] = each.revision.vcpus
+        domain = domain_of(found, [recorded, self._referred], self._target)
+        if domain is None:
+            return None
+        uid = text_at(found.place, "metadata", "uid")
+        fields = {name: getattr(domain, name) for name in Domain.__struct_fields__}
+        return ClusterDomain(**{**fields, "uuid": uid, "guest": self._guest(found, preference)})
+
+    def _reference(self, found: Object, key: str) -> _Reference | None:
+        """The preference or instance type of a VM, with what the VM recorded of it."""
+        place = found.place.at("spec", key) if found.kind == MACHINE else None
+        status = found.place.at("status", f"{key}Ref")
+        name = text_at(status, "name") or text_at(place, "name")
+        if place is None or name is None:
+            return None
+        cluster, own = _KINDS[key]
+        kind = (text_at(status, "kind") or text_at(place, "kind") or cluster).lower()
+        revision = (
+            text_at(status, "controllerRevisionRef", "name") or text_at(place, "revisionName") or ""
+        )
+        kept = self._revisions.get((found.namespace or "", revision))
+        return _Reference(own if kind == own.lower() else cluster, name, revision, kept)
+
+    def _guest(self, found: Object, preference: _Reference | None) -> ClusterGuest:
+        """Facts of the cluster about a VM, or of an instance that stands alone."""
+        place, has_vm = found.place, found.kind == MACHINE
+        uid, namespace = text_at(place, "metadata", "uid") or "", found.namespace or ""
+        instance = self._instances.get(uid)
+        spec = place.at("spec", "template", "spec") if has_vm else None
+        marks, prefers = metadata_of(place), self._prefers(found, preference)
+        annotations = {*read.texts_of(place.at("spec", "template", "metadata", "annotations"))}
+        if instance is not None:
+            annotations |= instance.annotations
+        return ClusterGuest(
+            cluster=self.facts,
+            name=found.name or "",
+            namespace=namespace,
+            has_vm=has_vm,
+            runs=instance is not None and instance.phase == "Running",
+            deleting=place.at("metadata", "deletionTimestamp") is not None
+            or (instance is not None and instance.deleting),
+            node=None if instance is None else instance.node,
+            age=None if instance is None else read.seconds_between(instance.created, self._now),
+            template=_template_settings(spec, prefers) if has_vm else None,
+            has=None if instance is None else instance.settings,
+            current=None if instance is None else instance.current,
+            nics=_nics(_template_specs(spec, namespace, prefers), instance),
+            conditions=(
+                *(read.conditions_of(place) if has_vm else ()),
+                *(() if instance is None else instance.conditions),
+            ),
+            preference=self._recorded(found, spec, preference),
+            hooks=_HOOKS in annotations,
+            bridge_may_migrate=_ALLOW_BRIDGE in annotations,
+            owner=owner_of(marks),
+        )
+
+    def _prefers(self, found: Object, preference: _Reference | None) -> dict[str, str] | None:
+        """The NIC fields that the VM's next start gets from its preference; None: unknown."""
+        if preference is None:
+            return None if found.place.at("spec", "preference") is not None else {}
+        if preference.revision_name:
+            return None if preference.revision is None else preference.revision.preferred
+        return self._present(found, preference)
+
+    def _present(self, found: Object, preference: _Reference) -> dict[str, str] | None:
+        """The NIC fields of a preference as it is today."""
+        return self._preferred.get(key_of(preference.kind, preference.name, found.space))
+
+    def _recorded(
+        self, found: Object, spec: YamlPlace | None, preference: _Reference | None
+    ) -> RecordedReference | None:
+        """The preference of a VM, with the fields that the VM leaves to it."""
+        if preference is None or spec is None:
+            return None
+        left = read.left_to_preference(spec)
+        revision, now = preference.revision, self._present(found, preference)
+        then = None if revision is None else revision.preferred
+        return RecordedReference(
+            kind=preference.kind,
+            name=preference.name,
+            revision=preference.revision_name,
+            then=None if then is None else {key: then[key] for key in left if key in then},
+            now=None if now is None else {key: now[key] for key in left if key in now},
+        )
+
+
+class _Revision(NamedTuple):
+    """A ControllerRevision of a preference or an instance type."""
+
+    preferred: dict[str, str] | None = None
+    preference: Preference | None = None
+    vcpus: int | None = None
+
+
+class _Reference(NamedTuple):
+    """The preference or instance type of a VM, with the revision that it recorded, if that was
+    read."""
+
+    kind: str
+    name: str
+    revision_name: str
+    revision: _Revision | None
+
+
+_KINDS = {
+    "preference": ("VirtualMachineClusterPreference", "VirtualMachinePreference"),
+    "instancetype": INSTANCETYPES,
+}
+"""Key of a VM -> the kinds that it may refer to; the first is the default."""
+
+
+def _revision_of(found: Object, target: str) -> _Revision | None:
+    """A ControllerRevision as it is kept; None if it is of something else."""
+    data = found.place.child("data")
+    kind = text_at(data, "kind") or ""
+    if data is None:
+        return None
+    if kind in INSTANCETYPES:
+        guest = data.at("spec", "cpu", "guest")
+        return _Revision(vcpus=None if guest is None else guest.integer)
+    if kind not in KINDS:
+        return None
+    preference = preference_of(Object(kind, GROUP, data), target)
+    # without a file, as a change there would not reach the VM
+    here = replace(preference, location=Location(target))
+    return _Revision(read.preferred_of(data.child("spec")), here)
+
+
+def _template_settings(spec: YamlPlace | None, prefers: dict[str, str] | None) -> VmSettings:
+    """Settings that a VM's template and its preference give the next instance. vCPUs of an instance
+    type, or of resources, are not counted."""
+    own = read.vm_settings_of(spec)
+    multiqueue = own.multiqueue
+    if multiqueue is None and not read.says_multiqueue(spec) and prefers is not None:
+        multiqueue = prefers.get("preferredNetworkInterfaceMultiQueue") == "true"
+    return replace(own, multiqueue=multiqueue)
+
+
+def _template_specs(
+    spec: YamlPlace | None, namespace: str, prefers: dict[str, str] | None
+) -> dict[str, NicSpec]:
+    """The interfaces that the next instance gets, by name."""
+    model = None if prefers is None else prefers.get("preferredInterfaceModel", "virtio")
+    return read.specs_of(spec, namespace, model=model)
+
+
+def _nics(template: dict[str, NicSpec], instance: Instance | None) -> tuple[ClusterNic, ...]:
+    """All interfaces, of the VM or of its instance."""
+    has = {} if instance is None else instance.specs
+    reported = {} if instance is None else instance.status
+    return tuple(
+        ClusterNic(
+            name=name, template=template.get(name), has=has.get(name), status=reported.get(name)
+        )
+        for name in dict.fromkeys([*template, *has])
+    )

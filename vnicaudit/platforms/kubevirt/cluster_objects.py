@@ -1,0 +1,382 @@
+"""One object of a cluster -> its record, with the fields that rules need and nothing else."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from datetime import datetime
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from vnicaudit.knowledge.kube_owners import Marks, OwnerReference, owner_of
+from vnicaudit.model.cluster import (
+    Attachment,
+    Binding,
+    ClusterNode,
+    CniPlugin,
+    Condition,
+    DomainPlugin,
+    KubeVirtSettings,
+    NicSpec,
+    NicStatus,
+    Topology,
+    UserNetwork,
+    VmSettings,
+)
+from vnicaudit.platforms.kubevirt.interfaces import METHODS
+from vnicaudit.platforms.kubevirt.objects import Object, location_of, text_at
+from vnicaudit.text.yaml_nodes import YamlPlace
+
+_LONGEST_CONFIG = 64 * 1024
+_QUANTITY = re.compile(r"(\d{1,12})([kMG]?)")
+_SCALE = {"": 1, "k": 1000, "M": 1000_000, "G": 1000_000_000}
+_KEPT = (
+    "topology", "mtu", "vlan", "vlanID", "subnets", "excludeSubnets", "netAttachDefName",
+    "physicalNetworkName", "role", "bridge", "device", "master",
+)  # fmt: skip
+"""Settings of a CNI plugin that are kept."""
+_RESOURCE = "k8s.v1.cni.cncf.io/resourceName"
+_SCHEDULABLE = "kubevirt.io/schedulable"
+
+
+def metadata_of(place: YamlPlace) -> Marks:
+    """Labels, annotations and owners of an object."""
+    metadata = place.child("metadata")
+    if metadata is None:
+        return Marks({}, {})
+    references = metadata.child("ownerReferences")
+    return Marks(
+        texts_of(metadata.child("labels")),
+        texts_of(metadata.child("annotations")),
+        tuple(
+            OwnerReference(
+                text_at(each, "kind") or "",
+                text_at(each, "name") or "",
+                text_at(each, "uid") or "",
+                bool((control := each.child("controller")) and control.boolean),
+            )
+            for each in ([] if references is None else references.items())
+        ),
+    )
+
+
+def node_of(found: Object, target: str) -> ClusterNode:
+    """A Node."""
+    offered = found.place.at("status", "allocatable")
+    labels = texts_of(found.place.at("metadata", "labels"))
+    return ClusterNode(
+        name=found.name or "",
+        location=location_of(found.place, target),
+        schedulable=labels.get(_SCHEDULABLE) == "true",
+        cordoned=_is_true(found.place.at("spec", "unschedulable")),
+        arch=labels.get("kubernetes.io/arch"),
+        allocatable=None
+        if offered is None
+        else {name: _count(text) for name, text in texts_of(offered).items() if "/" in name},
+    )
+
+
+def _count(quantity: str) -> int:
+    """``1k`` -> 1000. Of a form that is not known only that there is something is kept."""
+    match = _QUANTITY.fullmatch(quantity)
+    return 1 if match is None else int(match[1]) * _SCALE[match[2]]
+
+
+def settings_of(found: Object, target: str) -> KubeVirtSettings:
+    """A KubeVirt."""
+    place = found.place.at("spec", "configuration")
+    network = None if place is None else place.child("network")
+    developer = None if place is None else place.child("developerConfiguration")
+    gates = None if developer is None else developer.child("featureGates")
+    bindings = None if network is None else network.child("binding")
+    return KubeVirtSettings(
+        name=found.name or "",
+        namespace=found.namespace or "",
+        location=location_of(found.place, target),
+        version=text_at(found.place, "status", "observedKubeVirtVersion"),
+        emulation=developer is not None and _is_true(developer.child("useEmulation")),
+        gates=frozenset(each.text or "" for each in ([] if gates is None else gates.items())),
+        bindings=()
+        if bindings is None
+        else tuple(
+            Binding(name=name, migrates=bindings.at(name, "migration") is not None)
+            for name in bindings.names()
+        ),
+        default_binding=text_at(network, "defaultNetworkInterface"),
+        rollout=text_at(place, "vmRolloutStrategy"),
+        eviction=text_at(place, "evictionStrategy"),
+        expands=(text_at(place, "instancetype", "referencePolicy") or "reference") != "reference",
+        owner=owner_of(metadata_of(found.place)),
+    )
+
+
+def attachment_of(found: Object, target: str) -> Attachment:
+    """A NetworkAttachmentDefinition."""
+    config, marks = found.place.at("spec", "config"), metadata_of(found.place)
+    known = Attachment(
+        name=found.name or "",
+        namespace=found.namespace or "",
+        location=location_of(config or found.place.at("metadata", "name") or found.place, target),
+        resource=marks.annotations.get(_RESOURCE, ""),
+        owner=owner_of(marks),
+        of_user_network=any(each.kind in USER_NETWORKS for each in marks.references),
+        is_empty=config is None or config.text == "",
+        is_certain=config is None or config.text is not None,
+    )
+    text = None if config is None else config.text
+    return _with_config(known, text) if text else known
+
+
+def _with_config(known: Attachment, text: str) -> Attachment:
+    if len(text) > _LONGEST_CONFIG:
+        return replace(known, is_certain=False)
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        reason = error.msg if isinstance(error, json.JSONDecodeError) else "nested too deep"
+        return replace(known, fault=f"is not JSON ({reason})")
+    if not isinstance(data, dict):
+        return replace(known, fault="is no JSON object")
+    plugins = data.get("plugins")
+    if plugins is None:
+        return replace(known, network=_text(data.get("name")), plugins=(_plugin(data),))
+    if not isinstance(plugins, list):
+        return replace(known, fault="has plugins that are no list")
+    found = tuple(_plugin(each) for each in plugins if isinstance(each, dict))
+    return replace(known, network=_text(data.get("name")), plugins=found, is_list=True)
+
+
+def _plugin(data: dict[str, object]) -> CniPlugin:
+    settings = {key: _text(data[key]) for key in _KEPT if data.get(key) not in (None, "", [])}
+    return CniPlugin(
+        type=_text(data.get("type")) or None, settings=settings, has_ipam=bool(data.get("ipam"))
+    )
+
+
+def _text(value: object) -> str:
+    """Text as it is; anything else as JSON."""
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+USER_NETWORKS = ("UserDefinedNetwork", "ClusterUserDefinedNetwork")
+
+
+def user_network_of(found: Object) -> UserNetwork:
+    """A UserDefinedNetwork or ClusterUserDefinedNetwork."""
+    created = (each for each in conditions_of(found.place) if each.type == "NetworkCreated")
+    ready = next((each.on for each in created), None)
+    return UserNetwork(name=found.name or "", namespace=found.namespace or "", ready=ready)
+
+
+def plugin_of(found: Object) -> DomainPlugin | None:
+    """A Plugin of KubeVirt; None if it does not change domains."""
+    hooks = found.place.at("spec", "domainHooks")
+    hooked = [] if hooks is None else hooks.items()
+    if not hooked:
+        return None
+    always = any(each.child("condition") is None for each in hooked)
+    conditional = found.place.at("spec", "condition") is not None or not always
+    return DomainPlugin(name=found.name or "", conditional=conditional)
+
+
+def preferred_of(spec: YamlPlace | None) -> dict[str, str]:
+    """The NIC fields of a preference's spec, as text."""
+    devices = None if spec is None else spec.child("devices")
+    if devices is None:
+        return {}
+    found = {name: devices.child(name) for name in PREFERRED}
+    return {name: place.text or "{}" for name, place in found.items() if place is not None}
+
+
+PREFERRED = (
+    "preferredInterfaceModel", "preferredNetworkInterfaceMultiQueue",
+    "preferredUseVirtioTransitional", "preferredInterfaceMasquerade",
+)  # fmt: skip
+
+
+# Virtual machines and instances.
+
+
+class Instance(NamedTuple):
+    """A VirtualMachineInstance, as far as it is kept until its VM comes."""
+
+    uid: str
+    owner: str
+    """UID of the VirtualMachine that controls it; empty: none does."""
+    settings: VmSettings
+    specs: dict[str, NicSpec]
+    status: dict[str, NicStatus]
+    current: Topology | None
+    conditions: tuple[Condition, ...]
+    node: str | None
+    created: str | None
+    deleting: bool
+    annotations: frozenset[str]
+    phase: str | None
+
+
+def instance_of(found: Object) -> Instance:
+    """A VirtualMachineInstance."""
+    place = found.place
+    marks, spec = metadata_of(place), place.child("spec")
+    topology, settings = place.at("status", "currentCPUTopology"), vm_settings_of(spec)
+    status = place.at("status", "interfaces")
+    return Instance(
+        uid=text_at(place, "metadata", "uid") or "",
+        owner=owner_uid(found),
+        settings=replace(settings, multiqueue=bool(settings.multiqueue)),
+        specs=specs_of(spec, found.namespace or "", model="virtio"),
+        status={
+            name: _status(each)
+            for each in ([] if status is None else status.items())
+            if (name := text_at(each, "name"))
+        },
+        current=None if topology is None else topology_of(topology),
+        conditions=tuple(conditions_of(place)),
+        node=text_at(place, "status", "nodeName"),
+        created=text_at(place, "metadata", "creationTimestamp"),
+        deleting=place.at("metadata", "deletionTimestamp") is not None,
+        annotations=frozenset(marks.annotations),
+        phase=text_at(place, "status", "phase"),
+    )
+
+
+def owner_uid(found: Object) -> str:
+    """The UID of the VirtualMachine that controls an instance; empty: none does."""
+    owners = metadata_of(found.place).references
+    return next((one.uid for one in owners if one.kind == "VirtualMachine" and one.controls), "")
+
+
+def _status(place: YamlPlace) -> NicStatus:
+    queues = place.child("queueCount")
+    sources = (text_at(place, "infoSource") or "").split(",")
+    return NicStatus(
+        queues=(None if queues is None else queues.integer) or None,
+        sources=frozenset(each.strip() for each in sources if each.strip()),
+        mac=text_at(place, "mac"),
+    )
+
+
+def vm_settings_of(spec: YamlPlace | None) -> VmSettings:
+    """Settings for all NICs in the spec of an instance, or in a VM's template of it."""
+    domain = None if spec is None else spec.child("domain")
+    cpu = None if domain is None else domain.child("cpu")
+    multiqueue = None if domain is None else domain.at("devices", "networkInterfaceMultiqueue")
+    most = None if cpu is None else cpu.child("maxSockets")
+    return VmSettings(
+        multiqueue=None if multiqueue is None else multiqueue.boolean,
+        cpu=None if cpu is None else topology_of(cpu),
+        max_sockets=None if most is None else most.integer,
+        eviction=text_at(spec, "evictionStrategy"),
+        arch=text_at(spec, "architecture"),
+    )
+
+
+def says_multiqueue(spec: YamlPlace | None) -> bool:
+    """True if a spec sets ``networkInterfaceMultiqueue``, whatever to."""
+    way = ("domain", "devices", "networkInterfaceMultiqueue")
+    return spec is not None and spec.at(*way) is not None
+
+
+def left_to_preference(spec: YamlPlace) -> list[str]:
+    """Those of ``PREFERRED`` that a VM's template leaves to its preference."""
+    left, devices = [], spec.at("domain", "devices")
+    interfaces = None if devices is None else devices.child("interfaces")
+    items = [] if interfaces is None else interfaces.items()
+    if any(each.child("model") is None and each.child("sriov") is None for each in items):
+        left.append("preferredInterfaceModel")
+    if not says_multiqueue(spec):
+        left.append("preferredNetworkInterfaceMultiQueue")
+    if devices is None or devices.child("useVirtioTransitional") is None:
+        left.append("preferredUseVirtioTransitional")
+    if any(not {*METHODS, "binding"}.intersection(each.names()) for each in items):
+        left.append("preferredInterfaceMasquerade")
+    return left
+
+
+def topology_of(cpu: YamlPlace) -> Topology | None:
+    """Sockets, cores and threads; None if none of them is set, or one is not certain."""
+    parts = [cpu.child(name) for name in ("sockets", "cores", "threads")]
+    counts = [1 if part is None else part.integer for part in parts]
+    if all(part is None for part in parts) or None in counts:
+        return None
+    sockets, cores, threads = (count or 1 for count in counts)
+    return Topology(sockets=sockets, cores=cores, threads=threads)
+
+
+def specs_of(spec: YamlPlace | None, namespace: str, *, model: str | None) -> dict[str, NicSpec]:
+    """The interfaces of a spec by name. ``model``: that of an interface without one."""
+    interfaces = None if spec is None else spec.at("domain", "devices", "interfaces")
+    networks = None if spec is None else spec.child("networks")
+    by_name = {
+        text_at(each, "name"): each for each in ([] if networks is None else networks.items())
+    }
+    return {
+        name: _spec(each, by_name.get(name), namespace, model)
+        for each in ([] if interfaces is None else interfaces.items())
+        if (name := text_at(each, "name"))
+    }
+
+
+def _spec(
+    place: YamlPlace, network: YamlPlace | None, namespace: str, default: str | None
+) -> NicSpec:
+    plugin, index = text_at(place, "binding", "name"), place.child("acpiIndex")
+    model, mac = place.child("model"), text_at(place, "macAddress")
+    method = next((key for key in METHODS if key in place.names()), None)
+    return NicSpec(
+        model=default if model is None else model.text,
+        binding=plugin or method,
+        is_plugin=plugin is not None,
+        mac=None if mac is None else mac.lower().replace("-", ":"),
+        pci=text_at(place, "pciAddress"),
+        acpi_index=None if index is None else index.integer,
+        network=_network(network, namespace),
+        state=text_at(place, "state"),
+        claim=network is not None and network.child("resourceClaim") is not None,
+    )
+
+
+def _network(place: YamlPlace | None, namespace: str) -> str | None:
+    if place is None:
+        return None
+    if "pod" in place.names():
+        return "pod"
+    name = text_at(place, "multus", "networkName")
+    return name if name is None or "/" in name else f"{namespace}/{name}"
+
+
+def conditions_of(place: YamlPlace) -> Iterator[Condition]:
+    """The conditions of an object's status."""
+    found = place.at("status", "conditions")
+    for each in [] if found is None else found.items():
+        yield Condition(
+            type=text_at(each, "type") or "",
+            on={"True": True, "False": False}.get(text_at(each, "status") or ""),
+            reason=text_at(each, "reason") or "",
+        )
+
+
+def seconds_between(created: str | None, now: datetime | None) -> int | None:
+    """Seconds from a time of Kubernetes until now; None if either is not known."""
+    if created is None or now is None:
+        return None
+    try:
+        then = datetime.fromisoformat(created.replace("Z", "+00:00"))
+    except ValueError:
+        return None
+    return None if then.tzinfo is None else int((now - then).total_seconds())
+
+
+def texts_of(place: YamlPlace | None) -> dict[str, str]:
+    """The texts in a mapping."""
+    names = () if place is None else place.names()
+    return {name: text for name in names if (text := text_at(place, name)) is not None}
+
+
+def _is_true(place: YamlPlace | None) -> bool:
+    return place is not None and bool(place.boolean)
