@@ -1,6 +1,9 @@
 """Settings of hosts in the words of the programs that set them there."""
 
 import configparser
+import json
+import shutil
+import subprocess
 from typing import Any
 from urllib.parse import unquote
 
@@ -47,6 +50,17 @@ def test_a_machine_config_has_the_files_that_a_host_of_its_own_gets() -> None:
     )
     rule = files["/etc/udev/rules.d/90-vnicaudit-ens3-ring-rx.rules"]["contents"]["source"]
     assert 'NAME=="ens3", RUN+="/sbin/ethtool -G $name rx 4096"\n' in unquote(rule)
+
+
+@pytest.mark.skipif(
+    shutil.which("ignition-validate") is None, reason="ignition-validate is not installed"
+)
+def test_ignition_takes_the_files_of_a_machine_config() -> None:
+    _sentence, text = way("machine-config", {ENTRIES: "8192"} | OF_ENS3)
+    config = json.dumps(loaded(text)["spec"]["config"])
+    words = ["ignition-validate", "-"]
+    ran = subprocess.run(words, input=config, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
 
 
 def test_a_child_profile_of_tuned_changes_these_settings_alone() -> None:
@@ -112,6 +126,17 @@ def test_what_deploys_openstack() -> None:
     assert loaded(text)["openstack_user_kernel_options"] == [{"key": ENTRIES.name, "value": 8192}]
     _sentence, text = way("juju", {ENTRIES: "8192"})
     assert loaded(text) == {ENTRIES.name: 8192}
+
+
+def test_kolla_sets_a_mask_from_its_file_and_one_sysctl_for_all_computes() -> None:
+    mask = HostSetting("ovs", name="pmd-cpu-mask")
+    calls = HostSetting("sysctl", name="net.bridge.bridge-nf-call-iptables")
+    file = "/etc/kolla/ovsdpdk-db/ovs-dpdkctl.conf"
+    sentence, text = way("kolla", {mask: "0x6", calls: "0"}, file, sets=(mask.name,))
+    assert file in sentence
+    assert text == "[ovs]\npmd_coremask = 0x6\n"
+    (sentence,) = way("kolla", {mask: "0x6", calls: "0"}, sets=(calls.name,))
+    assert "set_sysctl: false" in sentence
 
 
 @pytest.mark.parametrize("owner", ["juju", "openstack-ansible", "kolla", "netplan"])

@@ -8,7 +8,9 @@ plugins net, cpu, sysctl and sysfs (plugin_net.py at 0f1e4a45). nmstate at 07f46
 rust/src/lib/ifaces/ethtool.rs, which has features and rings, but no channels and no private flags.
 os-net-config at 00e82b7d: schema.yaml, ``mtu`` and ``ethtool_opts``. OpenStack-Ansible:
 ``openstack_user_kernel_options`` of the role openstack_hosts. Juju: option ``sysctl`` of the charm
-nova-compute (config.yaml at 0c4a2a6a).
+nova-compute (config.yaml at 0c4a2a6a). Kolla Ansible at 1a681814e: role nova-cell sets the sysctl
+for all computes, and has no variable for it but ``set_sysctl``; ovs-dpdkctl.sh of its role ovs-dpdk
+writes its file only if there is none, and sets the mask after each restart of the database.
 """
 
 from __future__ import annotations
@@ -228,8 +230,24 @@ def _juju(_owner: SettingOwner, settings: Settings, _facts: HostFacts) -> Iterat
         yield f"{{ {', '.join(found)} }}\n"
 
 
+def _kolla(owner: SettingOwner, settings: Settings, _facts: HostFacts) -> Iterator[str]:
+    masks = [value for one, value in settings.items() if one.name == "pmd-cpu-mask"]
+    if masks and "pmd-cpu-mask" in owner.sets:
+        yield (
+            f"Kolla Ansible sets it from {owner.evidence} when it restarts ovsdpdk_db, and keeps "
+            "your values there. Write it there; plan --over-owner sets it now:"
+        )
+        yield f"[ovs]\npmd_coremask = {masks[0]}\n"
+    if any(one.name in owner.sets and one.kind == "sysctl" for one in settings):
+        yield (
+            "Kolla Ansible has no variable for it alone: set_sysctl: false in globals.yml leaves "
+            "this and all other sysctls of its computes to you."
+        )
+
+
 _WAYS: Mapping[str, Callable[[SettingOwner, Settings, HostFacts], Iterator[str]]] = {
     "juju": _juju,
+    "kolla": _kolla,
     "machine-config": _machine_config,
     "nmstate": _nmstate,
     "openstack-ansible": _openstack_ansible,
@@ -237,4 +255,4 @@ _WAYS: Mapping[str, Callable[[SettingOwner, Settings, HostFacts], Iterator[str]]
     "performance-profile": _performance_profile,
     "tuned": _tuned,
 }
-"""Owner -> how settings are given to it. Kolla has no form for those of its hosts."""
+"""Owner -> how settings are given to it."""

@@ -3,9 +3,10 @@
 Sources: assets of openshift/cluster-node-tuning-operator (tuned profiles
 openshift-node-performance-NAME, 99-default-rps-mask.conf, 99-netdev-physical-rps.rules),
 machine-config-operator (currentconfig), nmstate.service (/etc/nmstate), os-net-config, Kolla
-Ansible (/etc/kolla/SERVICE/config.json), the role openstack_hosts of OpenStack-Ansible
-(/etc/openstack-release), jujud's units, tuned.conf(5), netplan(5), systemd.network(5),
-interfaces(5), wicked-ifcfg(5), and zdev of s390-tools.
+Ansible at 1a681814e (/etc/kolla/SERVICE; of what is changed here, only its roles nova-cell and
+ovs-dpdk set something), the role openstack_hosts of OpenStack-Ansible (/etc/openstack-release),
+jujud's units, tuned.conf(5), netplan(5), systemd.network(5), interfaces(5), wicked-ifcfg(5), and
+zdev of s390-tools.
 """
 
 from __future__ import annotations
@@ -37,9 +38,9 @@ _TRACES = (
     _Trace("machine-config", ("/etc/machine-config-daemon/currentconfig",)),
     _Trace("nmstate", ("/etc/nmstate/*.yml", "/etc/nmstate/*.yaml", "/etc/nmstate/*.applied")),
     _Trace("os-net-config", ("/etc/os-net-config/config.json", "/etc/os-net-config/config.yaml")),
-    _Trace("kolla", ("/etc/kolla/openvswitch-vswitchd/config.json",
-                    "/etc/kolla/neutron-openvswitch-agent/config.json",
-                    "/etc/kolla/nova-compute/config.json")),
+    _Trace("kolla", ("/etc/kolla/nova-compute/config.json",),
+          ("net.bridge.bridge-nf-call-iptables",)),
+    _Trace("kolla", ("/etc/kolla/ovsdpdk-db/ovs-dpdkctl.conf",), ("pmd-cpu-mask",)),
     _Trace("juju", ("/etc/systemd/system/jujud-machine-*.service",
                    "/var/lib/juju/agents/machine-*")),
     _Trace("netplan", ("/etc/netplan/*.yaml",), ("links",)),
