@@ -112,6 +112,7 @@ PLATFORMS = {
     [
         ("libvirt is imported by", {"platforms.libvirt"}),
         ("openstacksdk, and what it brings along, is imported by", {"platforms.openstack"}),
+        ("kubernetes is imported by the client of clusters", set()),
         ("SQLAlchemy and psycopg are imported by", {"history"}),
         ("testinfra is imported by", {"reaching"}),
         ("What reads and judges knows nothing of the command line", {"cli", "reports"}),

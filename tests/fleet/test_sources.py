@@ -105,7 +105,7 @@ def test_one_name_with_two_uris_is_a_mistake() -> None:
 STARTING = (
     "test+ext:///default?command=/bin/x", "qemu+ext://h/system", "qemu+ssh://h/system?command=/bin/x",
     "qemu+ssh://h/system?no_tty=1;c%6fmmand=/bin/x", "qemu+ssh://h/system?netcat=/bin/x",
-    "qemu:///embed?root=/tmp/x",
+    "qemu:///embed?root=/tmp/x", "kube:prod?kubeconfig=/tmp/x",
 )  # fmt: skip
 
 

@@ -73,7 +73,8 @@ def cli() -> None:
 
     A TARGET is a file or folder (libvirt domain XML, QEMU command lines and logs, ps output,
     nova.conf, KubeVirt manifests, image and flavor definitions; recognised by content), `-` for
-    standard input, /proc for the QEMU processes on this host, a libvirt URI, or openstack:CLOUD.
+    standard input, /proc for the QEMU processes on this host, a libvirt URI, openstack:CLOUD or
+    kube:CONTEXT.
     Everything is read-only, except `apply` and `rollback`, which ask first, `audit --fix`, which
     changes files, and `bench`, which puts load on a network path.
     """

@@ -1,6 +1,7 @@
 """``vnicaudit doctor``: what can be audited from this machine, and what would not be judged.
 
-None of the checks connects to anything: a connection may start libvirt.
+None of the checks of this machine connects to anything: a connection may start libvirt. A cluster
+that is named is asked for this user's rights.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from importlib.util import find_spec
+from itertools import chain
 from pathlib import Path
 from textwrap import wrap
 from typing import Literal, NamedTuple
@@ -27,7 +29,12 @@ from vnicaudit.cli.options.output import (
 )
 from vnicaudit.cli.options.records import SectionedCommand, as_record, state_folder
 from vnicaudit.cli.output.files import emit
-from vnicaudit.cli.wiring.adapters import AuditMachine, this_machine, unusable_clouds
+from vnicaudit.cli.wiring.adapters import (
+    AuditMachine,
+    cluster_rights,
+    this_machine,
+    unusable_clouds,
+)
 from vnicaudit.errors import TargetError, install_command
 from vnicaudit.reports.safe import safe
 
@@ -63,6 +70,7 @@ class Extra(NamedTuple):
 EXTRAS = {
     "libvirt": Extra(("libvirt",), "live hypervisors (qemu:///system)"),
     "openstack": Extra(("openstack",), "clouds (openstack:CLOUD)"),
+    "kube": Extra(("kubernetes",), "clusters (kube:CONTEXT)"),
     "hosts": Extra(("testinfra",), "ssh://, containers and pods: hosts, ends of bench"),
     "generator": Extra(("ziglang",), "requests between ends of any architecture, for bench"),
     "history": Extra(("sqlalchemy",), "the history of a fleet, and fleet serve --metrics"),
@@ -187,6 +195,27 @@ def check_state(folder: str) -> DoctorCheck:
     )
 
 
+def check_cluster(target: str) -> Iterator[DoctorCheck]:
+    """The lists that an audit of a cluster needs, and which of them this user may not read."""
+    try:
+        found = cluster_rights(target)
+    except TargetError as error:
+        yield DoctorCheck(target, "problem", error.message, "this cluster")
+        return
+    may = ", ".join(each.name for each in found.rights if each.allowed)
+    yield DoctorCheck(target, "ok", f"Kubernetes {found.version}, may list: {may or 'nothing'}")
+    for each in found.rights:
+        if not each.allowed:
+            why = "no right" if each.allowed is False else "the server does not tell the right"
+            yield DoctorCheck(
+                target,
+                "problem",
+                f"{why} to list {each.name}",
+                "rules that need it",
+                f"grant docs/how-to/clusters/clusterrole.yaml; check it: {each.command}",
+            )
+
+
 def is_complete(checks: Iterable[DoctorCheck]) -> bool:
     """True if an audit from this machine would judge everything on it."""
     return all(one.result != "problem" for one in checks)
@@ -202,10 +231,11 @@ Examples:
   vnicaudit doctor                  before the first audit
   sudo vnicaudit doctor             as the user who will run the audit
   vnicaudit doctor -q               problems only
+  vnicaudit doctor kube:prod        the rights of this user in a cluster
   vnicaudit doctor --format json
 
 \b
-Exit codes: 0, or 4 if something on this machine would not be judged."""
+Exit codes: 0, or 4 if something would not be judged."""
 
 _MARKS = {"ok": "ok", "absent": "-", "problem": "problem"}
 _INDENT = " " * 26
@@ -214,6 +244,7 @@ _INDENT = " " * 26
 class DoctorOptions(msgspec.Struct, frozen=True):
     """The options of ``vnicaudit doctor``."""
 
+    clusters: tuple[str, ...]
     format: Format
     state: str | None
     output: OutputOptions
@@ -230,6 +261,7 @@ class DoctorReport(msgspec.Struct, frozen=True):
 
 
 @click.command("doctor", cls=SectionedCommand, epilog=_EPILOG)
+@click.argument("clusters", nargs=-1, metavar="[kube:CONTEXT]...")
 @format_option
 @output_options
 @as_record(DoctorOptions)
@@ -237,9 +269,15 @@ def command(options: DoctorOptions) -> int:
     """Check what can be audited from this machine, and show what would not be judged and why.
 
     It checks the optional packages, libvirt's sockets, QEMU in /proc, /dev/vhost-net, clouds.yaml
-    and the state directory. It connects to nothing and changes nothing.
+    and the state directory. It connects to nothing and changes nothing. Of a cluster it asks
+    whether this user may list what an audit reads.
     """
-    checks = tuple(_checks(state_folder(options.state)))
+    named = options.clusters
+    checks = tuple(
+        chain.from_iterable(map(check_cluster, named))
+        if named
+        else _checks(state_folder(options.state))
+    )
     complete = is_complete(checks)
     if options.format == "json":
         report = DoctorReport(SCHEMA, __version__, complete, checks)

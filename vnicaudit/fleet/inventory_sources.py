@@ -41,7 +41,7 @@ from vnicaudit.text.targets import CLOUD, starting_parts
 # A list of hosts, one in a line: a libvirt URI or a name, with blank lines and ``#`` comments.
 
 
-URI = re.compile(r"[A-Za-z][A-Za-z0-9]*(?:\+[A-Za-z0-9]+)?://")
+URI = re.compile(r"[A-Za-z][A-Za-z0-9]*(?:\+[A-Za-z0-9]+)?://|kube:\S")
 _COMMENT = re.compile(r"(?:^|\s)#.*")
 _NAME = re.compile(r"[\w.-](?:[\w.-]|\[\w+:[\w:]+\])*")
 

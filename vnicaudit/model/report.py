@@ -111,7 +111,8 @@ class PutAside(msgspec.Struct, frozen=True):
 
 class NotJudged(msgspec.Struct, frozen=True):
     """A part of a file that was noticed but not judged (a nova.conf inside a script): what it is,
-    how to get it judged, and where it begins."""
+    how to get it judged, and where it begins (``line`` 0: something without lines, such as a
+    cluster)."""
 
     message: str
     file: str

@@ -24,13 +24,15 @@ from vnicaudit.model.finding import NamedKind
 from vnicaudit.model.names import STANDARD_INPUT
 
 Prefix = Literal[
-    "vm", "host", "site", "group", "project", NamedKind, "cloud", "user", "dev", "id", "dir",
-    "file", "name", "text",
+    "vm", "host", "site", "group", "project", NamedKind, "cloud", "cluster", "user", "dev",
+    "id", "dir", "file", "name", "text",
 ]  # fmt: skip
 """Kinds of names, used as prefixes of pseudonyms."""
 
 KEY_BYTES = 64
 """Maximum key length of BLAKE2b."""
+_NAMED: dict[str, Prefix] = {"openstack": "cloud", "kube": "cluster"}
+"""Beginning of a target that is followed by a name."""
 _DIGITS = 10
 """Hexadecimal digits of a pseudonym. These are 40 bits: with 100,000 names, one site in two hundred
 has two names with the same pseudonym. With ``dev-`` these are 14 characters, which is valid as a
@@ -121,9 +123,11 @@ class Pseudonyms:
         return "/".join(self._step(part, public) for part in text.split("/"))
 
     def target(self, text: str) -> str:
-        """A target as named by the user: a path, a libvirt URI, ``openstack:CLOUD``, ``-``."""
-        if text.startswith("openstack:"):
-            return f"openstack:{self.name('cloud', text.removeprefix('openstack:'))}"
+        """A target as named by the user: a path, a libvirt URI, ``openstack:CLOUD``,
+        ``kube:CONTEXT``, ``-``."""
+        prefix, _colon, name = text.partition(":")
+        if (kind := _NAMED.get(prefix)) is not None:
+            return f"{prefix}:{self.name(kind, name)}"
         scheme, found, rest = text.partition("://")
         if not found:
             return " ".join(map(self.path, text.split(" ")))
@@ -356,7 +360,7 @@ class TextRedactor:
     def _place(self, word: str) -> str:
         """A target, a path (with its line), a host with its port, or a name of unknown kind."""
         made = self._pseudonyms
-        if "://" in word or word.startswith("openstack:"):
+        if "://" in word or word.partition(":")[0] in _NAMED:
             return made.target(word)
         if (place := _LINE.fullmatch(word)) is not None:
             return f"{self._replaced(place['place'])}{place['line']}" if place["place"] else word

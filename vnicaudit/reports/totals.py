@@ -10,6 +10,7 @@ from vnicaudit.base.wording import path_word
 from vnicaudit.model.finding import Finding, Ref, Severity
 from vnicaudit.model.report import Audited, DataPath
 from vnicaudit.reports.safe import safe
+from vnicaudit.text.targets import CLUSTER
 
 _KINDS = 1000
 """Maximum different missing things; hostile input could name ever new ones."""
@@ -20,6 +21,8 @@ SCOPE_WORD: dict[str, str] = {scope: row.word for scope, row in KINDS.items()}
 
 _PLANNED_HOSTS = ("ssh://", "netns://", "local")
 """Beginnings of targets that are hosts whose own settings can be planned."""
+_NOT_PLANNED = ("/proc", CLUSTER)
+"""Beginnings of targets in which nothing can be planned."""
 
 
 class Tally:
@@ -70,7 +73,7 @@ class Tally:
         """Count a change that ``vnicaudit plan`` makes (of a live host or cloud, or a domain XML
         file, but not of standard input), or ``audit --fix`` (of another file)."""
         change, place = finding.change, finding.location
-        if change is None or (place.file is None and audited.target == "/proc"):
+        if change is None or (place.file is None and audited.target.startswith(_NOT_PLANNED)):
             return
         if audited.scope == "host" and not audited.target.startswith(_PLANNED_HOSTS):
             return  # read beside its libvirt, from a copy, or from a container

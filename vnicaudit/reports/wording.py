@@ -300,7 +300,8 @@ def unread_of(target: TargetResult) -> Iterator[Unread]:
 def not_judged_of(target: TargetResult) -> Iterator[Unread]:
     """Parts of a target's files that were not judged, as far as they were recorded."""
     for part in target.not_judged:
-        yield Unread(f"{part.file}:{part.line}", part.message, part.file, part.line)
+        place = f"{part.file}:{part.line}" if part.line else part.file
+        yield Unread(place, part.message, part.file, part.line or None)
     if (more := target.not_judged_count - len(target.not_judged)) > 0:
         yield Unread(target.target, f"{more:,} more parts were not judged")
 

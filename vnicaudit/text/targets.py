@@ -1,4 +1,5 @@
-"""Targets in text: libvirt URIs, hosts and clouds; and commands of this program, for copying."""
+"""Targets in text: libvirt URIs, hosts, clouds and clusters; and commands of this program, for
+copying."""
 
 from __future__ import annotations
 
@@ -122,6 +123,8 @@ def unsafe_parts(uri: str) -> tuple[str, ...]:
     driver in this process (``qemu:///embed?root=``): https://libvirt.org/uri.html and
     https://libvirt.org/drvqemu.html.
     """
+    if uri.startswith(CLUSTER):
+        return ("kubeconfig=",) if "?" in uri else ()
     match = _PARTS.match(uri)
     if match is None:
         return () if uri == "local" else ("its form",)
@@ -173,6 +176,24 @@ def cloud_and_region(name: str, clouds: Container[object] = ()) -> tuple[str, st
     of them contains a slash, its second part is no region."""
     cloud, slash, region = name.rpartition("/")
     return (cloud, region) if slash and name not in clouds else (name, "")
+
+
+CLUSTER = "kube:"
+"""Prefix of a target that is a cluster: ``kube:CONTEXT`` or ``kube:CONTEXT/NAMESPACE``, of the
+files in KUBECONFIG or, with ``?kubeconfig=FILE``, of another one."""
+IN_CLUSTER = "@in-cluster"
+"""Instead of a context: the account of the pod that this runs in."""
+
+
+def cluster_parts(target: str) -> tuple[str, str]:
+    """The context and namespace as written, which may both contain slashes, and the kubeconfig
+    file, of a ``kube:`` target; each may be empty. Raises ValueError for another parameter."""
+    words, _mark, query = target.removeprefix(CLUSTER).partition("?")
+    given = parse_qs(query, keep_blank_values=True)
+    files = given.pop("kubeconfig", [""] if not query else [])
+    if given or len(files) != 1 or (query and not files[0]):
+        raise ValueError("kubeconfig=FILE is the only parameter")
+    return words, files[0]
 
 
 def client(target: str) -> str:

@@ -27,9 +27,10 @@ def test_a_name_is_what_it_looks_like(name: str, kind: str) -> None:
     assert target_of(name, every_platform().targets) == Target(name, kind)
 
 
-def test_targets_of_later_versions_are_refused_by_name() -> None:
-    with pytest.raises(UsageError, match=r"kube:prod: this kind of target is not supported"):
-        target_of("kube:prod", every_platform().targets)
+@pytest.mark.parametrize("query", ["context=a", "kubeconfig=", "kubeconfig=a&kubeconfig=b"])
+def test_a_cluster_has_no_parameter_but_its_kubeconfig(query: str) -> None:
+    with pytest.raises(UsageError, match="kubeconfig=FILE is the only parameter"):
+        target_of(f"kube:prod?{query}", every_platform().targets)
 
 
 @pytest.mark.parametrize("name", ["openstack:", "openstack: "])

@@ -13,6 +13,7 @@ import pytest
 
 from tests.cli.inside import inside
 from tests.not_run import not_run
+from tests.platforms.kubevirt.live.api_server import FakeServer, kubeconfig, served
 from tests.rows import rows
 from vnicaudit.cli.doctor import (
     EXTRAS,
@@ -53,6 +54,30 @@ def test_extras_are_those_of_the_package() -> None:
     setup = configparser.ConfigParser()
     setup.read(ROOT / "setup.cfg")
     assert set(EXTRAS) == set(setup["options.extras_require"]) - {"all"}
+
+
+def test_the_rights_in_a_cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with served(FakeServer()) as server:
+        server.lists["kubevirt.io/v1/virtualmachines"] = []
+        server.forbidden = {"nodes"}
+        file = kubeconfig(tmp_path / "config", server.url)
+        monkeypatch.setenv("KUBECONFIG", str(file))
+        result = inside("doctor", "kube:prod", "--format", "json", cwd=tmp_path)
+        unknown = inside("doctor", "kube:lab", cwd=tmp_path)
+    assert result.returncode == 4
+    able, unable = json.loads(result.stdout)["checks"]
+    assert able["message"].startswith("Kubernetes v1.36.3, may list: kubevirts.kubevirt.io, ")
+    assert unable == {
+        "name": "kube:prod",
+        "result": "problem",
+        "message": "no right to list nodes",
+        "not_judged": "rules that need it",
+        "remedy": "grant docs/how-to/clusters/clusterrole.yaml; check it: kubectl --context prod "
+        "auth can-i list nodes",
+    }
+    assert unknown.returncode == 4
+    assert "no context 'lab'" in unknown.stdout
+    assert inside("doctor", "a.xml", cwd=tmp_path).returncode == 2
 
 
 def test_no_libvirt(tmp_path: Path) -> None:

@@ -46,7 +46,7 @@ def test_a_baseline_is_refreshed_in_place(folder: Path) -> None:
     assert inside("audit", "guests", "--baseline", known, cwd=folder).returncode == 0
 
 
-@pytest.mark.parametrize("target", ["kube:prod", "http://example.org/", "esx://host/"])
+@pytest.mark.parametrize("target", ["kube:prod?x=1", "http://example.org/", "esx://host/"])
 def test_a_wrong_target_leaves_every_file_as_it_was(folder: Path, target: str) -> None:
     known = folder / "known.json"
     known.write_text("precious")

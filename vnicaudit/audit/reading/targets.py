@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Protocol
 import msgspec
 
 from vnicaudit.base.opening import is_input_awaited, is_pipe
-from vnicaudit.errors import UsageError
 from vnicaudit.knowledge.fixes.owners import Wordings
 from vnicaudit.model.file_kind import FileKinds
 from vnicaudit.model.names import STANDARD_INPUT
@@ -40,7 +39,6 @@ if TYPE_CHECKING:
     HostItem = Item | Host | HostFacts | LiveDomain | HostTraffic
     PlannedItem = HostItem | LiveDefinition
 
-_LATER = "kube:"
 _PLAN_WINDOW = 2.0
 """Seconds between two readings of a host's counters: some rules propose a change for what grows."""
 
@@ -113,15 +111,9 @@ class TargetKind(msgspec.Struct, frozen=True):
 
 
 def target_of(name: str, kinds: Iterable[TargetKind]) -> Target:
-    """The target of that name, with its kind. Raises UsageError for kinds that this version does
-    not read."""
+    """The target of that name, with its kind. Raises UsageError for an invalid name of a kind."""
     if name == "-":
         return Target(name, "stdin")
-    if name.startswith(_LATER):
-        raise UsageError(
-            f"{name}: this kind of target is not supported; use domain XML, a libvirt URI, "
-            "openstack:CLOUD, QEMU command lines or nova.conf"
-        )
     for kind in kinds:
         if (found := kind.name_of(name)) is not None:
             return Target(found, kind.kind)
@@ -129,7 +121,7 @@ def target_of(name: str, kinds: Iterable[TargetKind]) -> Target:
 
 
 def is_cloud(name: str, kinds: Iterable[TargetKind]) -> bool:
-    """True for the name of a cloud. Raises UsageError for kinds that this version does not read."""
+    """True for the name of a cloud. Raises UsageError for an invalid name of a kind."""
     kinds = tuple(kinds)
     kind = target_of(name, kinds).kind
     return any(one.kind == kind and one.cloud is not None for one in kinds)

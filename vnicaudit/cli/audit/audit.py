@@ -126,6 +126,7 @@ Examples:
   vnicaudit audit ssh://root@kvm1                        the host itself, and its guests
   vnicaudit audit openstack:prod                         servers, images and flavors
   vnicaudit audit openstack:prod --project web --project mail --zone az1
+  vnicaudit audit kube:prod kube:lab/web                 a cluster, a namespace of another one
   vnicaudit audit openstack:prod qemu+ssh://cmp1/system nodes/cmp1/nova.conf
   vnicaudit audit definitions/ --level high --group-by domain
   vnicaudit audit qemu:///system --domain mail-01 --nic 0
@@ -163,10 +164,10 @@ def command(options: AuditOptions, wiring: Wiring) -> int:
     standard input, /proc for the QEMU processes on this host, a libvirt URI, a host itself with its
     links, CPUs and QEMU processes (ssh://HOST, docker://CONTAINER, podman://CONTAINER,
     kubectl://POD, netns://NAME, local), a copy of a host (a sosreport, or sysinfo.tgz of a
-    must-gather; a folder or an archive), or openstack:CLOUD with a name from clouds.yaml
-    (openstack:envvars for the OS_* variables). If the hosts of a cloud are targets as well, its
-    servers are matched with their domains and nova.conf. Connections are read-only, and only --fix
-    changes files.
+    must-gather; a folder or an archive), openstack:CLOUD with a name from clouds.yaml
+    (openstack:envvars for the OS_* variables), or kube:CONTEXT[/NAMESPACE] of a kubeconfig. If the
+    hosts of a cloud are targets as well, its servers are matched with their domains and nova.conf.
+    Connections are read-only, and only --fix changes files.
 
     With -i, the hosts of an inventory are read in parallel. If one cannot be read or stops
     answering, the others are still reported, and the exit code is 4. Results are saved in the state

@@ -16,6 +16,7 @@ from vnicaudit.base.wording import count
 from vnicaudit.cli.output.progress import tell
 from vnicaudit.errors import ActionError, EndpointError, MissingExtraError, UsageError
 from vnicaudit.history import history_to_write
+from vnicaudit.model.fleet import LiveOptions
 from vnicaudit.model.measurement import Ran
 from vnicaudit.model.nic import RunningQemu
 from vnicaudit.platforms.host.local import Tree, read_release, read_vdpa, read_vhost_net
@@ -262,6 +263,41 @@ def _is_closed(descriptors: str) -> bool:
         return False
     except PermissionError:
         return True
+
+
+# Rights in a cluster.
+
+
+class ListRight(NamedTuple):
+    """One list of a cluster. ``allowed`` None: the server does not tell. ``command`` checks it."""
+
+    name: str
+    allowed: bool | None
+    command: str
+
+
+class ClusterRights(NamedTuple):
+    """The lists that a cluster serves, and its API server's version."""
+
+    version: str
+    rights: tuple[ListRight, ...]
+
+
+def cluster_rights(target: str) -> ClusterRights:
+    """The rights of this user in a cluster. Raises TargetError, UsageError, MissingExtraError."""
+    from vnicaudit.platforms.kubevirt.live import cluster_of
+
+    if cluster_of(target) is None:
+        raise UsageError(f"{target}: not a cluster; write kube:CONTEXT")
+    from vnicaudit.platforms.kubevirt.live.client import Cluster
+    from vnicaudit.platforms.kubevirt.live.lists import can_list, rights
+
+    cluster = Cluster(target, LiveOptions())
+    found = tuple(
+        ListRight(each.resource.name, each.allowed, can_list(cluster, each.resource))
+        for each in rights(cluster)
+    )
+    return ClusterRights(cluster.version(), found)
 
 
 # Checks the configuration of clouds as an audit does before it logs in.

@@ -17,7 +17,7 @@ from vnicaudit.model.nova import NovaConfig
 from vnicaudit.platforms import libvirt, openstack, unjudged
 from vnicaudit.platforms.domain_xml import DOMAIN_XML, INTERFACES, xpath_of
 from vnicaudit.platforms.infra_code import INFRA_CODE
-from vnicaudit.platforms.kubevirt import MANIFEST
+from vnicaudit.platforms.kubevirt import MANIFEST, live
 from vnicaudit.platforms.nova_conf import NOVA_CONF
 from vnicaudit.platforms.nova_homes import NOVA_HOMES
 from vnicaudit.platforms.qemu import COMMANDS, NOT_PLANNED, QEMU_LOG, proc_of, read_processes
@@ -320,6 +320,18 @@ PLATFORMS = (
         (MANIFEST,),
         _manifest,
         {"manifest": "Manifest"},
+        (
+            TargetKind(
+                "kube",
+                live.cluster_of,
+                live.check,
+                live.read_cluster,
+                live.waits,
+                not_planned=live.NOT_PLANNED,
+                probe=live.probe,
+                expanded=live.contexts,
+            ),
+        ),
         writer=_manifest_writer,
         describes=_manifest_descriptions,
     ),

@@ -1,0 +1,6 @@
+from kubernetes.client import Configuration
+
+def load_incluster_config(*, client_configuration: Configuration) -> None: ...
+def load_kube_config(
+    config_file: str, context: str, *, client_configuration: Configuration
+) -> None: ...

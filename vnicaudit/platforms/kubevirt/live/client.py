@@ -1,0 +1,364 @@
+"""One cluster by its API: kubeconfig files, and requests with a deadline and a limit on their size.
+
+The only module that imports the official client. Its messages are never shown: those on a
+kubeconfig quote the user's entry with its token (``KubeConfigMerger`` names a node after its
+content), those on an exec plug-in quote its output (kubernetes 29.0.0 to 37.0.2). So messages here
+are made of what was asked for, and of the message in the API server's answer, without the token.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from typing import NamedTuple, Protocol
+
+import msgspec
+
+from vnicaudit.base.deadlines import DaemonCall, TimeUpError, sleep
+from vnicaudit.base.wording import plain
+from vnicaudit.errors import MissingExtraError, TargetError
+from vnicaudit.model.fleet import LiveOptions
+from vnicaudit.text.targets import IN_CLUSTER, cloud_and_region, cluster_parts
+
+try:
+    from kubernetes import client as api
+    from kubernetes import config
+    from kubernetes.config import kube_config
+    from urllib3.exceptions import HTTPError
+except ImportError as error:
+    raise MissingExtraError("reading a Kubernetes cluster", "kube") from error
+
+__all__ = [
+    "ApiError", "ApiRequest", "ApiResponse", "Call", "Cluster", "Object", "api",
+    "current_context", "part", "parts",
+]  # fmt: skip
+
+Object = dict[str, object]
+"""A decoded object of the API."""
+
+
+def part(of: Object, key: str) -> Object:
+    """The object in a field; an empty one if there is none."""
+    found = of.get(key)
+    return found if isinstance(found, dict) else {}
+
+
+def parts(of: Object, key: str) -> list[Object]:
+    """The objects in a list."""
+    found = of.get(key)
+    return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
+
+
+_MOST_BYTES = 32 << 20
+"""Maximum size of one answer: 500 VMs are 0.8 MiB, 500 VMIs some 4."""
+_CHUNK = 1 << 20
+_AWAY = (429, 500, 502, 503, 504)
+"""Answers of an API server that is overloaded, or being restarted (or its load balancer)."""
+_PAUSES = (0.5, 2.0, 5.0)
+"""Seconds before a request is repeated, if the server does not say how long."""
+_LONGEST_PAUSE = 30.0
+
+# it reports a failed exec plug-in by logging.error, with the plug-in's output
+_SILENT = logging.Logger("kubernetes.config")
+_SILENT.addHandler(logging.NullHandler())
+kube_config.logging = _SILENT
+logging.getLogger("urllib3").addHandler(logging.NullHandler())  # its warnings are raised as well
+
+
+class ApiError(TargetError):
+    """A request that failed. ``status``: of the answer; None: there was none. ``token``: with which
+    an expired list goes on. ``pause``: seconds that the server asks to wait. ``too_large``: the
+    answer was larger than the limit."""
+
+    status: int | None = None
+    token: str = ""
+    pause: float | None = None
+    too_large: bool = False
+
+
+class ApiResponse(Protocol):
+    """An answer, of which nothing was read yet."""
+
+    def read(self, amt: int, /) -> bytes:
+        """The next part; empty at the end."""
+
+    def close(self) -> None:
+        """Drop the rest, with the connection."""
+
+
+class _KubeContext(NamedTuple):
+    """A context of kubeconfig files; empty ``name``: the account of this pod."""
+
+    name: str
+    namespace: str
+    files: str = ""
+    plugin: str = ""
+    """The program that provides its credentials; empty: they are in the file."""
+
+
+def current_context(kubeconfig: str) -> str:
+    """The name of the current context: of the first file that has one. Raises TargetError."""
+    merger = _merged(_files(kubeconfig), "kube:")
+    for path in merger.paths:
+        if name := merger.config_files[path].get("current-context"):
+            return str(name)
+    raise TargetError(
+        "no current context is set: name one, kube:CONTEXT (kubectl config get-contexts)",
+        file="kube:",
+    )
+
+
+def _files(kubeconfig: str) -> str:
+    return kubeconfig or os.environ.get("KUBECONFIG") or "~/.kube/config"
+
+
+def _merged(files: str, target: str) -> kube_config.KubeConfigMerger:
+    """The kubeconfig files, merged. Raises TargetError if none exists, or one cannot be read."""
+    try:
+        merger = kube_config.KubeConfigMerger(files)
+    except OSError as error:
+        reason = f"{error.filename}: {error.strerror}"
+        raise TargetError(reason, file=target) from None
+    except Exception as error:  # YAML's errors and its own: their texts quote the file
+        kind = type(error).__name__
+        raise TargetError(f"{files}: not a kubeconfig file ({kind})", file=target) from None
+    if not merger.paths:
+        raise TargetError(f"no kubeconfig file: {files} does not exist", file=target)
+    return merger
+
+
+def _context_of(target: str) -> _KubeContext:
+    """The context that a target names. Raises TargetError if there is none of that name."""
+    words, kubeconfig = cluster_parts(target)
+    if words.partition("/")[0] == IN_CLUSTER:
+        return _KubeContext("", words.partition("/")[2])
+    files = _files(kubeconfig)
+    listed = _merged(files, target).config.value
+    contexts = {each["name"]: each.value.get("context") or {} for each in listed["contexts"]}
+    name, namespace = cloud_and_region(words, contexts)
+    name = name or current_context(kubeconfig)
+    if name not in contexts:
+        known = ", ".join(map(plain, sorted(map(str, contexts)))) or "none"
+        raise TargetError(f"no context {plain(name)!r} in {files} (there: {known})", file=target)
+    for kind in ("cluster", "user"):
+        if contexts[name].get(kind) not in [each["name"] for each in listed[f"{kind}s"]]:
+            raise TargetError(f"{files}: the context's {kind} is not defined there", file=target)
+    user = next(each for each in listed["users"] if each["name"] == contexts[name]["user"])
+    plugin = ((user.value.get("user") or {}).get("exec") or {}).get("command") or ""
+    return _KubeContext(name, namespace, files, os.path.basename(str(plugin)))
+
+
+class Cluster:
+    """One cluster. ``namespace`` empty: all of them. Raises TargetError if its kubeconfig cannot be
+    used. Requests may be sent by any thread."""
+
+    def __init__(self, target: str, live: LiveOptions) -> None:
+        self.target = target
+        self.deadline = live.deadline
+        self._until = time.monotonic() + live.cloud
+        try:
+            self._context = _context_of(target)
+            self._connect()
+        except TargetError:
+            raise
+        except Exception as error:  # the client's, whose texts may quote a token
+            raise self._unusable(type(error).__name__) from None
+
+    @property
+    def namespace(self) -> str:
+        """The namespace that is read; empty: all of them."""
+        return self._context.namespace
+
+    @property
+    def kubectl(self) -> str:
+        """``kubectl`` with the options that select this context."""
+        file = cluster_parts(self.target)[1]
+        words = ["kubectl", *(["--kubeconfig", file] if file else [])]
+        return " ".join(
+            [*words, *(["--context", self._context.name] if self._context.name else [])]
+        )
+
+    def _unusable(self, why: str) -> TargetError:
+        place = self._context.files if hasattr(self, "_context") else "its kubeconfig"
+        return TargetError(f"{place or 'the account of this pod'} cannot be used ({why})",
+                           file=self.target, failure="authentication")  # fmt: skip
+
+    def _connect(self) -> None:
+        """Read the credentials; an exec plug-in is run for them."""
+        found, context = api.Configuration(), self._context
+        found.retries = False  # urllib3's own obey a Retry-After of any length
+        try:
+            DaemonCall("kubeconfig", lambda: _load(found, context)).result(self.deadline)
+        except TimeUpError:
+            raise self._unusable(f"no credentials within {self.deadline:g} s") from None
+        if context.plugin and not found.api_key and not found.cert_file:
+            raise self._unusable(
+                f"its exec plug-in {plain(context.plugin)} failed or gave no credentials; run "
+                f"{self.kubectl} version"
+            )
+        self._configuration, self._client = found, api.ApiClient(found)
+
+    def version(self) -> str:
+        """The version of the API server. Raises TargetError."""
+        found = self.ask(lambda to, how: api.VersionApi(to).get_code(**how)).result()
+        return plain(str(found.get("gitVersion")))
+
+    def groups(self) -> dict[str, list[str]]:
+        """API group -> its versions, the preferred one first. Raises TargetError."""
+        found = self.ask(lambda to, how: api.ApisApi(to).get_api_versions(**how)).result()
+        served: dict[str, list[str]] = {}
+        for group in parts(found, "groups"):
+            every = [str(each.get("version")) for each in parts(group, "versions")]
+            preferred = part(group, "preferredVersion").get("version")
+            served[str(group.get("name"))] = sorted(every, key=str(preferred).__ne__)
+        return served
+
+    def ask(self, call: Call) -> ApiRequest:
+        """Send a request; its answer is waited for with :meth:`ApiRequest.result`."""
+        return ApiRequest(self, call)
+
+    def is_over(self) -> bool:
+        """True once the time for a whole cluster has passed."""
+        return time.monotonic() > self._until
+
+    def attempt(self, call: Call) -> DaemonCall[Object]:
+        """One attempt of a request."""
+        return DaemonCall(self.target, lambda: self._answer(call))
+
+    def renew(self) -> bool:
+        """Read the credentials again: they may have expired. False if they are the same."""
+        before = dict(self._configuration.api_key), self._configuration.cert_file
+        with suppress(TargetError):
+            self._connect()
+        return before != (dict(self._configuration.api_key), self._configuration.cert_file)
+
+    def error(self, reason: str, failure: str = "") -> ApiError:
+        """An error at this cluster, without its token in the text."""
+        for secret in self._configuration.api_key.values():
+            for part in str(secret).split():
+                reason = reason.replace(part, "***") if len(part) > _LEAST_SECRET else reason
+        return ApiError(reason, file=self.target, failure=failure)
+
+    def time_up(self) -> ApiError:
+        """The error for a request without an answer in time."""
+        return self.error(f"no answer within {self.deadline:g} s (--deadline)", "deadline")
+
+    def _answer(self, call: Call) -> Object:
+        """The decoded answer to a request. Raises ApiError."""
+        how = {"_preload_content": False, "_request_timeout": (self.deadline, self.deadline)}
+        try:
+            response = call(self._client, how)
+            try:
+                data = self._limited(response)
+            except ApiError:
+                response.close()  # the rest of it would be read
+                raise
+        except api.ApiException as error:
+            raise self._refusal(error) from None
+        except (HTTPError, OSError) as error:
+            raise self.error(_transport(error), "unreachable") from None
+        try:
+            found = msgspec.json.decode(data)
+        except (msgspec.DecodeError, RecursionError):
+            found = None
+        if not isinstance(found, dict):
+            raise self.error("an answer of the API server is not a JSON object", "broken")
+        return found
+
+    def _limited(self, response: ApiResponse) -> bytearray:
+        data = bytearray()
+        while part := response.read(_CHUNK):
+            data += part
+            if len(data) > _MOST_BYTES:
+                error = self.error(f"an answer is larger than {_MOST_BYTES >> 20} MiB", "broken")
+                error.too_large = True
+                raise error
+        return data
+
+    def _refusal(self, error: api.ApiException) -> ApiError:
+        try:
+            decoded = msgspec.json.decode(error.body or b"")
+        except (msgspec.DecodeError, RecursionError):
+            decoded = None
+        body: Object = decoded if isinstance(decoded, dict) else {}
+        if not error.status:  # the client's own: a certificate that is not trusted
+            return self.error(_transport(error.reason), "unreachable")
+        said = plain(str(body.get("message") or error.reason or ""))
+        kind = {401: "authentication", 403: "refused"}.get(error.status, "broken")
+        found = self.error(f"{error.status}: {said}", kind)
+        found.status = error.status
+        found.token = str(part(body, "metadata").get("continue") or "")
+        wanted = str((error.headers or {}).get("Retry-After") or "")
+        found.pause = float(wanted) if wanted.isascii() and wanted.isdigit() else None
+        return found
+
+
+Call = Callable[[api.ApiClient, Object], ApiResponse]
+"""Sends a request with a client, and with options that every request has."""
+_LEAST_SECRET = 8
+"""Length from which a word of the credentials is a secret, and not ``Bearer``."""
+
+
+class ApiRequest:
+    """A request that was sent: another one can be answered meanwhile."""
+
+    def __init__(self, cluster: Cluster, call: Call) -> None:
+        self._cluster = cluster
+        self._call = call
+        self._attempt = cluster.attempt(call)
+        self._renewed = False
+
+    def result(self) -> Object:
+        """The answer. It is asked for again if the server is away for a moment, and once with new
+        credentials. Raises ApiError."""
+        for pause in (*_PAUSES, None):
+            try:
+                return self._attempt.result(self._cluster.deadline)
+            except TimeUpError:
+                raise self._cluster.time_up() from None
+            except ApiError as error:
+                sleep(self._wait_after(error, pause))
+            self._attempt = self._cluster.attempt(self._call)
+        raise AssertionError("the last pause is None")
+
+    def _wait_after(self, error: ApiError, pause: float | None) -> float:
+        """Seconds after which to ask again; raises the error if that is no use."""
+        if error.status == 401 and not self._renewed and self._cluster.renew():
+            self._renewed = True
+            return 0.0
+        wanted = error.pause or 0.0
+        is_away = error.status in _AWAY and wanted <= _LONGEST_PAUSE
+        if pause is None or not is_away or self._cluster.is_over():
+            raise error
+        return max(pause, wanted)
+
+
+def _load(into: api.Configuration, context: _KubeContext) -> None:
+    if not context.name:
+        config.load_incluster_config(client_configuration=into)
+    else:
+        config.load_kube_config(context.files, context.name, client_configuration=into)
+
+
+_REASONS = (
+    ("CERTIFICATE_VERIFY_FAILED", "its certificate is not trusted: check certificate-authority in "
+     "the kubeconfig"),
+    ("WRONG_VERSION_NUMBER", "the server does not speak TLS: should it be http://?"),
+    ("Connection refused", "nothing is listening there"),
+    ("Name or service not known", "check the host name"),
+    ("Temporary failure in name resolution", "check the host name and the resolver"),
+    ("No route to host", "that network cannot be reached from here"),
+    ("timed out", "there was no answer in time"),
+)  # fmt: skip
+"""Part of a message of the transport -> its meaning. The first match is used."""
+
+
+def _transport(error: object) -> str:
+    """The reason why there was no answer; nothing of its text, which may quote a proxy's
+    password."""
+    text = str(error)
+    known = next((advice for needle, advice in _REASONS if needle in text), "")
+    return f"the API server cannot be reached: {known or type(error).__name__}"
