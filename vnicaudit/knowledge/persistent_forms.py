@@ -83,6 +83,12 @@ def own_files(settings: Mapping[HostSetting, str], facts: HostFacts) -> list[Own
     return [_own_file(group, facts) for group in _grouped(settings)]
 
 
+def path_of_file(setting: HostSetting, facts: HostFacts) -> str:
+    """The path of the file that keeps the setting on its host; empty: none does."""
+    (made,) = own_files({setting: ""}, facts)
+    return made.path if isinstance(made, OwnFile) else ""
+
+
 def for_nodes(settings: Mapping[HostSetting, str]) -> list[OwnFile | str]:
     """The files, or reasons, for all hosts of a kind, whose devices have their names in common, not
     their addresses."""

@@ -108,6 +108,29 @@ def test_a_file_names_its_run_and_goes_with_its_rollback(world: SettingsWorld) -
     assert (back.run.steps[0].outcome, world.host.now) == ("applied", KEPT)
 
 
+def test_what_goes_with_the_next_boot_is_told_where_not_all_does(world: SettingsWorld) -> None:
+    before = replace(KEPT, ovs=Ovs(other_config={}), own_files={SYSCTLS: {}})
+    values = {ENTRIES: "32768", "ovs::pmd-cpu-mask": "0x2", MODULE: "loaded"}
+    world.host.now = before = replace(before, modules={"vhost_net": "not loaded"})
+    (unit,) = world.apply(steps_to(before, TARGET, values), world.context()).run.steps
+    assert unit.message == f"until the next boot for {MODULE}; the others stay"
+
+
+def test_the_undo_of_one_step_without_the_other_is_said(world: SettingsWorld) -> None:
+    at_once, kept = steps_to(KEPT, TARGET, {RPS: "3"})
+    ids = []
+    for number, step in enumerate((at_once, kept)):
+        run = world.apply((step,), world.context(), f"plan {number}".encode()).run
+        ids.append(run.id)
+    (back,) = world.rollback(world.context(), run=ids[0])
+    told = f"a file still sets it at each boot: {RULES}/{RPS_FILE}"
+    assert (back.run.steps[0].outcome, back.run.steps[0].message) == ("applied", told)
+    (back,) = world.rollback(world.context(), run=ids[1])
+    told = "what its files kept stays set until the next boot"
+    assert (back.run.steps[0].outcome, back.run.steps[0].message) == ("applied", told)
+    assert world.host.now == KEPT
+
+
 def test_a_file_is_written_after_what_it_keeps(world: SettingsWorld) -> None:
     world.host.refuses = {RPS: 9}
     (unit,) = world.apply(steps_to(KEPT, TARGET, {RPS: "3"}), world.context()).run.steps

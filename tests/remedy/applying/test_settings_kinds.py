@@ -157,7 +157,8 @@ def test_applied_seen_by_others_and_undone_to_the_byte(
 def test_several_settings_of_the_host_are_one_unit(host: _Host) -> None:
     before = host.seen()
     values = {"ovs::pmd-cpu-mask": "0x2", SYSCTL: "3000", GOVERNOR: "performance"}
-    assert host.apply(values) == ("applied", "until the next boot")
+    told = f"until the next boot for {SYSCTL}, {GOVERNOR}; the others stay"
+    assert host.apply(values) == ("applied", told)
     host.undo()
     assert host.seen() == before
 

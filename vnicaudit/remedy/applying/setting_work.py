@@ -26,7 +26,7 @@ from vnicaudit.knowledge.host_settings import (
     stays,
     takes_offline,
 )
-from vnicaudit.knowledge.persistent_forms import in_run
+from vnicaudit.knowledge.persistent_forms import in_run, path_of_file
 from vnicaudit.model.host_facts import HostFacts
 from vnicaudit.model.plan import SettingUnit
 from vnicaudit.model.runs import Check, Outcome
@@ -55,6 +55,7 @@ _GUARDED = (
 _MEANWHILE = "somebody else changed it in the meantime: {}; their change was kept"
 EDITED = "edited"
 """What a file is that is there, with another text than a run wrote."""
+_NAMED = 4
 _PASSES = 3
 """How often settings are set until they are as wanted: what one changes along is then set by
 itself."""
@@ -194,8 +195,8 @@ def _set(work: SettingWork, timer: HostTimer) -> Result:
             facts = _brought(work, facts, goal)
     if work.notes.pending(Setting, Set) or work.notes.last(Set) is None:
         work.notes.write(Set(_changed_along(facts, made)))
-    until = "" if work.rollback_of else _lasting(made.goal)
-    return Result("applied", until, tuple(_checks(facts, made)))
+    told = _left(made.goal, facts) if work.rollback_of else _lasting(made.goal, facts)
+    return Result("applied", told, tuple(_checks(facts, made)))
 
 
 def _settings(values: Values) -> SettingValues:
@@ -207,13 +208,35 @@ def _at_once(values: Values) -> Values:
     return {field: values[field] for field in values if not is_file(setting_in(field))}
 
 
-def _lasting(goal: Values) -> str:
-    files = [field for field in goal if is_file(setting_in(field))]
-    if all(stays(setting_in(field)) for field in goal):
+def _lasting(goal: Values, facts: HostFacts) -> str:
+    """How long everything stays that was set, or which of it goes with the next boot."""
+    set_now, files = _at_once(goal), {setting_in(field).name for field in goal}
+    lost = [
+        field
+        for field, one in ((field, setting_in(field)) for field in set_now)
+        if not stays(one) and path_of_file(one, facts) not in files
+    ]
+    if lost:
+        names = ", ".join(lost[:_NAMED])
+        names += f" and {len(lost) - _NAMED:,} more" if len(lost) > _NAMED else ""
+        which = f" for {names}; the others stay" if len(lost) < len(goal) else ""
+        return f"until the next boot{which}"
+    if len(set_now) == len(goal):  # Open vSwitch keeps all of it
         return ""
-    if not files:
-        return "until the next boot"
-    return "from the next boot on" if len(files) == len(goal) else "now, and from the next boot on"
+    return "now, and from the next boot on" if set_now else "from the next boot on"
+
+
+def _left(goal: Values, facts: HostFacts) -> str:
+    """What a rollback leaves, where it sets back without removing the file, or removes only
+    that."""
+    settings = [setting_in(field) for field in goal]
+    if all(map(is_file, settings)):
+        is_left = any(not one.device or is_there(facts, one.device) for one in settings)
+        return "what its files kept stays set until the next boot" if is_left else ""
+    paths = dict.fromkeys(path_of_file(one, facts) for one in settings if not is_file(one))
+    files = [HostSetting("file", name=path) for path in paths if path]
+    there = [file.name for file in files if value_of(facts, file)]
+    return f"a file still sets it at each boot: {', '.join(there)}" if there else ""
 
 
 def _checks(facts: HostFacts, made: SettingTransaction) -> Iterable[Check]:
