@@ -7,11 +7,12 @@ masks.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from vnicaudit.knowledge.cpu_lists import as_mask, from_mask
+from vnicaudit.knowledge.cpu_lists import as_list, as_mask, from_mask
 from vnicaudit.knowledge.host_links import GUEST_KINDS
 from vnicaudit.knowledge.host_settings import (
+    COST,
     EACH,
     OVS_VALUES,
     RUN_ID,
@@ -82,14 +83,31 @@ def change_on_each(
     return change_of(facts, HostSetting(kind, link.name, name), new, reason)
 
 
-def fields_in(facts: HostFacts, change: Change) -> tuple[str, ...]:
-    """The fields of the settings that a change is of; none if one of them is not changed here, or
-    unknown."""
-    start = change.field.removesuffix(EACH)
+def change_of_several(
+    facts: HostFacts, wanted: Mapping[HostSetting, str], reason: str
+) -> Change | None:
+    """The change that sets several settings of a device, or of the host, each to a value of its
+    own; None: there are none, or the value of one is unknown."""
+    old = [value_of(facts, setting) for setting in wanted]
+    known = [value for value in old if value is not None]
+    if not known or len(known) < len(old):
+        return None
+    field = " ".join(map(field_of, wanted))
+    return Change(field, " ".join(known), " ".join(wanted.values()), safe=True, reason=reason)
+
+
+def wanted_in(facts: HostFacts, change: Change) -> dict[str, str]:
+    """Field -> new value of the settings that a change is of; none if one of them is not changed
+    here, or unknown."""
+    start, new = change.field.removesuffix(EACH), change.new or ""
     if start != change.field:
         device = start.split(":")[1]
-        return tuple(field for field in values_of(facts, device) if field.startswith(start))
-    return () if change.old is None or setting_of(change.field) is None else (change.field,)
+        return {field: new for field in values_of(facts, device) if field.startswith(start)}
+    if change.old is None:
+        return {}
+    fields = change.field.split()
+    found = dict(zip(fields, new.split() if len(fields) > 1 else [new], strict=False))
+    return found if len(found) == len(fields) and all(map(setting_of, found)) else {}
 
 
 def value_of(facts: HostFacts, setting: HostSetting) -> str | None:
@@ -100,6 +118,11 @@ def value_of(facts: HostFacts, setting: HostSetting) -> str | None:
         return None if files is None else files.get(name, "")
     if setting.kind == "module":
         return (facts.modules or {}).get(setting.name)
+    if setting.kind == "irq":
+        one = facts.interrupts.get(setting.name)
+        if one is None or one.link != setting.device or not one.allowed:
+            return None
+        return as_list(one.allowed)
     value = dict(_values(facts, setting.device)).get(setting)
     return value if value is not None and takes(setting, value) else None
 
@@ -134,6 +157,8 @@ def _values(facts: HostFacts, device: str) -> Iterator[tuple[HostSetting, str]]:
 def _of_host(facts: HostFacts) -> Iterator[tuple[SettingKind, str, str]]:
     for name, value in (facts.sysctls or {}).items():
         yield "sysctl", name, value
+    if facts.migration_cost is not None and COST not in (facts.sysctls or {}):
+        yield "scheduler", "migration_cost_ns", str(facts.migration_cost)
     for governor, cpus in (facts.cpus.governors or {}).items():
         for cpu in cpus:
             yield "governor", f"cpu{cpu}", governor
@@ -153,6 +178,8 @@ def _of_port(port: OvsPort) -> Iterator[tuple[SettingKind, str, str]]:
 def _of_adapter(link: HostLink) -> Iterator[tuple[SettingKind, str, str]]:
     if link.qeth is not None and link.qeth.buffers is not None:
         yield "qeth", "buffer_count", str(link.qeth.buffers)
+    for name, value in ({} if link.qeth is None else link.qeth.vnicc).items():
+        yield "vnicc", name, value
     for name, amount in (link.channels or {}).items():
         yield "channels", name, str(amount.now)
     for name, on in (link.private_flags or {}).items():

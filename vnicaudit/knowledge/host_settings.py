@@ -20,8 +20,8 @@ from vnicaudit.knowledge.qeth import SET_WHILE_OFFLINE
 
 SettingKind = Literal[
     "feature", "private-flag", "ring", "channels", "mtu", "queue-length", "rps", "rps-flows",
-    "xps", "sysctl", "governor", "pages", "module", "ovs", "ovs-interface", "qeth",
-    "file",
+    "xps", "irq", "sysctl", "scheduler", "governor", "pages", "module", "ovs", "ovs-interface",
+    "qeth", "vnicc", "file",
 ]  # fmt: skip
 
 SHORT = {
@@ -52,7 +52,10 @@ FILES: dict[SettingKind, str] = {
     "rps": "/sys/class/net/{device}/queues/{name}/rps_cpus",
     "rps-flows": "/sys/class/net/{device}/queues/{name}/rps_flow_cnt",
     "xps": "/sys/class/net/{device}/queues/{name}/xps_cpus",
+    "irq": "/proc/irq/{name}/smp_affinity_list",
+    "vnicc": "/sys/class/net/{device}/device/vnicc/{name}",
     "sysctl": "/proc/sys/{name}",
+    "scheduler": "/sys/kernel/debug/sched/{name}",
     "governor": "/sys/devices/system/cpu/{name}/cpufreq/scaling_governor",
     "pages": "/sys/devices/system/node/{name}/nr_hugepages",
 }
@@ -101,24 +104,34 @@ CHOOSE_PMDS = command_for(HostSetting("ovs", name="pmd-cpu-mask"), "MASK")
 class _SettingRow(NamedTuple):
     """One kind of setting that is changed: the patterns of its device and name, and of its
     values. ``cuts``: pattern of the names of those that may cut off a device for a while, or for
-    good. ``stays``: what it is set in keeps it beyond the next boot."""
+    good. ``stays``: what it is set in keeps it beyond the next boot. ``new``: pattern of the values
+    that a plan sets, if not all are."""
 
     field: str
     value: str
     cuts: str | None = None
     stays: bool = False
+    new: str = ""
 
 
 _DEVICE = r"[A-Za-z0-9_][A-Za-z0-9_.@-]{0,14}"
 _MASK = r"[0-9a-f]{1,8}(,[0-9a-f]{1,8}){0,255}"
+_LIST = r"[0-9]{1,5}(-[0-9]{1,5})?(,[0-9]{1,5}(-[0-9]{1,5})?){0,255}"
+_SOME = "0*[1-9][0-9]*"
 _FLOWS = r"[0-9]{1,7}"
 """The kernel allocates a table of that size at once."""
+COST = "kernel.sched_migration_cost_ns"
+"""Until Linux 5.13, which has it in debugfs (kernel/sched/debug.c)."""
 LEAST_OF_SYSCTLS = {
     "net.core.rps_sock_flow_entries": 0,
     "net.core.netdev_max_backlog": 1,
+    "net.core.netdev_budget": 64,
+    "net.core.netdev_budget_usecs": 1,
+    COST: 1,
     "net.bridge.bridge-nf-call-iptables": 0,
 }
-"""Those that are changed, and the least that a plan sets."""
+"""Those that are changed, and the least that a plan sets; the budget is that of one poll of one
+adapter (NAPI_POLL_WEIGHT of Linux), or more."""
 OVS_VALUES = {
     "pmd-cpu-mask": "0x(?=.*[1-9a-f])[0-9a-f]{1,512}",
     "pmd-sleep-max": "[0-9]{1,5}",
@@ -129,11 +142,12 @@ OVS_VALUES = {
 restart, which takes their ports from all guests: those are left to people."""
 _CHANGED: dict[SettingKind, _SettingRow] = {
     "qeth": _SettingRow(f"{_DEVICE}:buffer_count", "[0-9]{1,3}", cuts=".*"),
-    "channels": _SettingRow(rf"{_DEVICE}:(rx|tx|combined)", "[0-9]{1,5}", cuts=".*"),
+    "vnicc": _SettingRow(f"{_DEVICE}:(flooding|learning)", "[01]", new="1"),
+    "channels": _SettingRow(rf"{_DEVICE}:(rx|tx|combined)", "[0-9]{1,5}", cuts=".*", new=_SOME),
     "private-flag": _SettingRow(
         rf"{_DEVICE}:[A-Za-z0-9_][A-Za-z0-9_-]{{0,39}}", "on|off", cuts=".*"
     ),
-    "ring": _SettingRow(rf"{_DEVICE}:(rx|tx)", "[0-9]{1,7}", cuts=".*"),
+    "ring": _SettingRow(rf"{_DEVICE}:(rx|tx)", "[0-9]{1,7}", cuts=".*", new=_SOME),
     "mtu": _SettingRow(_DEVICE, "[0-9]{2,5}", cuts=".*"),
     "feature": _SettingRow(
         rf"{_DEVICE}:[a-z][a-z0-9_-]{{1,63}}", r"(on|off)( \[requested (on|off)\])?", cuts=".*"
@@ -141,11 +155,13 @@ _CHANGED: dict[SettingKind, _SettingRow] = {
     "rps": _SettingRow(rf"{_DEVICE}:rx-[0-9]{{1,4}}", _MASK),
     "rps-flows": _SettingRow(rf"{_DEVICE}:rx-[0-9]{{1,4}}", _FLOWS),
     "xps": _SettingRow(rf"{_DEVICE}:tx-[0-9]{{1,4}}", _MASK),
-    "queue-length": _SettingRow(_DEVICE, "[0-9]{1,9}"),
+    "irq": _SettingRow(rf"{_DEVICE}:[0-9]{{1,10}}", _LIST),
+    "queue-length": _SettingRow(_DEVICE, "[0-9]{1,9}", new=_SOME),
     "sysctl": _SettingRow(f":({'|'.join(map(re.escape, LEAST_OF_SYSCTLS))})", _FLOWS),
+    "scheduler": _SettingRow(":migration_cost_ns", "[0-9]{1,9}", new=_SOME),
     "governor": _SettingRow(":cpu[0-9]{1,5}", "[a-z_]{1,15}"),
     "pages": _SettingRow(":node[0-9]{1,5}/hugepages/hugepages-[0-9]{4,10}kB", "[0-9]{1,9}"),
-    "module": _SettingRow(f":({'|'.join(MODULES)})", f"{LOADED}|{NOT_LOADED}"),
+    "module": _SettingRow(f":({'|'.join(MODULES)})", f"{LOADED}|{NOT_LOADED}", new=LOADED),
     "ovs": _SettingRow(
         f":({'|'.join(OVS_VALUES)})",
         "((0x)?[0-9A-Fa-f]{1,512}|true|false)?",
@@ -153,7 +169,7 @@ _CHANGED: dict[SettingKind, _SettingRow] = {
         stays=True,
     ),
     "ovs-interface": _SettingRow(
-        rf"{_DEVICE}:(mtu_request|options:n_rxq)", "([0-9]{1,5})?", cuts=".*", stays=True
+        rf"{_DEVICE}:(mtu_request|options:n_rxq)", "([0-9]{1,5})?", cuts=".*", stays=True, new=_SOME
     ),
     "file": _SettingRow(
         rf"({_DEVICE})?:/etc/(udev/rules|sysctl|tmpfiles|modules-load)\.d/9[09]-vnicaudit-[A-Za-z0-9_.@-]{{1,150}}",
@@ -220,18 +236,16 @@ def may_become(setting: HostSetting, new: str) -> bool:
         return re.fullmatch(OVS_VALUES[setting.name], new) is not None
     if setting.kind == "sysctl":
         return int(new) >= LEAST_OF_SYSCTLS[setting.name]
-    if setting.kind == "module":
-        return new == LOADED
     if setting.kind == "qeth":
         return 8 <= int(new) <= _MOST_BUFFERS
-    if setting.kind == "ovs-interface":
-        return bool(new) and int(new) > 0
-    return setting.kind not in ("queue-length", "ring", "channels") or int(new) > 0
+    row = _CHANGED[setting.kind]
+    return re.fullmatch(row.new or row.value, new) is not None
 
 
 def is_of_host(setting: HostSetting) -> bool:
     """True if it is the whole host's, and also seen from its network namespaces."""
-    return setting.kind in ("governor", "pages", "module", "ovs", "ovs-interface")
+    whole = ("scheduler", "governor", "pages", "module", "ovs", "ovs-interface")
+    return setting.kind in whole or setting.name.startswith("kernel.")
 
 
 def takes_offline(setting: HostSetting) -> bool:
@@ -247,10 +261,14 @@ def stays(setting: HostSetting) -> bool:
 
 def words_of(field: str, value: str) -> str:
     """The sentence that tells an operator to set the setting of a change."""
+    if " " in field:
+        pairs = zip(field.split(), value.split(), strict=True)
+        said = filter(None, (words_of(*pair) for pair in pairs))
+        return "; ".join(said).replace("; Set it: ", "; ")
     kind, device, name = (part.rstrip(":") for part in f"{field}::".split(":", 2))
     if kind not in _CHANGED:
         return f"Set {field} on the host."
-    if kind == "qeth":
+    if kind in ("qeth", "vnicc", "irq"):
         return ""  # several commands, which the rule tells
     if kind == "governor":
         return f"Set it on each: cpupower frequency-set -g {value}"
@@ -268,9 +286,9 @@ def is_file(setting: HostSetting) -> bool:
 
 
 def is_apart(setting: HostSetting) -> bool:
-    """True for what never changes along with other settings: files, and modules, which whoever
-    starts a guest may load meanwhile."""
-    return setting.kind in ("file", "module")
+    """True for what never changes along with other settings: files, modules, which whoever starts
+    a guest may load meanwhile, and where interrupts are served, which others may move."""
+    return setting.kind in ("file", "module", "irq")
 
 
 KEEPING = ("/etc/udev/rules.d", "/etc/sysctl.d", "/etc/tmpfiles.d", "/etc/modules-load.d")

@@ -64,7 +64,12 @@ _OF_QUEUES = frozenset({"rps", "rps-flows", "xps"})
 _MADE_BY_OTHERS = frozenset({"tun", "macvtap", "veth"})
 
 _NONE = "no file of vnicaudit's keeps {}: set it in the configuration of the host's network"
-_BY_CHZDEV = "chzdev -p keeps it"
+_WITHOUT_FILE = {
+    "qeth": "chzdev -p keeps it",
+    "vnicc": "chzdev -p keeps it",
+    "irq": "interrupts have other numbers then, and irqbalance is what keeps them apart",
+    "scheduler": "tuned keeps it, as sched_migration_cost_ns of a profile's [scheduler]",
+}
 _NO_FOLDER = "the host has no {}"
 _NO_MAC = "nothing identifies {} after a boot: its MAC address is not known, or another's too"
 _IS_MADE = "whatever uses {} makes it at each start: set it there"
@@ -141,8 +146,8 @@ def _macs_of(adapter: HostLink, facts: HostFacts) -> Iterator[str]:
 
 def _file(group: Mapping[HostSetting, str], *matches: str, head: str = _HEAD) -> OwnFile | str:
     first = next(iter(group))
-    if first.kind == "qeth":
-        return _BY_CHZDEV
+    if first.kind in _WITHOUT_FILE:
+        return _WITHOUT_FILE[first.kind]
     if first.name.startswith("net.bridge."):
         path = f"{RULES}/90-vnicaudit-{first.name}.rules"
     elif first.kind == "sysctl":

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 
 from vnicaudit.knowledge.cpu_lists import as_mask, from_mask
 from vnicaudit.knowledge.host_setting_values import change_of
-from vnicaudit.knowledge.host_settings import HostSetting
+from vnicaudit.knowledge.host_settings import CHOOSE_PMDS, HostSetting
 from vnicaudit.model.finding import Change
 from vnicaudit.model.host_facts import HostFacts, Ovs
 
@@ -50,6 +50,36 @@ def change_of_mask(facts: HostFacts | None, nodes: Iterable[int]) -> Change | No
     if not cores or not all(cores):
         return None
     return change_of(facts, MASK, f"0x{as_mask(wanted.union(*cores))}", _MOVES, safe=False)
+
+
+def more_on(facts: HostFacts | None, node: int) -> tuple[Change | None, str]:
+    """The change of the mask that adds a core of this node, or the words that ask for one."""
+    change = change_of_mask(facts, [node])
+    return change, "" if change else f"Add a CPU of node {node} to the mask: {CHOOSE_PMDS}"
+
+
+def change_without(facts: HostFacts, shared: set[int]) -> Change | None:
+    """The change of the mask that has, in place of each core with one of the shared CPUs, another
+    one of its node; None: one node has none that is free, queues are bound to one of these PMDs
+    (``pmd-rxq-affinity``), or not everything is known."""
+    ovs, cores = facts.ovs, facts.cpus.cores or ()
+    if ovs is None or ovs.pmds is None or ovs.other_config is None:
+        return None
+    mask = set(from_mask(ovs.other_config.get(MASK.name, "")) or ())
+    left = [set(core) for core in cores if mask.intersection(core) and shared.intersection(core)]
+    gone = set[int]().union(*left) & mask
+    if not {pmd.core for pmd in ovs.pmds} <= mask or not shared <= set[int]().union(*left):
+        return None
+    if any(pmd.isolated and pmd.core in gone for pmd in ovs.pmds):
+        return None
+    wanted, nodes = set(mask), facts.cpus.nodes or {}
+    for core in left:
+        node = next((node for node, cpus in nodes.items() if core.issubset(cpus)), -1)
+        free = _free_core(facts, wanted, node)
+        if not free:
+            return None
+        wanted |= free
+    return change_of(facts, MASK, f"0x{as_mask(wanted - gone)}", _MOVES, safe=False)
 
 
 def _free_core(facts: HostFacts, wanted: set[int], node: int) -> set[int]:

@@ -72,10 +72,16 @@ def set_offline(device: str, name: str, value: int) -> str:
     return f"chzdev -d -a {device}; chzdev {device} {name}={value}; chzdev -e -a {device}"
 
 
+FLOOD_AND_LEARN = ("flooding", "learning")
+"""VNIC characteristics by which a device takes frames for unknown addresses. The driver refuses
+them while a bridge role is set, and keeps them while it is offline (``qeth_l2_vnicc_set_state`` and
+``qeth_l2_vnicc_init``, drivers/s390/net/qeth_l2_main.c of Linux)."""
+
+
 def flood_and_learn(device: str) -> str:
     """The commands that let a device take frames for unknown addresses, until the next boot."""
     folder = quote(f"/sys/bus/ccwgroup/drivers/qeth/{device}/vnicc")
-    return f"echo 1 > {folder}/flooding; echo 1 > {folder}/learning"
+    return "; ".join(f"echo 1 > {folder}/{name}" for name in FLOOD_AND_LEARN)
 
 
 def is_z(facts: HostFacts) -> bool:

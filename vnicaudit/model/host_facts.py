@@ -445,6 +445,11 @@ class HostFacts(_Record, frozen=True, dict=True):
         ports = (self.ovs and self.ovs.ports) or ()
         return {port.name: port for port in reversed(ports)}
 
+    @cached_property
+    def interrupts(self) -> dict[str, Interrupt]:
+        """Interrupts of adapters, by number."""
+        return {one.number: one for one in self.cpus.interrupts or ()}
+
     def sysctl(self, name: str) -> int | None:
         """A numeric setting of the kernel; None: unknown."""
         text = (self.sysctls or {}).get(name, "")

@@ -30,16 +30,19 @@ $ awk '{print $2, $3}' /proc/net/softnet_stat
 
 ## Fix
 
-Raise the backlog, or the budget. If one CPU does all the work (VNIC111), spread it first.
+Raise the backlog, or the budget with its time. If one CPU does all the work (VNIC111), spread it
+first: a budget of more than 1200 is not proposed.
 
 ## Fix safety
 
-It takes effect at once, and can be set back. A long backlog delays packets.
+It takes effect at once, and can be set back. A long backlog delays packets, and a large budget
+everything else on that CPU.
 
 ## When it does not fire
 
 * For totals since boot: skipped without a window of two readings.
-* One squeeze per second as the limit is our own: see the settings. Squeezes are *low*.
+* One squeeze per second as the limit is our own, as are the 1200: see the settings. Squeezes are
+  *low*.
 * Skipped in containers: they have softnet_stat of the whole host.
 """
 
@@ -49,8 +52,8 @@ from collections.abc import Iterator
 from typing import Annotated
 
 from vnicaudit.knowledge import host_needs
-from vnicaudit.knowledge.host_setting_values import change_of
-from vnicaudit.knowledge.host_settings import CAN_BE_SET_BACK, HostSetting, command_for
+from vnicaudit.knowledge.host_setting_values import change_of, change_of_several
+from vnicaudit.knowledge.host_settings import CAN_BE_SET_BACK, HostSetting
 from vnicaudit.model.finding import Change
 from vnicaudit.model.host_facts import HostFacts
 from vnicaudit.model.rule import HostSubject, Judge, Problem, RuleSettings, adjustable_rule, setting
@@ -58,6 +61,9 @@ from vnicaudit.model.rule import HostSubject, Judge, Problem, RuleSettings, adju
 _BACKLOG, _BUDGET, _TIME = (
     f"net.core.{name}" for name in ("netdev_max_backlog", "netdev_budget", "netdev_budget_usecs")
 )
+_MOST_BUDGET = 1200
+"""Four times the kernel's default, of which one round may take a millisecond."""
+_BY_HAND = f"Spread the work over more CPUs (VNIC111), or raise {_BUDGET} and {_TIME}"
 
 
 class SoftnetLimits(RuleSettings, frozen=True):
@@ -94,7 +100,8 @@ def check(subject: HostSubject, limits: SoftnetLimits) -> Iterator[Problem]:
             " (time squeeze)",
             field="budget",
             severity="low",
-            fix=f"Raise the budget: {_doubled(facts, _BUDGET)}; {_doubled(facts, _TIME)}",
+            change=(change := _larger(facts)),
+            fix="" if change else _BY_HAND,
         )
 
 
@@ -103,15 +110,14 @@ def _more_waiting(facts: HostFacts) -> Change | None:
     return change_of(facts, setting, str(2 * value), CAN_BE_SET_BACK) if value else None
 
 
-def _doubled(facts: HostFacts, name: str) -> str:
-    """The command that doubles a setting. Its default is no help: it depends on how the kernel was
-    built (net/core/hotdata.c)."""
-    value = facts.sysctl(name)
-    return (
-        f"double {name}"
-        if not value
-        else command_for(HostSetting("sysctl", name=name), str(2 * value))
-    )
+def _larger(facts: HostFacts) -> Change | None:
+    """The change that doubles both, as either may be what was used up. The default of the time is
+    no help: it depends on how the kernel was built (net/core/hotdata.c of Linux: two ticks)."""
+    present = {name: facts.sysctl(name) or 0 for name in (_BUDGET, _TIME)}
+    if 2 * present[_BUDGET] > _MOST_BUDGET or not present[_TIME]:
+        return None
+    wanted = {HostSetting("sysctl", name=name): str(2 * n) for name, n in present.items()}
+    return change_of_several(facts, wanted, CAN_BE_SET_BACK)
 
 
 RULE = adjustable_rule(

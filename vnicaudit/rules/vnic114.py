@@ -50,13 +50,17 @@ It takes effect at once, and can be set back.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import Annotated
 
 from vnicaudit.knowledge import host_needs
 from vnicaudit.knowledge.cpu_lists import as_list, from_list
 from vnicaudit.knowledge.host_cpus import CpuSet, housekeeping, interrupts_of, serves_on
-from vnicaudit.model.host_facts import HostFacts
+from vnicaudit.knowledge.host_setting_values import change_of_several
+from vnicaudit.knowledge.host_settings import CAN_BE_SET_BACK, HostSetting
+from vnicaudit.model.finding import Change
+from vnicaudit.model.host_facts import HostFacts, Interrupt
 from vnicaudit.model.rule import Judge, LinkSubject, Problem, RuleSettings, adjustable_rule, setting
 
 
@@ -93,10 +97,24 @@ def check(subject: LinkSubject, limits: SpreadLimits) -> Iterator[Problem]:
                 f"{len(here)} of {len(used)} interrupts of {subject.link.name} are served by "
                 f"CPU {cpu}, though {len(cpus)} CPUs could, and irqbalance does not run",
                 field=f"cpu{cpu}",
+                change=_spread(subject, used, here[share:], cpus),
                 fix="Start it (systemctl enable --now irqbalance), or give each interrupt a CPU of "
                 f"{as_list(cpus)}: echo CPU > "
                 f"/proc/irq/{here[0].number}/smp_affinity_list, and so on",
             )
+
+
+def _spread(
+    subject: LinkSubject, used: list[Interrupt], moved: list[Interrupt], cpus: CpuSet
+) -> Change | None:
+    """The change that gives each of the moved ones a CPU that serves the fewest."""
+    served = Counter(cpu for one in used for cpu in serves_on(one))
+    wanted = {}
+    for one in moved:
+        cpu = min(sorted(cpus), key=served.__getitem__)
+        served[cpu] += 1
+        wanted[HostSetting("irq", subject.link.name, one.number)] = str(cpu)
+    return change_of_several(subject.facts, wanted, CAN_BE_SET_BACK)
 
 
 def _for_interrupts(facts: HostFacts) -> CpuSet:

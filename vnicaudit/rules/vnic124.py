@@ -30,8 +30,8 @@ Set it: by sysctl until kernel 5.12, in debugfs since.
 
 ## Fix safety
 
-It takes effect at once, for all tasks of the host, and lasts until the next boot. Measure before
-and after.
+It takes effect at once, for all tasks of the host, and is unsafe: it is good for guests of
+OpenShift only. Measure before and after.
 
 ## When it does not fire
 
@@ -45,12 +45,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vnicaudit.knowledge import host_needs
-from vnicaudit.knowledge.host_settings import HostSetting, command_for
+from vnicaudit.knowledge.host_setting_values import change_of
+from vnicaudit.knowledge.host_settings import COST, HostSetting
 from vnicaudit.model.host_facts import HostFacts
 from vnicaudit.model.rule import HostSubject, Judge, Problem, Rule
 
 _DEFAULT, _ADVISED = 500000, 60000
-_IN_DEBUGFS = [5, 13]
+_FILE = "migration_cost_ns"
+_FOR_ALL = "it counts for all tasks of the host, and helps guests of OpenShift only"
 
 
 def applies(subject: HostSubject) -> bool:
@@ -66,17 +68,15 @@ def check(subject: HostSubject) -> Iterator[Problem]:
             f"the scheduler's cost of migration is its default ({_DEFAULT} ns) on a KVM host on "
             "IBM Z: does OpenShift run in its guests?",
             confidence="medium",
-            fix=f"If so, try {_command(facts)}",
+            change=change_of(facts, _setting(facts), str(_ADVISED), _FOR_ALL, safe=False),
+            fix="(if so: measure before and after)",
         )
 
 
-def _command(facts: HostFacts) -> str:
-    words = (facts.kernel or "").split(".")[:2]
-    version = [int(word) for word in words if word.isdecimal() and len(word) < 5]
-    if len(version) == 2 and version < _IN_DEBUGFS:
-        setting = HostSetting("sysctl", name="kernel.sched_migration_cost_ns")
-        return command_for(setting, str(_ADVISED))
-    return f"echo {_ADVISED} > /sys/kernel/debug/sched/migration_cost_ns"
+def _setting(facts: HostFacts) -> HostSetting:
+    """Where this kernel has it."""
+    in_proc = COST in (facts.sysctls or {})
+    return HostSetting("sysctl", name=COST) if in_proc else HostSetting("scheduler", name=_FILE)
 
 
 _COST = host_needs.host_fact(

@@ -48,9 +48,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vnicaudit.knowledge import host_needs
-from vnicaudit.knowledge.host_settings import CHOOSE_PMDS
 from vnicaudit.knowledge.ovs_ports import node_of, pmds_on, polled_ports, pollers
-from vnicaudit.knowledge.pmd_cpus import change_of_mask
+from vnicaudit.knowledge.pmd_cpus import more_on
 from vnicaudit.model.rule import HostSubject, Judge, Problem, Rule
 
 
@@ -66,13 +65,13 @@ def check(subject: HostSubject) -> Iterator[Problem]:
         cores = {pmd.core for pmd in pmds_on(ovs.pmds, node) if not pmd.isolated}
         cores |= {pmd.core for pmd, _queue in polling if pmd.node == node}
         if len(cores) == 1:
-            change = change_of_mask(subject.facts, [node])
+            change, words = more_on(subject.facts, node)
             yield Problem(
                 f"port {port.name} has {len(polling)} receive queues on NUMA node {node}, "
                 f"where only one PMD may poll them (CPU {cores.pop()})",
                 field=port.name,
                 change=change,
-                fix="" if change else f"Add a CPU of node {node} to the mask: {CHOOSE_PMDS}",
+                fix=words,
             )
 
 

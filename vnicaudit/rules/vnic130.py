@@ -50,9 +50,8 @@ from collections.abc import Iterator
 
 from vnicaudit.knowledge import host_needs
 from vnicaudit.knowledge.cpu_lists import as_list
-from vnicaudit.knowledge.host_settings import CHOOSE_PMDS
 from vnicaudit.knowledge.ovs_ports import node_of, polled_ports, pollers
-from vnicaudit.knowledge.pmd_cpus import change_of_mask
+from vnicaudit.knowledge.pmd_cpus import more_on
 from vnicaudit.model.rule import HostSubject, Judge, Problem, Rule
 
 
@@ -68,15 +67,15 @@ def check(subject: HostSubject) -> Iterator[Problem]:
             for pmd, _queue in pollers(ovs, port)
             if node is not None and pmd.node is not None and pmd.node != node
         }
-        if far:
+        if far and node is not None:
             nodes = as_list(far.values())
-            change = None if node is None else change_of_mask(subject.facts, [node])
+            change, words = more_on(subject.facts, node)
             yield Problem(
                 f"port {port.name} is on NUMA node {node}, and PMDs of node {nodes} poll it "
                 f"(CPU {as_list(far)})",
                 field=port.name,
                 change=change,
-                fix="" if change else f"Add a CPU of node {node} to the mask: {CHOOSE_PMDS}",
+                fix=words,
             )
 
 

@@ -30,8 +30,9 @@ Take the CPUs out of the other set, or out of the mask.
 
 ## Fix safety
 
-A new mask moves queues at once. Nova and the kubelet read their sets when they start, and guests
-must be moved away from a CPU before.
+A new mask moves queues at once. One is proposed where each of these cores has a free one in its
+place, isolated and on its node, and no queue is bound to its PMD. Nova and the kubelet read their
+sets when they start, and guests must be moved away from a CPU before.
 
 ## When it does not fire
 
@@ -46,8 +47,10 @@ from collections.abc import Iterator
 
 from vnicaudit.knowledge import host_needs
 from vnicaudit.knowledge.cpu_lists import as_list
-from vnicaudit.knowledge.pmd_cpus import cpus_of_pmds, uses_of_cpus
+from vnicaudit.knowledge.pmd_cpus import change_without, cpus_of_pmds, uses_of_cpus
 from vnicaudit.model.rule import Fact, HostSubject, Judge, Problem, Rule
+
+_BY_HAND = "Give PMDs whole cores of their own: take these CPUs out of one of the two"
 
 
 def check(subject: HostSubject) -> Iterator[Problem]:
@@ -57,7 +60,10 @@ def check(subject: HostSubject) -> Iterator[Problem]:
     if facts is None or not cpus:
         return
     siblings = {cpu for core in facts.cpus.cores or () if cpus & set(core) for cpu in core} - cpus
-    for name, others in uses_of_cpus(facts):
+    uses = tuple(uses_of_cpus(facts))
+    used = set[int]().union(*(others for _name, others in uses))
+    change = change_without(facts, (cpus | siblings) & used)
+    for name, others in uses:
         for how, shared in (
             ("belongs to", cpus & others),
             ("shares its core with", siblings & others),
@@ -66,7 +72,8 @@ def check(subject: HostSubject) -> Iterator[Problem]:
                 yield Problem(
                     f"CPU {as_list(shared)} {how} a PMD, and is also {name}",
                     field=f"{as_list(shared)} {name}",
-                    fix="Give PMDs whole cores of their own: take these CPUs out of one of the two",
+                    change=change,
+                    fix="" if change else _BY_HAND,
                 )
 
 

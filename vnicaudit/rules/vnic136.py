@@ -26,11 +26,12 @@ $ ovs-vsctl get Interface vduse0 options
 
 ## Fix
 
-Set `vhost-max-queue-pairs`, make the vDPA device again, and give the guest's NIC as many queues.
+With the guest off, take the port out and add it again as it is, with `vhost-max-queue-pairs`: Open
+vSwitch reads it only then. Make the vDPA device again, and give the guest's NIC as many queues.
 
 ## Fix safety
 
-The guest has to be stopped while the device is made.
+The guest has to be stopped while port and device are made.
 
 ## When it does not fire
 
@@ -44,7 +45,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vnicaudit.knowledge import host_needs
-from vnicaudit.knowledge.host_settings import HostSetting, command_for
 from vnicaudit.knowledge.ovs_ports import guests_of, number, vduse_name
 from vnicaudit.model.host import Version
 from vnicaudit.model.rule import Fact, HostSubject, Judge, Problem, Rule
@@ -53,6 +53,12 @@ _KEY = "vhost-max-queue-pairs"
 _SINCE = Version(3, 5)
 _MOST = 8
 """Pairs of queues that a fix asks for at most: a guest that needs more is for its owner to say."""
+_FIX = (
+    "It is read only when the port is made: with the guest off, take the port out and add it again "
+    f"as it is, with options:{_KEY}={{}}; then make its vDPA device again"
+)
+"""Only a new path is read with it (netdev_dpdk_vhost_client_set_config of lib/netdev-dpdk.c, Open
+vSwitch 3.5.0 and 3.7.1)."""
 
 
 def applies(subject: HostSubject) -> bool:
@@ -71,15 +77,13 @@ def check(subject: HostSubject) -> Iterator[Problem]:
     for port in ovs.ports or ():
         if not vduse_name(port) or (number(port.options.get(_KEY)) or 1) > 1:
             continue
-        setting = HostSetting("ovs-interface", port.name, f"options:{_KEY}")
         for guest in guests_of(port, subject):
             if (guest.vcpus or 1) > 1:
                 yield Problem(
                     f"VDUSE port {port.name} has one pair of queues, and {guest.name} has "
                     f"{guest.vcpus} vCPUs",
                     field=port.name,
-                    fix=f"{command_for(setting, str(min(guest.vcpus or 1, _MOST)))}, "
-                    "then make its vDPA device again",
+                    fix=_FIX.format(min(guest.vcpus or 1, _MOST)),
                 )
 
 

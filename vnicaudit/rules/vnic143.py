@@ -58,6 +58,9 @@ from vnicaudit.knowledge.host_cpus import (
     polled,
     serves_on,
 )
+from vnicaudit.knowledge.host_setting_values import change_of_several
+from vnicaudit.knowledge.host_settings import CAN_BE_SET_BACK, HostSetting
+from vnicaudit.model.finding import Change
 from vnicaudit.model.host_facts import HostFacts, Interrupt
 from vnicaudit.model.rule import HostSubject, Judge, Problem, Rule
 
@@ -90,6 +93,7 @@ def check(subject: HostSubject) -> Iterator[Problem]:
         yield Problem(
             f"interrupts of {name} are served on CPUs {' and '.join(uses)}",
             field=name,
+            change=_moved(facts, name, numbers[name]),
             fix=_fix(facts, kept, numbers[name]),
         )
 
@@ -103,6 +107,15 @@ def _kept_free(facts: HostFacts) -> CpuSet:
 
 def _came(interrupt: Interrupt) -> bool:
     return bool(interrupt.total if interrupt.growth is None else interrupt.growth)
+
+
+def _moved(facts: HostFacts, link: str, numbers: list[str]) -> Change | None:
+    """The change that serves them elsewhere. While irqbalance runs, it moves them itself."""
+    others = housekeeping(facts)
+    if facts.cpus.irqbalance is not False or not others:
+        return None
+    wanted = {HostSetting("irq", link, number): as_list(others) for number in numbers}
+    return change_of_several(facts, wanted, CAN_BE_SET_BACK)
 
 
 def _fix(facts: HostFacts, kept: CpuSet, numbers: list[str]) -> str:

@@ -52,7 +52,9 @@ from collections.abc import Iterator
 
 from vnicaudit.knowledge import host_needs
 from vnicaudit.knowledge.host_links import switch_of
-from vnicaudit.knowledge.qeth import flood_and_learn
+from vnicaudit.knowledge.host_setting_values import change_of_several
+from vnicaudit.knowledge.host_settings import CAN_BE_SET_BACK, HostSetting
+from vnicaudit.knowledge.qeth import FLOOD_AND_LEARN, flood_and_learn
 from vnicaudit.model.host_facts import Qeth
 from vnicaudit.model.rule import Fact, Judge, LinkSubject, Problem, Rule
 
@@ -60,7 +62,7 @@ from vnicaudit.model.rule import Fact, Judge, LinkSubject, Problem, Rule
 def _is_told(subject: LinkSubject) -> bool:
     qeth = subject.link.qeth
     return qeth is not None and (
-        qeth.bridge_state is not None or {"flooding", "learning"} <= qeth.vnicc.keys()
+        qeth.bridge_state is not None or qeth.vnicc.keys() >= set(FLOOD_AND_LEARN)
     )
 
 
@@ -96,13 +98,20 @@ def check(subject: LinkSubject) -> Iterator[Problem]:
         f"{link.name} ({qeth.card_type}) is a port of {switch_of(subject.facts, link)}, but takes "
         f"no frames for {host_needs.guests_named(subject.carries)}: no active bridge role, no "
         "flooding and learning",
+        change=change_of_several(subject.facts, _missing(link.name, qeth), CAN_BE_SET_BACK),
         fix=f"Switch them on: {flood_and_learn(qeth.device)}",
     )
 
 
+def _missing(name: str, qeth: Qeth) -> dict[HostSetting, str]:
+    """What is to be switched on; where a bridge role blocks them, none of it has a value."""
+    off = [each for each in FLOOD_AND_LEARN if qeth.vnicc.get(each) != "1"]
+    return {HostSetting("vnicc", name, each): "1" for each in off}
+
+
 def _takes_all(qeth: Qeth) -> bool:
     """True if frames for unknown addresses come to this device, or to another port on purpose."""
-    floods = qeth.vnicc.get("flooding") == "1" and qeth.vnicc.get("learning") == "1"
+    floods = all(qeth.vnicc.get(each) == "1" for each in FLOOD_AND_LEARN)
     return floods or qeth.bridge_state in ("active", "standby")
 
 

@@ -29,8 +29,15 @@ TARGET = "ssh://kvm1"
 SYSCTL = "sysctl::net.core.netdev_max_backlog"
 GOVERNOR = "governor::cpu1"
 PAGES = "pages::node0/hugepages/hugepages-2048kB"
+MIGRATION = "scheduler::migration_cost_ns"
+_LINK = "osa0"
 _BOUND = {
     "core": "/proc/sys/net/core",
+    "irq": "/proc/irq",
+    "interrupts": "/proc/interrupts",
+    "debug": "/sys/kernel/debug",
+    "bus": "/sys/bus",
+    "net": "/sys/class/net",
     "cpu": "/sys/devices/system/cpu",
     "node0": "/sys/devices/system/node/node0",
     "run": "/run",
@@ -38,6 +45,15 @@ _BOUND = {
 _FILES = {
     "core/netdev_max_backlog": "1000\n",
     "core/rps_sock_flow_entries": "0\n",
+    "core/netdev_budget": "300\n",
+    "core/netdev_budget_usecs": "8000\n",
+    "debug/sched/migration_cost_ns": "500000\n",
+    f"net/{_LINK}/device/vnicc/flooding": "0\n",
+    f"net/{_LINK}/device/vnicc/learning": "0\n",
+    "irq/41/smp_affinity_list": "0-1\n",
+    "irq/42/smp_affinity_list": "0\n",
+    "interrupts": f"  CPU0 CPU1\n 41: 5 6 MSI {_LINK}-TxRx-0\n 42: 5 6 MSI {_LINK}-TxRx-1\n",
+    "bus/ccwgroup/drivers/qeth/0.0.f500/if_name": f"{_LINK}\n",
     "cpu/online": "0-1\n",
     "cpu/cpu0/cpufreq/scaling_governor": "schedutil\n",
     "cpu/cpu1/cpufreq/scaling_governor": "powersave\n",
@@ -67,7 +83,9 @@ class _Bound:
 
     def __init__(self, inner: OpenPlace, folder: Path) -> None:
         binds = (f"mount --bind {folder}/{name} {path}" for name, path in _BOUND.items())
-        self._before = ("unshare", "-mn", "sh", "-c", f'{" && ".join(binds)} && exec "$@"', "sh")
+        link = f"ip link add {_LINK} address 52:54:00:00:00:09 type veth peer name osa1"
+        before = " && ".join((link, *binds, 'exec "$@"'))
+        self._before = ("unshare", "-mn", "sh", "-c", before, "sh")
         self._inner = inner
 
     def run(self, argv: Sequence[str], seconds: float) -> TransportOutput:
@@ -88,6 +106,8 @@ class _Host:
             path = self.tree / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
+        vnicc = f"/sys/class/net/{_LINK}/device/vnicc"
+        (self.tree / "bus/ccwgroup/drivers/qeth/0.0.f500/vnicc").symlink_to(vnicc)
         if subprocess.run(["unshare", "-mn", "true"], check=False).returncode:
             not_run("tests", "mounts of one process need root")
         for name, value in switch.env.items():
@@ -140,6 +160,11 @@ def host(tmp_path: Path, switch: OpenVSwitch, monkeypatch: pytest.MonkeyPatch) -
         ("ovs-interface:br0:mtu_request", "1400", "", "mtu_request         : 1400"),
         (SYSCTL, "2000", "until the next boot", '"core/netdev_max_backlog": "2000"'),
         (GOVERNOR, "performance", "until the next boot", 'cpu1/cpufreq/scaling_governor": "perf'),
+        ("sysctl::net.core.netdev_budget", "600", "until the next boot", 'budget": "600"'),
+        ("sysctl::net.core.netdev_budget_usecs", "16000", "until the next boot", '"16000"'),
+        (MIGRATION, "60000", "until the next boot", 'migration_cost_ns": "60000"'),
+        ("irq:osa0:41", "1", "until the next boot", '41/smp_affinity_list": "1"'),
+        ("vnicc:osa0:flooding", "1", "until the next boot", 'flooding": "1"'),
         (PAGES, "512", "until the next boot", 'nr_hugepages": "512"'),
     ],
 )
@@ -179,7 +204,7 @@ def test_random_settings_of_all_kinds_come_back_to_the_byte(
 
 def _drawn(numbers: random.Random) -> dict[str, str]:
     """Some settings of the host or of one port, and values for them."""
-    device = numbers.choice(("", "", "p0", "br0"))
+    device = numbers.choice(("", "", "p0", "br0", _LINK))
     choices: dict[str, Callable[[], str]] = {
         "ovs::pmd-cpu-mask": lambda: f"0x{numbers.randrange(1, 64):x}",
         "ovs::pmd-maxsleep": lambda: str(numbers.randrange(100, 999)),
@@ -187,6 +212,13 @@ def _drawn(numbers: random.Random) -> dict[str, str]:
         "ovs::pmd-auto-lb": lambda: numbers.choice(("true", "false")),
         SYSCTL: lambda: str(numbers.randrange(1001, 99999)),
         "sysctl::net.core.rps_sock_flow_entries": lambda: str(numbers.randrange(1, 65536)),
+        "sysctl::net.core.netdev_budget": lambda: str(numbers.randrange(301, 1201)),
+        "sysctl::net.core.netdev_budget_usecs": lambda: str(numbers.randrange(8001, 40001)),
+        MIGRATION: lambda: str(numbers.randrange(1, 499999)),
+        "irq:osa0:41": lambda: numbers.choice("01"),
+        "irq:osa0:42": lambda: numbers.choice(("1", "0-1")),
+        "vnicc:osa0:flooding": lambda: "1",
+        "vnicc:osa0:learning": lambda: "1",
         GOVERNOR: lambda: numbers.choice(("performance", "ondemand")),
         "governor::cpu0": lambda: "performance",
         PAGES: lambda: str(numbers.randrange(1, 4096)),
@@ -203,7 +235,8 @@ def _drawn(numbers: random.Random) -> dict[str, str]:
     [
         ("ovs::pmd-cpu-mask", "0x0"), ("ovs::pmd-cpu-mask", "6"),
         ("ovs-interface:br0:mtu_request", "576"), ("governor::cpu1", "x y"),
-        ("sysctl::net.core.netdev_max_backlog", "0"),
+        ("sysctl::net.core.netdev_max_backlog", "0"), ("sysctl::net.core.netdev_budget", "63"),
+        (MIGRATION, "0"), ("irq:osa0:41", "x"), ("vnicc:osa0:flooding", "0"),
     ],
 )  # fmt: skip
 def test_a_value_that_a_plan_may_not_set_is_refused(host: _Host, field: str, value: str) -> None:

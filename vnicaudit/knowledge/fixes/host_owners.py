@@ -164,7 +164,7 @@ def _sections(settings: Settings) -> Iterator[str]:
     files = [
         f"{path_of(one)}={value}"
         for one, value in settings.items()
-        if one.kind in FILES and one.kind not in ("sysctl", "governor")
+        if one.kind in FILES and one.kind not in ("sysctl", "governor", "irq")
     ]
     yield from ("[sysfs]", *files) if files else ()
 

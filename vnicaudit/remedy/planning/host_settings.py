@@ -13,10 +13,12 @@ from vnicaudit.audit.reading.targets import Target
 from vnicaudit.base.wording import count
 from vnicaudit.errors import RefusedError
 from vnicaudit.knowledge.fixes.host_owners import owners_way
-from vnicaudit.knowledge.host_setting_values import fields_in, values_of
+from vnicaudit.knowledge.host_setting_values import value_of, values_of, wanted_in
 from vnicaudit.knowledge.host_settings import (
+    COST,
     HostSetting,
     field_of,
+    is_apart,
     is_file,
     is_of_host,
     may_cut,
@@ -74,7 +76,7 @@ _GUESTS = (
 )
 _OWN_CONFIGURATION = "links"
 """What a :class:`SettingOwner` sets if it is the host's own configuration of its network."""
-_OF_OWNER = {"feature": "features", "rps": "rps", "governor": "governor"}
+_OF_OWNER = {"feature": "features", "rps": "rps", "governor": "governor", "scheduler": COST}
 """Kind of a setting -> the name that its owners have for it."""
 _FOLLOWERS = frozenset({"bridge", "bond", "team", "vlan", "ipvlan", "ipvtap", "openvswitch"})
 """Kinds of links whose MAC address may follow that of another link (br_stp_recalculate_bridge_id,
@@ -171,7 +173,7 @@ def _fields_of(finding: Finding, facts: HostFacts) -> tuple[str, ...]:
     """The settings that a finding proposes to change; none if it proposes nothing that can be set
     back, because it is unknown what it is now."""
     change = finding.change
-    return () if change is None or change.new is None else fields_in(facts, change)
+    return () if change is None or change.new is None else tuple(wanted_in(facts, change))
 
 
 def _steps(
@@ -184,11 +186,13 @@ def _steps(
     over_owner: bool,
 ) -> Iterator[UnitStep[SettingUnit]]:
     changes = tuple(one.change for one in findings if one.change is not None)
-    fields = [(field, one) for one in changes for field in fields_in(facts, one)]
-    present = values_of(facts, device)
-    old = {field: present.get(field, change.old or "") for field, change in fields}
-    values = {field: change.new or "" for field, change in fields}
+    values = {field: new for one in changes for field, new in wanted_in(facts, one).items()}
     settings = {one: values[field] for field in values if (one := setting_of(field)) is not None}
+    present = values_of(facts, device)
+    old = {
+        field: (value_of(facts, one) if is_apart(one) else present.get(field)) or ""
+        for field, one in zip(values, settings, strict=True)
+    }
     owners = owners_of(settings, facts)
     over, stops = (owners, []) if over_owner else ([], owners)
     safe, reason = safety(changes)

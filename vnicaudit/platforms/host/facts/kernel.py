@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 
+from vnicaudit.knowledge.host_settings import COST
 from vnicaudit.knowledge.kernel_modules import LOADED, MODULES, NOT_LOADED, SEE
 from vnicaudit.model.host_facts import HugePages
 from vnicaudit.platforms.host.facts.z import SYSINFO
@@ -20,7 +21,6 @@ _UNAME = HostCommand("uname -a", ("sos_commands/kernel/uname_-a", "uname"))
 _MACHINE = HostCommand("sha256sum /etc/machine-id")
 """machine-id(5) asks for a hash of it, as it is not to be told to everybody."""
 _SYSCTL = HostCommand("sysctl -a", ("sos_commands/kernel/sysctl_-a",), is_run=False)
-_COST = "kernel.sched_migration_cost_ns"
 _DEBUG_COST = "/sys/kernel/debug/sched/migration_cost_ns"
 _MEMORY = "/proc/meminfo"
 _PAGES = "/sys/devices/system/node/node*/hugepages/hugepages-*kB/{}"
@@ -37,7 +37,7 @@ _KEYS = (
     "net.bridge.bridge-nf-call-arptables",
     "net.ipv4.ip_forward",
     "net.ipv6.conf.all.forwarding",
-    _COST,
+    COST,
 )
 
 
@@ -48,7 +48,7 @@ def _path(key: str) -> str:
 def _read(readings: HostReadings) -> dict[str, object]:
     kernel, arch = _version(readings)
     sysctls = _sysctls(readings)
-    cost = (sysctls or {}).pop(_COST, readings.text(_DEBUG_COST) or "").strip()
+    cost = (sysctls or {}).get(COST, readings.text(_DEBUG_COST) or "").strip()
     found = {
         "kernel": kernel,
         "arch": arch or ("s390x" if readings.text(SYSINFO) else None),

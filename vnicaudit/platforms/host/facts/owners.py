@@ -62,7 +62,9 @@ _PROFILES = (
     "/usr/lib/tuned/profiles/{}/tuned.conf",
 )
 """In the order in which tuned looks for a profile."""
-_OF_TUNED = re.compile(r"(net\.[\w.]+|kernel\.sched[\w.]+|governor|features|ring|channels)[ \t]*=")
+_OF_TUNED = re.compile(
+    r"(net\.[\w.]+|(?:kernel\.)?sched[\w.]+|governor|features|ring|channels)[ \t]*="
+)
 _MOST_PROFILES = 20
 _OWN = tuple(f"{folder}/9[09]-vnicaudit-*" for folder in KEEPING)
 
@@ -115,7 +117,7 @@ def _set_by(readings: HostReadings, active: str) -> set[str]:
             key, is_set, value = line.partition("=")
             match = _OF_TUNED.match(line)
             if match:
-                found.add(match[1])
+                found.add(re.sub("^sched", "kernel.sched", match[1]))
             elif is_set and key.strip() == "include":
                 waiting += re.split(r"[,;\s]+", value.strip())
     return found
@@ -130,7 +132,7 @@ FACT = HostFact(
         Excerpt("^DISTRIB_ID=.*", (_RELEASE,)),
         Excerpt("^[[:space:]]*iface[[:space:]].*", _INTERFACES),
         Excerpt(
-            r"^include *=.*|^(net\.|kernel\.sched)[a-zA-Z0-9_.-]* *=.*"
+            r"^include *=.*|^(net\.|kernel\.sched|sched)[a-zA-Z0-9_.-]* *=.*"
             r"|^(governor|features|ring|channels) *=.*",
             tuple(path.format("*") for path in _PROFILES),
         ),

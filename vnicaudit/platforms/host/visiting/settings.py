@@ -16,6 +16,7 @@ from vnicaudit.model.runs import TimerState
 from vnicaudit.platforms.host.facts import (
     containers,
     cpus,
+    interrupts,
     kernel,
     links,
     management,
@@ -30,8 +31,8 @@ from vnicaudit.reaching.opening import OpenPlace, open_place
 from vnicaudit.reaching.sections import Section, ask
 
 _FACTS = (
-    containers.FACT, kernel.FACT, cpus.FACT, links.FACT, ovs.CONFIGURATION, processes.PROGRAMS,
-    owners.FACT, management.FACT,
+    containers.FACT, kernel.FACT, cpus.FACT, interrupts.FACT, links.FACT, ovs.CONFIGURATION,
+    processes.PROGRAMS, owners.FACT, management.FACT,
 )  # fmt: skip
 _SECTION_BYTES = 4 * 2**20
 _MOST = 256
