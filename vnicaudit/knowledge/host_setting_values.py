@@ -18,6 +18,7 @@ from vnicaudit.knowledge.host_settings import (
     RUN_ID,
     HostSetting,
     SettingKind,
+    each_of,
     field_of,
     is_file,
     setting_of,
@@ -105,9 +106,8 @@ def wanted_in(facts: HostFacts, change: Change) -> dict[str, str]:
         return {field: new for field in values_of(facts, device) if field.startswith(start)}
     if change.old is None:
         return {}
-    fields = change.field.split()
-    found = dict(zip(fields, new.split() if len(fields) > 1 else [new], strict=False))
-    return found if len(found) == len(fields) and all(map(setting_of, found)) else {}
+    found = each_of(change.field, new)
+    return found if all(map(setting_of, found)) else {}
 
 
 def value_of(facts: HostFacts, setting: HostSetting) -> str | None:

@@ -259,11 +259,18 @@ def stays(setting: HostSetting) -> bool:
     return _CHANGED[setting.kind].stays
 
 
+def each_of(field: str, value: str) -> dict[str, str]:
+    """Field -> value of each setting of a change, which may be of several."""
+    fields, values = field.split(" "), value.split(" ")
+    if len(fields) != len(values) or not all(map(setting_of, fields)):
+        return {field: value}
+    return dict(zip(fields, values, strict=True))
+
+
 def words_of(field: str, value: str) -> str:
     """The sentence that tells an operator to set the setting of a change."""
-    if " " in field:
-        pairs = zip(field.split(), value.split(), strict=True)
-        said = filter(None, (words_of(*pair) for pair in pairs))
+    if len(several := each_of(field, value)) > 1:
+        said = filter(None, (words_of(*pair) for pair in several.items()))
         return "; ".join(said).replace("; Set it: ", "; ")
     kind, device, name = (part.rstrip(":") for part in f"{field}::".split(":", 2))
     if kind not in _CHANGED:

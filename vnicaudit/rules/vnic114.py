@@ -50,7 +50,6 @@ It takes effect at once, and can be set back.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from typing import Annotated
 
@@ -108,10 +107,12 @@ def _spread(
     subject: LinkSubject, used: list[Interrupt], moved: list[Interrupt], cpus: CpuSet
 ) -> Change | None:
     """The change that gives each of the moved ones a CPU that serves the fewest."""
-    served = Counter(cpu for one in used for cpu in serves_on(one))
+    served = dict.fromkeys(sorted(cpus), 0)
+    for cpu in (cpu for one in used for cpu in serves_on(one) & cpus):
+        served[cpu] += 1
     wanted = {}
     for one in moved:
-        cpu = min(sorted(cpus), key=served.__getitem__)
+        cpu = min(served, key=served.__getitem__)
         served[cpu] += 1
         wanted[HostSetting("irq", subject.link.name, one.number)] = str(cpu)
     return change_of_several(subject.facts, wanted, CAN_BE_SET_BACK)

@@ -104,7 +104,7 @@ def check(subject: LinkSubject) -> Iterator[Problem]:
 
 
 def _missing(name: str, qeth: Qeth) -> dict[HostSetting, str]:
-    """What is to be switched on; where a bridge role blocks them, none of it has a value."""
+    """Those that are to be switched on; where a bridge role blocks them, none of it has a value."""
     off = [each for each in FLOOD_AND_LEARN if qeth.vnicc.get(each) != "1"]
     return {HostSetting("vnicc", name, each): "1" for each in off}
 
