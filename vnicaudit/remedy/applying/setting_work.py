@@ -195,7 +195,7 @@ def _set(work: SettingWork, timer: HostTimer) -> Result:
             facts = _brought(work, facts, goal)
     if work.notes.pending(Setting, Set) or work.notes.last(Set) is None:
         work.notes.write(Set(_changed_along(facts, made)))
-    told = _left(made.goal, facts) if work.rollback_of else _lasting(made.goal, facts)
+    told = _after_rollback(made.goal, facts) if work.rollback_of else _lasting(made.goal, facts)
     return Result("applied", told, tuple(_checks(facts, made)))
 
 
@@ -226,9 +226,8 @@ def _lasting(goal: Values, facts: HostFacts) -> str:
     return "now, and from the next boot on" if set_now else "from the next boot on"
 
 
-def _left(goal: Values, facts: HostFacts) -> str:
-    """What a rollback leaves, where it sets back without removing the file, or removes only
-    that."""
+def _after_rollback(goal: Values, facts: HostFacts) -> str:
+    """The rest of a change where a rollback undoes only the settings, or only their file."""
     settings = [setting_in(field) for field in goal]
     if all(map(is_file, settings)):
         is_left = any(not one.device or is_there(facts, one.device) for one in settings)
