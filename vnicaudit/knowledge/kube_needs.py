@@ -78,10 +78,15 @@ def topology(guest: ClusterGuest) -> Topology | None:
 
 def restart(guest: ClusterGuest, when: str = "at a convenient time") -> str:
     """A sentence that restarts a VM."""
-    name, space = kubernetes_word(guest.name, "NAME"), kubernetes_word(guest.namespace, "NAMESPACE")
     if not guest.has_vm:
         return f"Replace the instance {when}: it has no VirtualMachine that could be restarted."
-    return f"Restart it {when}: virtctl restart {name} -n {space}."
+    return f"Restart it {when}: virtctl restart {machine(guest)}."
+
+
+def machine(guest: ClusterGuest) -> str:
+    """A VM in a command: ``web -n demo``."""
+    space = kubernetes_word(guest.namespace, "NAMESPACE")
+    return f"{kubernetes_word(guest.name, 'NAME')} -n {space}"
 
 
 def patch_kubevirt(settings: KubeVirtSettings, operation: str) -> str:

@@ -12,6 +12,8 @@ credentials) have no field here.
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import msgspec
 
 from vnicaudit.model.finding import Location, NamedDescription
@@ -150,7 +152,7 @@ class KubeVirtSettings(_ClusterRecord, frozen=True):
     owner: ObjectOwner | None = None
 
 
-class ClusterFacts(NamedDescription, frozen=True):
+class ClusterFacts(NamedDescription, frozen=True, dict=True):
     """One cluster. ``name``: its context, or the file that holds its objects."""
 
     scope = "cluster"
@@ -173,6 +175,11 @@ class ClusterFacts(NamedDescription, frozen=True):
     def version(self) -> str | None:
         """The version of KubeVirt; None: unknown."""
         return None if self.kubevirt is None else self.kubevirt.version
+
+    @cached_property
+    def attachments_by_path(self) -> dict[str, Attachment]:
+        """The networks by namespace and name."""
+        return {each.path: each for each in self.attachments or ()}
 
     def place(self, field: str | None) -> Location:
         """Where the object of a problem is."""

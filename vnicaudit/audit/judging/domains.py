@@ -412,7 +412,10 @@ def _take_guest(
         for problem in verdict.problems:
             name, slash, field = (problem.field or "").partition("/")
             nic = nics.get(name) if slash else None
-            where = domain.location if nic is None else _nic_place(nic, field, None, nic.location)
+            if nic is None:
+                where = _field_place(domain, problem.field)
+            else:
+                where = _nic_place(nic, field, None, nic.location)
             ref = domain.ref if nic is None else domain.ref_of(nic)
             fingerprint = domain_fingerprint(verdict.rule.id, domain, nic)
             fix = collector.wordings.worded(None, problem.fix, owner, named)
