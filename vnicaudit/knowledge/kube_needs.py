@@ -23,6 +23,8 @@ from vnicaudit.model.finding import VIRTIO
 from vnicaudit.model.rule import Fact
 
 ATTACHMENTS = "network-attachment-definitions"
+OVN = "ovn-k8s-cni-overlay"
+"""CNI type of OVN-Kubernetes."""
 _KUBEVIRT = "the KubeVirt object (right: list kubevirts.kubevirt.io)"
 _NODES = "the nodes (right: list nodes)"
 _ATTACHMENTS = f"the networks (right: list {ATTACHMENTS}.k8s.cni.cncf.io)"

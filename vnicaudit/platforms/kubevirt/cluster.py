@@ -58,6 +58,7 @@ RESOURCES = (
 
 MACHINE, INSTANCE = "VirtualMachine", "VirtualMachineInstance"
 _ALLOW_BRIDGE = "kubevirt.io/allow-pod-bridge-network-live-migration"
+_ENDED = ("Succeeded", "Failed")
 _HOOKS = "hooks.kubevirt.io/hookSidecars"
 
 
@@ -142,7 +143,7 @@ class ClusterReading:
 
     def _take_instance(self, found: Object) -> None:
         instance = read.instance_of(found)
-        for spec in instance.specs.values():
+        for spec in () if instance.phase in _ENDED else instance.specs.values():
             if spec.binding == "sriov" and spec.network:
                 self._requests[spec.network] += 1
         self._instances[instance.owner or instance.uid] = instance

@@ -1,0 +1,120 @@
+"""A NetworkAttachmentDefinition whose CNI configuration cannot work.
+
+## What is wrong
+
+`spec.config` is not JSON, has no `type`, an empty list of plugins, or settings that OVN-Kubernetes
+refuses: another `netAttachDefName` than its own namespace and name, a topology that it does not
+have, or a localnet without any name.
+
+## Why it matters
+
+The API server stores any text, so `kubectl apply` reports success. No pod on this network starts.
+
+## Bad
+
+```yaml
+metadata: {name: vlan10, namespace: demo}
+spec:
+  config: |
+    {"type": "ovn-k8s-cni-overlay", "name": "vlan10", "topology": "localnet",
+     "netAttachDefName": "default/vlan10"}
+```
+
+## Good
+
+```yaml
+metadata: {name: vlan10, namespace: demo}
+spec:
+  config: |
+    {"type": "ovn-k8s-cni-overlay", "name": "vlan10", "topology": "localnet",
+     "netAttachDefName": "demo/vlan10"}
+```
+
+## Fix
+
+Correct the configuration. Pods read it when they start.
+
+## Fix safety
+
+VMs that run keep the network that they have until they are started again or migrated.
+
+## When it does not fire
+
+* On a network without a configuration: Multus reads a file of the node then.
+* On settings of other CNI plugins, which only they know.
+* Only *medium* for `cnv-bridge` and `cnv-tuning`, OpenShift Virtualization's older names of
+  `bridge` and `tuning`.
+* Skipped when the networks may not be listed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from vnicaudit.knowledge.kube_needs import NETWORKS, OVN
+from vnicaudit.knowledge.kube_owners import route
+from vnicaudit.model.cluster import Attachment, ClusterFacts
+from vnicaudit.model.rule import Judge, Problem, Rule
+
+_TOPOLOGIES = ("layer2", "layer3", "localnet")
+_OLD = {"cnv-bridge": "bridge", "cnv-tuning": "tuning"}
+
+
+def applies(cluster: ClusterFacts) -> bool:
+    """A cluster with networks, or of which that is not known."""
+    return cluster.attachments is None or bool(cluster.attachments)
+
+
+def check(cluster: ClusterFacts) -> Iterator[Problem]:
+    """One problem for each network."""
+    for each in cluster.attachments or ():
+        if each.is_empty or not each.is_certain:
+            continue
+        fault = next(_faults(each), "")
+        old = next((one.type for one in each.plugins if one.type in _OLD), None)
+        if fault:
+            yield Problem(
+                f"network {each.path}: its configuration {fault}",
+                field=f"network/{each.path}",
+                fix=f"Correct spec.config. {route(each.owner)}".strip(),
+            )
+        elif old is not None:
+            yield Problem(
+                f"network {each.path}: {old} is OpenShift Virtualization's older name of "
+                f"{_OLD[old]}",
+                field=f"network/{each.path}",
+                severity="medium",
+                fix=f"Use type {_OLD[old]}. {route(each.owner)}".strip(),
+            )
+
+
+def _faults(each: Attachment) -> Iterator[str]:
+    if each.fault:
+        yield each.fault
+        return
+    if not each.plugins:
+        yield "has no plugins"
+    if any(one.type is None for one in each.plugins):
+        yield "has no type"
+    for one in each.plugins:
+        if one.type == OVN:
+            yield from _ovn_faults(each, one.settings)
+
+
+def _ovn_faults(each: Attachment, settings: dict[str, str]) -> Iterator[str]:
+    named, topology = settings.get("netAttachDefName", ""), settings.get("topology", "")
+    if named != each.path:
+        yield f"has netAttachDefName {named[:80] or 'not set'}, and must have {each.path}"
+    if topology and topology not in _TOPOLOGIES:
+        yield f"has topology {topology[:40]}, and OVN-Kubernetes has {', '.join(_TOPOLOGIES)}"
+    named = settings.get("physicalNetworkName", "") or each.network
+    if topology == "localnet" and "subnets" in settings and not named:
+        yield "is a localnet without physicalNetworkName or name"
+
+
+RULE = Rule(
+    name="kube-network-invalid",
+    severity="error",
+    groups=("kubevirt", "cluster"),
+    judges=(Judge("cluster", needs=(NETWORKS,), applies=applies, check=check),),
+)
