@@ -1,9 +1,8 @@
-"""What all tests share: the fixtures of the rig and of the OpenStack testbed, how hypothesis
-searches (the same examples each time, half as many without ``--long``, never by time; new ones
-with VNICAUDIT_DRAW=1),
-which tests are left for ``--long`` (docs/how-to/run-the-tests.md), the seeds of what was drawn,
-which are printed at the end, what failed, for the last lines of scripts/test.sh, and how tests are
-collected by several processes."""
+"""What all tests share: the fixtures of the rig and of the testbeds for OpenStack and Kubernetes,
+how hypothesis searches (the same examples each time, half as many without ``--long``, never by
+time; new ones with VNICAUDIT_DRAW=1), which tests are left for ``--long``
+(docs/how-to/run-the-tests.md), the seeds of what was drawn, which are printed at the end, what
+failed, for the last lines of scripts/test.sh, and how tests are collected by several processes."""
 
 import gc
 import importlib
@@ -26,7 +25,7 @@ DRAWN = "drawn"
 # jsonschema has grammars of IRIs made when it is imported, for two seconds; no schema here has one
 sys.modules["rfc3987_syntax"] = ModuleType("rfc3987_syntax")
 
-pytest_plugins = ("tests.openstack.fixtures", "tests.rig.fixtures")
+pytest_plugins = ("tests.kube.fixtures", "tests.openstack.fixtures", "tests.rig.fixtures")
 
 _UNHURRIED = [HealthCheck.too_slow]
 settings.register_profile(

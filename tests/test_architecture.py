@@ -164,15 +164,14 @@ def test_tests_of_the_rig_are_where_tox_looks_for_them() -> None:
     assert re.search(r"^    pytest .*\{posargs:\{\[rig\]tests\}\}$", command, re.MULTILINE)
 
 
-def test_tests_of_the_cloud_are_where_tox_looks_for_them() -> None:
-    """The environment ``openstack`` collects one folder."""
+@pytest.mark.parametrize("name", ["openstack", "kube"])
+def test_tests_of_clouds_and_clusters_are_where_tox_looks_for_them(name: str) -> None:
+    """Each of these environments collects one folder."""
     tests = PACKAGE.parent / "tests"
-    marked = [path for path in tests.rglob("*.py") if "mark.openstack" in path.read_text("utf-8")]
-    assert {path for path in marked if not path.is_relative_to(tests / "openstack")} <= {
-        Path(__file__)
-    }
+    marked = [path for path in tests.rglob("*.py") if f"mark.{name}" in path.read_text("utf-8")]
+    assert {path for path in marked if not path.is_relative_to(tests / name)} <= {Path(__file__)}
     command = (PACKAGE.parent / "tox.ini").read_text("utf-8")
-    assert re.search(r"^    pytest .*\{posargs:tests/openstack\}$", command, re.MULTILINE)
+    assert re.search(rf"^    pytest .*\{{posargs:tests/{name}\}}$", command, re.MULTILINE)
 
 
 def test_tests_that_measure_and_those_of_l1_are_where_tox_looks_for_them() -> None:

@@ -8,7 +8,7 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
@@ -149,6 +149,6 @@ def make_keys(folder: Path) -> None:
                 "-out", f"{folder}/{name}cert.pem", "-extfile", f"{folder}/extensions")  # fmt: skip
 
 
-def openssl(*words: Sequence[str] | str) -> None:
+def openssl(*words: str | Path) -> None:
     """Run OpenSSL."""
     subprocess.run(["openssl", *map(str, words)], check=True, capture_output=True)
