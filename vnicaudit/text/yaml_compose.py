@@ -179,9 +179,7 @@ class _Composer:
             self._close_mapping(end)
 
     def _take_scalar(self, event: _Event, start: int, end: int) -> None:
-        text = event.value
-        if not text.isascii():
-            text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        text = without_surrogates(event.value)
         plain = not event.style and event.tag is None
         if event.style and "#" in text:
             at = event.start_mark.index
@@ -239,6 +237,14 @@ class _Composer:
                 first = seen.setdefault(key.text, key)
                 if first is not key:
                     self._duplicates.append((first, key))
+
+
+def without_surrogates(text: str) -> str:
+    """The text with halves of surrogate pairs joined, or replaced where the other half is
+    missing."""
+    if text.isascii():
+        return text
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _is_json(text: str) -> bool:

@@ -13,7 +13,6 @@ from vnicaudit.text.edits import Edit
 from vnicaudit.text.yaml_nodes import YamlPlace
 from vnicaudit.text.yaml_source import Mapping, Node, Scalar, Sequence, YamlSource
 
-_STEP = re.compile(r"(?:\[\d+\])?(.*)", re.DOTALL)
 _NUMBER = re.compile(r"[0-9]{1,9}")
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")
 _LINE_END = re.compile(r"[^\n]*?(?=\r?\n|\r?\Z)")
@@ -21,10 +20,9 @@ _BLANK = " \t\r\n"
 
 
 def at_pointer(top: YamlPlace, pointer: str) -> YamlPlace | None:
-    """The value below ``top`` that a JSON pointer names (the part after its document's number)."""
-    match = _STEP.fullmatch(pointer)
+    """The value that a JSON pointer names; it begins with the pointer of ``top``."""
     place: YamlPlace | None = top
-    for step in (match[1] if match else "").split("/")[1:]:
+    for step in pointer.removeprefix(top.pointer).split("/")[1:]:
         if place is None or not step:
             return place
         key = step.replace("~1", "/").replace("~0", "~")

@@ -113,18 +113,21 @@ _TOKEN = re.compile(r"[ \t]*#\{[^{}\r\n]*\}(?:#(?=\s|\Z)|[ \t]*(?=\r?\n|\r?\Z))"
 
 class YamlDocument(NamedTuple):
     """One document of a file. ``number`` is 1-based, over all documents; ``several``: the file has
-    more than one. ``duplicates``: keys that occur twice in one mapping, first and second."""
+    more than one. ``duplicates``: keys that occur twice in one mapping, first and second.
+    ``pointer`` leads to the root if that is a part of the document."""
 
     source: YamlSource
     number: int
     several: bool
     root: Node
     duplicates: tuple[tuple[Scalar, Scalar], ...] = ()
+    pointer: str = ""
 
     @property
     def top(self) -> YamlPlace:
         """The root of the document."""
-        return YamlPlace(self, self.root, f"[{self.number}]" if self.several else "")
+        number = f"[{self.number}]" if self.several else ""
+        return YamlPlace(self, self.root, number + self.pointer)
 
 
 class YamlPlace(NamedTuple):
@@ -233,12 +236,11 @@ class YamlPlace(NamedTuple):
         if source.template and certain:
             certain = not source.mask.conditional(self.node.start, start) and _is_said(node, source)
         certain = certain and not _is_token(node, source)
+        if "/" in step or "~" in step:
+            step = step.replace("~", "~0").replace("/", "~1")
+        pointer = f"{self.pointer}/{step}"
         return YamlPlace(
-            self.document,
-            node,
-            f"{self.pointer}/{step.replace('~', '~0').replace('/', '~1')}",
-            certain,
-            self.shared or shared or node.anchored,
+            self.document, node, pointer, certain, self.shared or shared or node.anchored
         )
 
 

@@ -218,26 +218,43 @@ MAX_BYTES = 8 * 1024 * 1024
 """Larger files are refused."""
 
 
+class FilePosition(NamedTuple):
+    """Where a part of a file begins: 1-based line and column, and the bytes before it. Line 0: the
+    part is in no file."""
+
+    line: int
+    column: int
+    offset: int
+
+
+_BEGINNING = FilePosition(1, 1, 0)
+
+
 class YamlSource:
-    """The text of a file, and the lines and columns of positions in it.
+    """The text of a file or of a part of one, and the lines and columns of positions in it.
 
     ``text`` is the file as written, without a byte order mark; positions are 0-based characters of
-    it.
+    it. ``at`` is where the part begins in the file.
     """
 
-    def __init__(self, data: bytes, file: str, *, as_written: bool = False) -> None:
-        """``as_written``: expressions of a template are text. Raises TargetError if the file is too
+    def __init__(
+        self, data: bytes, file: str, *, as_written: bool = False, at: FilePosition = _BEGINNING
+    ) -> None:
+        """``as_written``: expressions of a template are text. Raises TargetError if the text is too
         large or is not UTF-8."""
+        line = at.line if at.offset else None
         if len(data) > MAX_BYTES:
-            raise TargetError(f"larger than {MAX_BYTES >> 20} MiB: not read", file=file)
+            problem = f"larger than {MAX_BYTES >> 20} MiB: not read"
+            raise TargetError(problem, file=file, line=line)
         self.file = file
+        self.at = at
         if data.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
             raise TargetError("UTF-16 is not supported; save it as UTF-8", file=file)
         self._mark = 3 if data.startswith(BOM_UTF8) else 0
         try:
             self.text = data[self._mark :].decode("utf-8")
         except UnicodeDecodeError as error:
-            line = data.count(b"\n", 0, error.start + self._mark) + 1
+            line = data.count(b"\n", 0, error.start + self._mark) + at.line
             raise TargetError("not UTF-8, which YAML must be", file=file, line=line) from None
         masked = not as_written and is_opened(self.text)
         self.mask = without_tags(self.text) if masked else Mask(self.text)
@@ -247,21 +264,27 @@ class YamlSource:
 
     def line_column(self, position: int) -> tuple[int, int]:
         """1-based line, and 1-based column in characters."""
-        if not self._lines:
-            self._lines = [0, *(match.end() for match in re.finditer("\n", self.text))]
-        line = bisect_right(self._lines, position)
-        return line, position - self._lines[line - 1] + 1
+        line, column = self._line_column(position)
+        first = self.at.column - 1 if line == 1 else 0
+        return self.at.line + line - 1, first + column
 
     def byte_offset(self, position: int) -> int:
         """The number of bytes of the file before a position."""
         if self.text.isascii():
-            return position + self._mark
+            return self.at.offset + self._mark + position
         if not self._bytes:
             lines = self.text.split("\n")
             self._bytes = [0, *accumulate(len(line.encode()) + 1 for line in lines)]
-        line, column = self.line_column(position)
+        line, column = self._line_column(position)
         before = self.text[position - column + 1 : position]
-        return self._bytes[line - 1] + len(before.encode()) + self._mark
+        return self.at.offset + self._mark + self._bytes[line - 1] + len(before.encode())
+
+    def _line_column(self, position: int) -> tuple[int, int]:
+        """Line and column in this part of the file."""
+        if not self._lines:
+            self._lines = [0, *(match.end() for match in re.finditer("\n", self.text))]
+        line = bisect_right(self._lines, position)
+        return line, position - self._lines[line - 1] + 1
 
     def written(self, node: Node) -> str:
         """The text of a node exactly as in the file, with quotes and template expressions."""

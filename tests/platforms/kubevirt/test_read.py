@@ -418,3 +418,53 @@ def test_a_variable_that_breaks_the_yaml_is_named_as_a_template() -> None:
     (error,) = read(text)
     assert isinstance(error, ReadError)
     assert (error.line, "template" in error.message) == (5, True)
+
+
+LISTED = """\
+{{
+    "apiVersion": "v1",
+    "kind": "List",
+    "items": [
+        {first},
+        {{
+            "apiVersion": "kubevirt.io/v1", "kind": "VirtualMachineInstance",
+            "metadata": {{"name": "a", "namespace": "lab"}},
+            "spec": {{"domain": {{"devices": {{"interfaces": [
+                {{"name": "n", "bridge": {{}}, "model": "e1000"}}]}}}},
+                "networks": [{{"name": "n", "multus": {{"networkName": "x"}}}}]}}
+        }},
+        {{"apiVersion": "k8s.cni.cncf.io/v1", "kind": "NetworkAttachmentDefinition",
+          "metadata": {{"name": "x", "namespace": "lab"}},
+          "spec": {{"config": "{{\\"type\\": \\"cnv-bridge\\"}}"}}}}
+    ]
+}}
+"""
+
+
+def test_a_list_of_kubectl_is_read_object_by_object() -> None:
+    (nic,) = domain(LISTED.format(first='{"kind": "Pod"}')).nics
+    assert (nic.wiring, nic.source) == ("secondary cnv-bridge", "lab/x")
+    place = dict(nic.places)["model"]
+    assert (place.line, place.column) == (10, 54)
+    assert place.xpath == "/items/1/spec/domain/devices/interfaces/0/model"
+
+
+def test_an_object_of_a_list_that_cannot_be_read_hides_no_other() -> None:
+    deep = '{"apiVersion": "kubevirt.io/v1", "kind": "VirtualMachine", "x": %s}'
+    items = read(LISTED.format(first=deep % ("[" * 120 + "]" * 120)))
+    assert [type(item) for item in items] == [ReadError, Domain]
+    assert isinstance(items[0], ReadError)
+    assert (items[0].message, items[0].line) == ("not read: nested more than 100 levels deep", 5)
+
+
+def test_more_objects_than_a_document_of_yaml_may_have_values() -> None:
+    values = ",".join(["0"] * 200_000)
+    machine = (
+        '{{"apiVersion": "kubevirt.io/v1", "kind": "VirtualMachineInstance", "metadata": '
+        '{{"name": "m{}", "note": [{}]}}, "spec": {{"domain": {{"devices": {{"interfaces": '
+        '[{{"name": "n", "masquerade": {{}}}}]}}}}, "networks": [{{"name": "n", "pod": {{}}}}]}}}}'
+    )
+    machines = ",".join(machine.format(number, values) for number in range(3))
+    items = read(f'{{"apiVersion": "v1", "kind": "List", "items": [{machines}]}}')
+    assert [item.name for item in items if isinstance(item, Domain)] == ["m0", "m1", "m2"]
+    assert len(items) == 3

@@ -43,6 +43,19 @@ def test_one_of_several_documents() -> None:
     assert result == f"{text}        model: virtio\n"
 
 
+@pytest.mark.parametrize("number", ["", "[2]"])
+def test_one_of_a_list_of_json(number: str) -> None:
+    one = '{"kind": "VirtualMachine", "é": {"interfaces": [{"name": "ü", "model": "e1000"}]}}'
+    listed = f'{{"kind": "List", "items": [\n  {one.replace("é", "devices")},\n  {one}]}}\n'
+    listed = listed.replace('"é"', '"devices"')
+    text = f"{one}\n{listed}".replace("\n  ", "") if number else listed
+    result = _edited(text, _MODEL, f"{number}/items/1/devices/interfaces/0")
+    before, _, behind = text.rpartition("e1000")
+    assert result == f"{before}virtio{behind}"
+    with pytest.raises(RefusedError, match="no longer in the file"):
+        _edited(text, _MODEL, f"{number}/items/2/devices/interfaces/0")
+
+
 def test_a_preference() -> None:
     text = "spec:\n  devices:\n    preferredInterfaceModel: e1000 # old\n"
     change = Change("interface_model", "e1000", "virtio", safe=True)

@@ -25,6 +25,9 @@ NOVA = ("[DEFAULT]\ncompute_driver = libvirt.LibvirtDriver\n[libvirt]\nvirt_type
 KUBEVIRT = ("apiVersion: kubevirt.io/v1\nkind: VirtualMachine\nmetadata: {{name: a}}\nspec:\n"
             "  template:\n    spec:\n      domain:\n        devices:\n          interfaces:\n"
             "          - name: n\n            model: {}\n")  # fmt: skip
+LISTED = ('{{"kind": "List", "items": [{{"apiVersion": "kubevirt.io/v1", "kind": "VirtualMachine", '
+          '"metadata": {{"name": "a"}}, "spec": {{"template": {{"spec": {{"domain": {{"devices": '
+          '{{"interfaces": [{{"name": "n", "model": "{}"}}]}}}}}}}}}}}}]}}\n')  # fmt: skip
 QEMU = "qemu-system-x86_64 -nodefaults -m 1 -netdev {} -device rtl8139,netdev=n\n"
 SHELL = "#!/bin/sh\nopenstack image set --property hw_vif_model={} image\n"
 ANSIBLE = ("- hosts: all\n  tasks:\n  - openstack.cloud.image:\n      name: a\n"
@@ -42,8 +45,8 @@ STRING = "data:\n  nova.conf: |\n    [libvirt]\n    max_queues = {}\n"
 HCL = 'resource "openstack_images_image_v2" "a" {{\n  name = "a"\n  x = {}\n}}\n'
 
 READERS = {
-    "XML": XML, "nova.conf": NOVA, "manifest": KUBEVIRT, "command line": QEMU, "shell": SHELL,
-    "HCL": HCL, "Ansible": ANSIBLE, "Heat": HEAT, "log": LOG, "ps": PS,
+    "XML": XML, "nova.conf": NOVA, "manifest": KUBEVIRT, "listed": LISTED, "command line": QEMU,
+    "shell": SHELL, "HCL": HCL, "Ansible": ANSIBLE, "Heat": HEAT, "log": LOG, "ps": PS,
     "overrides": OVERRIDES, "flags": FLAGS, "ini_file": INI_FILE, "string": STRING,
 }  # fmt: skip
 PIECES = {

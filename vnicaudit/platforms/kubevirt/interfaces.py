@@ -38,8 +38,9 @@ _MAX_TOTAL = 64 * 1024 * 1024
 _MAX_FILE = 1024 * 1024
 _SUFFIXES = (".yaml", ".yml", ".json")
 _OF_INTEREST = re.compile(
-    rb"""apiVersion["']?\s*:\s*["']?(?:instancetype\.kubevirt|k8s\.cni\.cncf)\.io/"""
+    r"""apiVersion["']?\s*:\s*["']?(?:instancetype\.kubevirt|k8s\.cni\.cncf)\.io/"""
 )
+_OF_INTEREST_IN_BYTES = re.compile(_OF_INTEREST.pattern.encode())
 
 
 Key = tuple[str, str, str]
@@ -122,15 +123,20 @@ def in_folder(folder: str) -> Referred:
         total += len(data)
         if total > _MAX_TOTAL:
             break
-        if _OF_INTEREST.search(data):
+        if _OF_INTEREST_IN_BYTES.search(data):
             _take(found, data, path)
     return found
 
 
 def note_replaced(before: bytes, after: bytes) -> None:
     """Drop the cache if a file that was replaced defines, or defined, such objects."""
-    if _OF_INTEREST.search(before) or _OF_INTEREST.search(after):
+    if _OF_INTEREST_IN_BYTES.search(before) or _OF_INTEREST_IN_BYTES.search(after):
         in_folder.cache_clear()
+
+
+def is_of_interest(text: str) -> bool:
+    """True if a text holds preferences, instance types or network attachments."""
+    return _OF_INTEREST.search(text) is not None
 
 
 def _take(found: Referred, data: bytes, path: str) -> None:

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from vnicaudit.errors import TargetError
 from vnicaudit.model.finding import Location, Readiness
 from vnicaudit.model.kubevirt import Preference
 from vnicaudit.model.report import NotJudged
-from vnicaudit.platforms.kubevirt.recognise import is_machine, is_wanted
-from vnicaudit.text.yaml_nodes import YamlPlace, documents
+from vnicaudit.platforms.kubevirt.recognise import is_machine, is_wanted, is_wanted_item
+from vnicaudit.text.json_items import JsonItem, decoded_place, json_items
+from vnicaudit.text.yaml_nodes import YamlDocument, YamlPlace, documents
 from vnicaudit.text.yaml_source import Mapping, Scalar
 
 MAX_OBJECTS = 20_000
-"""Maximum number of objects of one file; lists may contain one another by aliases."""
+"""Maximum number of objects of one document; lists may contain one another by aliases."""
 _MAX_LISTS = 4
 _DEEPEST = 40
 """Maximum depth at which a virtual machine inside of another object is found."""
@@ -88,28 +89,42 @@ def _as_written(place: YamlPlace) -> str:
     return written[1:-1] if quoted else written
 
 
+def documents_of(
+    items: list[JsonItem], file: str, wanted: Callable[[str], bool] = is_wanted_item
+) -> Iterator[YamlDocument | TargetError]:
+    """The objects of a JSON file for which ``wanted`` is true, as documents; for one that cannot be
+    read, the error. Each is built when its turn comes."""
+    for item in items:
+        if wanted(item.text):
+            try:
+                yield item.document(file)
+            except TargetError as error:
+                yield error
+
+
 def objects_of(data: bytes, file: str) -> Iterator[Object | TargetError | NotJudged]:
-    """The objects in order, and errors for parts of the file that could not be read. Raises
+    """The objects of a file in order, and errors for parts that could not be read. Raises
     TargetError if nothing could be read."""
-    count = 0
-    for document in documents(data, file, is_wanted):
+    items = json_items(data)
+    found = documents(data, file, is_wanted) if items is None else documents_of(items, file)
+    return objects_among(found, file)
+
+
+def objects_among(
+    found: Iterable[YamlDocument | TargetError], file: str
+) -> Iterator[Object | TargetError | NotJudged]:
+    """The objects of documents in order, and errors for parts that could not be read."""
+    for document in found:
         if isinstance(document, TargetError):
             yield document
             continue
-        for found in _objects(document.top, 0):
-            if not isinstance(found, Object):
-                yield found
-                continue
-            if (error := _prefixed(found)) is not None:
-                yield error
-                continue
-            count += 1
-            if count > MAX_OBJECTS:
+        for count, each in enumerate(_objects(document.top, 0)):
+            if count >= MAX_OBJECTS:
                 yield TargetError(
                     f"more than {MAX_OBJECTS} objects: the rest is not read", file=file
                 )
                 return
-            yield found
+            yield (_prefixed(each) or each) if isinstance(each, Object) else each
 
 
 def _prefixed(found: Object) -> TargetError | None:
@@ -166,6 +181,13 @@ def _objects_in(top: YamlPlace) -> Iterator[Object | TargetError | NotJudged]:
             pending += [(found, depth + 1) for found in reversed(inner or place.items())]
 
 
+def decoded_object(value: object, target: str) -> Object:
+    """An object that an API answered, already decoded. Raises TargetError if it is nested too
+    deep."""
+    place = decoded_place(value, target)
+    return Object(text_at(place, "kind") or "", _group(place), place)
+
+
 def _is_machine(place: YamlPlace) -> bool:
     """True if a mapping defines a virtual machine, rather than just referring to one."""
     return (
@@ -187,8 +209,10 @@ def text_at(place: YamlPlace | None, *keys: str) -> str | None:
 
 
 def location_of(place: YamlPlace, target: str) -> Location:
-    """The location of a place."""
+    """The location of a place; of one in a decoded value, its pointer."""
     line, column = place.line_column
+    if line == 0:
+        return Location(target, xpath=place.pointer)
     return Location(target, place.document.source.file, line, place.pointer, column)
 
 

@@ -21,22 +21,32 @@ from vnicaudit.model.kubevirt import Manifest, Preference
 from vnicaudit.model.report import NotJudged, ReadError
 from vnicaudit.platforms.kubevirt import objects
 from vnicaudit.platforms.kubevirt.faults import ambiguous, is_word, misplaced
-from vnicaudit.platforms.kubevirt.interfaces import Key, Referred, in_folder, key_of, nics_of
+from vnicaudit.platforms.kubevirt.interfaces import (
+    Key,
+    Referred,
+    in_folder,
+    is_of_interest,
+    key_of,
+    nics_of,
+)
 from vnicaudit.platforms.kubevirt.objects import (
     MACHINE_GROUPS,
     VM_SPEC,
     VMI_SPEC,
     Object,
+    documents_of,
     location_of,
     named_systems,
-    objects_of,
+    objects_among,
     readiness_of_devices,
     readiness_of_words,
     text_at,
     vcpus_of,
 )
+from vnicaudit.platforms.kubevirt.recognise import is_wanted
 from vnicaudit.text.comment_walk import reason_and_settings
-from vnicaudit.text.yaml_nodes import Sequence, YamlPlace
+from vnicaudit.text.json_items import json_items
+from vnicaudit.text.yaml_nodes import Sequence, YamlPlace, documents
 
 # Suppressions in a manifest: annotations of the virtual machine.
 #
@@ -269,28 +279,45 @@ def read_bytes(
     could not be read. Raises TargetError if nothing could be read."""
     name = file or target
     here = Referred({}, {}, {})
-    found: list[Object] = []
-    for item in objects_of(data, name):
-        if isinstance(item, TargetError):
-            yield ReadError(item.message, name, item.line)
-            continue
-        if isinstance(item, NotJudged):
-            yield item
-            continue
-        here.add(item, target)
-        found.append(item)
+    items = json_items(data)
+    if items is None:
+        parsed = list(objects_among(documents(data, name, is_wanted), name))
+        named, found = iter(parsed), iter(parsed)
+        yield from _cut_off(data, name) if parsed else ()
+    else:  # each object is built when its turn comes: a cluster has many
+        named = objects_among(documents_of(items, name, is_of_interest), name)
+        found = objects_among(documents_of(items, name), name)
+    for item in named:
+        if isinstance(item, Object):
+            here.add(item, target)
+    for one in found:
+        if isinstance(one, NotJudged):
+            yield one
+        elif isinstance(one, TargetError):
+            yield ReadError(one.message, name, one.line)
+        else:
+            yield from _items_of(one, here, target, name)
+
+
+def _items_of(
+    found: Object, here: Referred, target: str, file: str
+) -> Iterator[Domain | Preference | ReadError | NotJudged]:
+    """The virtual machine or the preference that an object is, and its faults."""
+    if found.kind in objects.KINDS and found.group == objects.GROUP:
+        yield from _errors(ambiguous(found), file)
+        yield objects.preference_of(found, target)
+    elif found.group in MACHINE_GROUPS and found.kind in VMI_SPEC:
+        yield from _machine(found, here, target, file)
+    elif unknown := _unknown_kind(found):
+        yield NotJudged(f"{unknown}: not judged (cut off?)", file, found.place.line_column[0])
+
+
+def _cut_off(data: bytes, file: str) -> Iterator[ReadError]:
+    """An error if a file ends in the first key of another document."""
     whole = _BARE_PROMPT.sub(b"", data.rstrip())
     last = whole.rpartition(b"\n---")[2].strip()
-    if last and found and b"apiVersion: kubevirt.io/v1".startswith(last):
-        yield ReadError("the last document is cut off", name, whole.count(b"\n") + 1)
-    for one in found:
-        if one.kind in objects.KINDS and one.group == objects.GROUP:
-            yield from _errors(ambiguous(one), name)
-            yield objects.preference_of(one, target)
-        elif one.group in MACHINE_GROUPS and one.kind in VMI_SPEC:
-            yield from _machine(one, here, target, name)
-        elif unknown := _unknown_kind(one):
-            yield NotJudged(f"{unknown}: not judged (cut off?)", name, one.place.line_column[0])
+    if last and b"apiVersion: kubevirt.io/v1".startswith(last):
+        yield ReadError("the last document is cut off", file, whole.count(b"\n") + 1)
 
 
 _NO_DOMAIN = "{} has no {}: not judged (a patch, or cut off)"

@@ -24,6 +24,9 @@ _BESIDE = re.compile(
 """Behind a prefix that is taken off a whole text, but not off one document of several, or a
 character that a chat or an editor put in."""
 _IN_JSON = re.compile(rf'"apiVersion"\s*:\s*"{_GROUPS}')
+_OF_CLUSTER = re.compile(
+    r'"kind"\s*:\s*"(?:Node|ControllerRevision|(?:Cluster)?UserDefinedNetwork)"', re.ASCII
+)
 _ANY = re.compile(r"""^(?:- )?["']?apiVersion["']?\s*:\s*["']?[\w./-]+["']?\s*$""", re.MULTILINE)
 _OWN_IN_TEXT = re.compile(rb"^[ \t]*[\"']?apiVersion[\"']?\s*:\s*[\"']?kubevirt\.io/", re.MULTILINE)
 _MACHINE = re.compile(
@@ -54,6 +57,11 @@ def is_wanted(document: str) -> bool:
     """True if one document holds objects of KubeVirt or NetworkAttachmentDefinitions. UTF-16 that
     was decoded as UTF-8 counts, too."""
     return _is_own(document) or _BESIDE.search(document) is not None
+
+
+def is_wanted_item(item: str) -> bool:
+    """True if an object of a list in JSON is one of these, or tells something about the cluster."""
+    return is_wanted(item) or _OF_CLUSTER.search(item) is not None
 
 
 def _is_own(document: str) -> bool:

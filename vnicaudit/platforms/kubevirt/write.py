@@ -14,6 +14,7 @@ from vnicaudit.errors import RefusedError, TargetError
 from vnicaudit.model.finding import Change, Location
 from vnicaudit.platforms.kubevirt.interfaces import note_replaced
 from vnicaudit.text.edits import Edit
+from vnicaudit.text.json_items import JsonItem, json_items
 from vnicaudit.text.yaml_edits import at_pointer, with_key, with_value
 from vnicaudit.text.yaml_nodes import YamlDocument, YamlPlace, documents
 
@@ -31,6 +32,7 @@ OWNER_REWRITES = False
 _INTERFACE = re.compile(r".*/devices/interfaces/\d+(?=/|\Z)")
 _DEVICES = re.compile(r".*/devices(?=/|\Z)")
 _NUMBER = re.compile(r"\[(\d{1,9})\]")
+_ITEM = re.compile(r"(?:\[\d{1,9}\])?(?:/items/\d{1,9})?")
 _MULTIQUEUE = "networkInterfaceMultiqueue"
 _PREFERRED = ("preferredInterfaceModel", "preferredNetworkInterfaceMultiQueue")
 
@@ -88,11 +90,25 @@ def _place_at(top: YamlPlace, pointer: str) -> YamlPlace:
 
 
 def _document(data: bytes, place: Location, pointer: str) -> YamlPlace:
+    """The root of the document, or of the object of a list of JSON, that a pointer is in."""
+    file, items = place.file or place.target, _items(data)
+    if items is not None:
+        match = _ITEM.match(pointer)
+        item = items.get(match[0] if match else "")
+        if item is not None:
+            return item.document(file).top
     number = _NUMBER.match(pointer)
-    for document in _documents(data, place.file or place.target):
+    for document in () if items is not None else _documents(data, file):
         if not document.several if number is None else document.number == int(number[1]):
             return document.top
     raise RefusedError("the document is no longer in the file")
+
+
+@lru_cache(maxsize=1)
+def _items(data: bytes) -> dict[str, JsonItem] | None:
+    """The objects of a JSON file by the pointer to each; None if it is not JSON."""
+    found = json_items(data)
+    return None if found is None else {item.top: item for item in found}
 
 
 @lru_cache(maxsize=1)
