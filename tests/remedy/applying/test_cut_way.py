@@ -1,6 +1,7 @@
 """The way to a real host over ssh is cut by a change, or the program is killed: the host is back by
 itself, and the run says so. With ``--long`` as often as that was promised."""
 
+import os
 import shlex
 import shutil
 import subprocess
@@ -74,13 +75,22 @@ def test_jumbo_frames_cut_the_way(host: GuardedHost, pytestconfig: pytest.Config
         assert host.seen() == before
 
 
+STATES = ("disarmed", "undone")
+
+
 def test_one_timer_at_a_time_and_nothing_after_it() -> None:
     mtu = HostSetting("mtu", "v0")
     with veth_namespace() as namespace:
         place = adapters().host(f"netns://{namespace}", 20)
         script = place.undo_script(namespace, [(mtu, "1400")], [(mtu, "1400")])
         digest = sha256(script.encode()).hexdigest()
+        earlier = {state: Path("/run/vnicaudit", f"{namespace}-{state}") for state in STATES}
+        for state, folder in earlier.items():
+            folder.mkdir(parents=True)
+            (folder / state).touch()
+            os.utime(folder / state, times=(two_days_ago := time.time() - 172800, two_days_ago))
         place.arm(namespace, script, digest, LONG)
+        assert [state for state in STATES if earlier[state].exists()] == ["undone"]
         stored = Path("/run/vnicaudit", namespace, "undo")
         assert (stored.read_text(), stored.stat().st_mode & 0o777) == (script, 0o700)
         with pytest.raises(ActionError, match="another run has armed one"):
@@ -100,7 +110,8 @@ def test_one_timer_at_a_time_and_nothing_after_it() -> None:
         file = HostSetting("file", name="/proc/no-file")
         _facts, refused = place.set([(file, "# Written by vnicaudit")])
         assert refused[file].startswith("the text was not accepted: ")
-        shutil.rmtree(stored.parent)
+        for folder in (stored.parent, earlier["undone"]):
+            shutil.rmtree(folder)
 
 
 @pytest.mark.parametrize("is_confirmed", [True, False])

@@ -28,10 +28,14 @@ _THREADS, _PROGRAMS = "qemu threads", "programs"
 _PS = HostCommand("ps auxwwwm", ("sos_commands/process/ps_auxwwwm",), is_run=False)
 _ASKED = ("irqbalance", "dockerd", "kube-proxy", "kubelet", "nova-compute", "virt-handler", "tuned")
 """Programs that a live host is asked for, beside QEMU."""
-_SCRIPT = rf"""
+_NAMED = rf"""
+named=$(grep -sHxE '{"|".join(_ASKED)}|vhost-[0-9]+' /proc/[0-9]*/comm)
+programs() {{ printf '%s\n' "$named" | sed 's/.*://'; }}
+fact {_PROGRAMS} programs
+"""
+_SCRIPT = rf"""{_NAMED}
 qemus=$(printf '%s\0' /proc/[0-9]*/cmdline |
     xargs -0 grep -zslE '^(.*/)?([.]?qemu-system-[A-Za-z0-9_.-]+|qemu-kvm|kvm)$' 2>/dev/null)
-named=$(grep -sHxE '{"|".join(_ASKED)}|vhost-[0-9]+' /proc/[0-9]*/comm)
 qemu_lines() {{
     printf 'x\0' | grep -qzHZ x || return 3
     [ $# = 0 ] || contents "$@"
@@ -41,7 +45,6 @@ qemu_descriptors() {{
     true
 }}
 qemu_threads() {{ grep -sHE '^(Name|Cpus_allowed_list):' "$@" /dev/null; true; }}
-programs() {{ printf '%s\n' "$named" | sed 's/.*://'; }}
 fact {LINES} qemu_lines $qemus
 folders= threads= taps= away=
 for file in $qemus; do
@@ -63,7 +66,6 @@ part '{AWAY}'
 printf '%s\n' $away
 [ -e /proc/1/cmdline ] || part '{HIDDEN}'
 fact '{_THREADS}' qemu_threads $threads
-fact {_PROGRAMS} programs
 """
 _LINE = re.compile(r"/proc/([0-9]{1,9})/cmdline")
 _STATUS = re.compile(r"/proc/(\d{1,10})/task/(\d{1,10})/status:(Name|Cpus_allowed_list):[ \t]*(.*)")
@@ -213,11 +215,5 @@ def _read(readings: HostReadings) -> dict[str, object]:
 
 
 FACT = HostFact("processes", _read, commands=(_PS,), script=_SCRIPT)
-PROGRAMS = HostFact(
-    "programs",
-    script=f"""
-programs() {{ grep -hsxE '{"|".join(_ASKED)}' /proc/[0-9]*/comm; true; }}
-fact {_PROGRAMS} programs
-""",
-)
+PROGRAMS = HostFact("programs", script=_NAMED)
 """Programs alone, for facts that need no more of processes."""

@@ -2,7 +2,8 @@
 
 Its folder ``/run/vnicaudit/NAME`` holds the script ``undo`` and one file that tells its state:
 ``armed``, ``disarmed``, ``undoing`` or ``undone``. The state changes by renaming that file, so that
-of the timer and who disarms it exactly one is the first. /run is empty after a boot.
+of the timer and who disarms it exactly one is the first. /run is empty after a boot; where one was
+disarmed, the next timer removes its folder from the next day on: no answer is waited for any more.
 
 Where systemd is PID 1, the timer is one of its own and outlives the session; by default it may be a
 minute late (systemd.timer(5), *AccuracySec*). Else it is a shell that sleeps, which a manager of
@@ -55,6 +56,9 @@ for other in "$base"/*/armed; do
         echo "another run has armed one: ${{other%/armed}}" >&2
         exit 1
     fi
+done
+for old in "$base"/*/disarmed; do # of yesterday
+    [ -z "$(find "$old" -mtime +0 2>/dev/null)" ] || rm -rf "${{old%/disarmed}}"
 done
 mkdir -p "$base" && mkdir "$folder" && printf %s "$text" >"$folder/undo" &&
     chmod 0700 "$folder/undo" && echo "$digest  $folder/undo" | sha256sum -c >/dev/null &&
