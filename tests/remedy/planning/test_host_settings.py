@@ -15,7 +15,18 @@ from vnicaudit.knowledge.host_settings import KEEPING
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.fleet import LiveDomain, LiveOptions
 from vnicaudit.model.host import Host, HostConfig
-from vnicaudit.model.host_facts import CpuFacts, Feature, HostFacts, HostLink, Ovs, OvsPort, Queue
+from vnicaudit.model.host_facts import (
+    CpuFacts,
+    Feature,
+    HostFacts,
+    HostLink,
+    Interrupt,
+    Ovs,
+    OvsPort,
+    Queue,
+    Softnet,
+)
+from vnicaudit.model.nic import RunningNic
 from vnicaudit.model.plan import Plan, SettingUnit
 from vnicaudit.platforms.host.visiting import visit
 from vnicaudit.remedy.planning.run import PlanOptions, make_plan
@@ -38,6 +49,7 @@ def plan_of(
     monkeypatch: pytest.MonkeyPatch,
     options: PlanOptions | None = None,
     guests: Sequence[LiveDomain] = (),
+    rules: tuple[str, ...] = (),
 ) -> Plan:
     """The plan of a host with these facts and guests."""
 
@@ -49,7 +61,7 @@ def plan_of(
 
     monkeypatch.setattr(visit, "read_visit", read)
     platforms = every_platform()
-    asked = requested(work(platforms), options=options or PlanOptions())
+    asked = requested(work(platforms, rules), options=options or PlanOptions())
     return make_plan([target_of(TARGET, platforms.targets)], platforms.planners, asked)
 
 
@@ -165,6 +177,45 @@ def test_a_module_that_is_not_loaded_is_loaded(monkeypatch: pytest.MonkeyPatch) 
         "+module::vhost_net=loaded\n"
     )
     assert kept.diff.endswith("\n+vhost_net\n")
+
+
+def test_a_nic_without_vhost_has_the_module_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where nobody asks about the host itself, and not for a NIC on a hub."""
+    facts = HostFacts(modules={"vhost_net": "not loaded"}, links=())
+    for backend, rules in (("tap", [("VNIC020",)]), ("hubport", [])):
+        running = RunningNic("virtio-net-pci", "virtio", backend, vhost=False)
+        nic = replace(pci("virtio"), running=running)
+        guest = LiveDomain(Domain("web", PC, HERE, (nic,)), HostConfig())
+        plan = plan_of(facts, monkeypatch, guests=(guest,), rules=("VNIC020",))
+        assert [step.rules for step in plan.steps] == rules
+
+
+def test_several_settings_of_one_finding(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = ("net.core.netdev_budget", "net.core.netdev_budget_usecs")
+    cpus = CpuFacts(softnet_growth=Softnet(squeezed={"0": 90}))
+    sysctls = dict(zip(names, ("300", "8000"), strict=True))
+    facts = HostFacts(window=2, cpus=cpus, sysctls=sysctls, links=())
+    (step,) = plan_of(facts, monkeypatch).steps
+    assert step.diff.splitlines()[3:] == [
+        f"-sysctl::{names[0]}=300", f"+sysctl::{names[0]}=600",
+        f"-sysctl::{names[1]}=8000", f"+sysctl::{names[1]}=16000",
+    ]  # fmt: skip
+
+
+def test_interrupts_are_moved_and_no_file_keeps_that(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = [
+        Interrupt(number=str(number), device="q", link="eth0", allowed=(0, 1), effective=(0,))
+        for number in range(1, 5)
+    ]
+    cpus = CpuFacts(online=(0, 1), irqbalance=False, interrupts=tuple(found))
+    link = HostLink(name="eth0", physical=True, mac="52:54:00:00:00:01")
+    folders: dict[str, dict[str, str]] = {folder: {} for folder in KEEPING}
+    facts = HostFacts(cpus=cpus, links=(link,), own_files=folders)
+    (step,) = plan_of(facts, monkeypatch).steps
+    assert isinstance(step.unit, SettingUnit)
+    assert step.unit.values == {"irq:eth0:3": "1", "irq:eth0:4": "1"}
+    assert step.unit.old == {"irq:eth0:3": "0-1", "irq:eth0:4": "0-1"}
+    assert any("interrupts have other numbers then" in note for note in step.notes)
 
 
 def test_another_domain_was_named(monkeypatch: pytest.MonkeyPatch) -> None:
