@@ -8,7 +8,7 @@ from vnicaudit.audit.work import Assumptions, AuditWork
 from vnicaudit.cli.wiring.platforms import PlatformRegistry, every_platform
 
 
-def work(platforms: PlatformRegistry | None = None, rules: tuple[str, ...] = ()) -> AuditWork:
-    """All rules, or these; no suppression, no baseline."""
-    rules, platforms = rules or rule_ids(), platforms or every_platform()
+def work(platforms: PlatformRegistry | None = None) -> AuditWork:
+    """All rules, no suppression, no baseline."""
+    rules, platforms = rule_ids(), platforms or every_platform()
     return AuditWork(rules, Assumptions(), Suppressor((), date.today(), rules), {}, platforms)

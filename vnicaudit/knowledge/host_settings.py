@@ -8,7 +8,7 @@ scaling.rst of Linux (RPS, RFS, XPS in sysfs).
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from shlex import quote
 from typing import Literal, NamedTuple
 
@@ -290,6 +290,19 @@ def words_of(field: str, value: str) -> str:
 def is_file(setting: HostSetting) -> bool:
     """True for a file that keeps other settings beyond the next boot."""
     return setting.kind == "file"
+
+
+def are_files(fields: Iterable[str]) -> bool:
+    """True if all of these are such files."""
+    return all(one is not None and is_file(one) for one in map(setting_of, fields))
+
+
+def effect_of(fields: Iterable[str]) -> str:
+    """From when to when these settings act."""
+    if are_files(fields):
+        return "from the next boot on"
+    all_stay = all(one is not None and stays(one) for one in map(setting_of, fields))
+    return "at once, for good" if all_stay else "at once, until the next boot"
 
 
 def is_apart(setting: HostSetting) -> bool:

@@ -300,16 +300,6 @@ class SettingUnit(_Unit, frozen=True, tag="setting"):
     machine: str = ""
     over: tuple[str, ...] = ()
 
-    @property
-    def keeps(self) -> bool:
-        """True for files that keep settings beyond the next boot."""
-        return all(field.startswith("file:") for field in self.values)
-
-    @property
-    def stays(self) -> bool:
-        """True for settings that Open vSwitch keeps in its database."""
-        return all(field.startswith("ovs") for field in self.values)
-
 
 Unit = DomainUnit | FileUnit | ServerUnit | ImageUnit | FlavorUnit | SettingUnit
 """The object that one step changes."""

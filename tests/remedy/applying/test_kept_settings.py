@@ -22,7 +22,7 @@ from tests.remedy.applying.settings_host import (
     steps_to,
     veth_namespace,
 )
-from vnicaudit.knowledge.host_settings import KEEPING, HostSetting, words_to_set
+from vnicaudit.knowledge.host_settings import KEEPING, HostSetting, effect_of, words_to_set
 from vnicaudit.model.host_facts import HostFacts, Ovs, SettingOwner
 from vnicaudit.model.plan import SettingUnit, UnitStep
 from vnicaudit.remedy.applying.history import runs
@@ -57,8 +57,9 @@ def test_both_steps_are_shown_with_their_diffs() -> None:
         "RUN+=\"/bin/sh -c 'echo 3 > /sys/class/net/$name/queues/rx-0/rps_cpus'\"",
     ]
     assert "whatever the mode" in kept.modes[0].reason
-    assert kept.unit.keeps
-    assert not at_once.unit.keeps
+    assert (effect_of(kept.unit.values), effect_of(at_once.unit.values)) == (
+        "from the next boot on", "at once, until the next boot",
+    )  # fmt: skip
 
 
 def test_what_open_vswitch_keeps_is_told_beside_what_a_file_keeps() -> None:

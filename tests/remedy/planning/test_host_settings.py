@@ -26,9 +26,10 @@ from vnicaudit.model.host_facts import (
     Queue,
     Softnet,
 )
-from vnicaudit.model.nic import RunningNic
+from vnicaudit.model.nic import Nic, RunningNic
 from vnicaudit.model.plan import Plan, SettingUnit
 from vnicaudit.platforms.host.visiting import visit
+from vnicaudit.platforms.qemu.proc import config_of
 from vnicaudit.remedy.planning.run import PlanOptions, make_plan
 
 TARGET = "ssh://kvm1"
@@ -49,7 +50,6 @@ def plan_of(
     monkeypatch: pytest.MonkeyPatch,
     options: PlanOptions | None = None,
     guests: Sequence[LiveDomain] = (),
-    rules: tuple[str, ...] = (),
 ) -> Plan:
     """The plan of a host with these facts and guests."""
 
@@ -61,7 +61,7 @@ def plan_of(
 
     monkeypatch.setattr(visit, "read_visit", read)
     platforms = every_platform()
-    asked = requested(work(platforms, rules), options=options or PlanOptions())
+    asked = requested(work(platforms), options=options or PlanOptions())
     return make_plan([target_of(TARGET, platforms.targets)], platforms.planners, asked)
 
 
@@ -179,15 +179,20 @@ def test_a_module_that_is_not_loaded_is_loaded(monkeypatch: pytest.MonkeyPatch) 
     assert kept.diff.endswith("\n+vhost_net\n")
 
 
-def test_a_nic_without_vhost_has_the_module_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also where nobody asks about the host itself, and not for a NIC on a hub."""
+def test_a_nic_that_runs_without_vhost_has_the_module_loaded(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """VNIC020 is of the NIC, and the same guest makes its host one that needs the module."""
     facts = HostFacts(modules={"vhost_net": "not loaded"}, links=())
-    for backend, rules in (("tap", [("VNIC020",)]), ("hubport", [])):
-        running = RunningNic("virtio-net-pci", "virtio", backend, vhost=False)
-        nic = replace(pci("virtio"), running=running)
-        guest = LiveDomain(Domain("web", PC, HERE, (nic,)), HostConfig())
-        plan = plan_of(facts, monkeypatch, guests=(guest,), rules=("VNIC020",))
-        assert [step.rules for step in plan.steps] == rules
+    for name in ("virtio", "virtio-transitional"):
+        running = RunningNic("virtio-net-pci", name, "tap", vhost=False)
+        nic = config_of(running, origin="qemu", arch="x86_64")
+        domain = Domain("web", PC, HERE, (Nic(0, nic, HERE, running=running),))
+        host = HostConfig()
+        nics = work().domain(domain, host, TARGET).findings
+        assert "VNIC020" in {one.rule for one in nics}
+        (step,) = plan_of(facts, monkeypatch, guests=(LiveDomain(domain, host),)).steps
+        assert (step.rules, step.unit.kind) == (("VNIC023",), "setting")
 
 
 def test_several_settings_of_one_finding(monkeypatch: pytest.MonkeyPatch) -> None:

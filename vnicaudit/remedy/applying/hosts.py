@@ -16,6 +16,7 @@ from vnicaudit.errors import GoneError
 from vnicaudit.knowledge.host_setting_values import cuts_queues, is_there, values_of
 from vnicaudit.knowledge.host_settings import (
     HostSetting,
+    are_files,
     is_file,
     is_of_host,
     may_become,
@@ -264,7 +265,11 @@ def _part_of(steps: tuple[Step, ...]) -> SettingUnit:
     for step, part in zip(steps, parts, strict=True):
         _check_step(step, part)
     first, *rest = parts
-    if len(parts) > 2 or [part.keeps for part in parts] not in ([False], [True], [False, True]):
+    if len(parts) > 2 or [are_files(part.values) for part in parts] not in (
+        [False],
+        [True],
+        [False, True],
+    ):
         raise UnitRefusedError(
             "the plan must have one step that sets it and one that keeps it", "plan"
         )

@@ -13,7 +13,7 @@ from vnicaudit.audit.reading.targets import Target
 from vnicaudit.base.wording import count
 from vnicaudit.errors import RefusedError
 from vnicaudit.knowledge.fixes.host_owners import owners_way
-from vnicaudit.knowledge.host_setting_values import change_of, value_of, values_of, wanted_in
+from vnicaudit.knowledge.host_setting_values import value_of, values_of, wanted_in
 from vnicaudit.knowledge.host_settings import (
     COST,
     HostSetting,
@@ -25,7 +25,6 @@ from vnicaudit.knowledge.host_settings import (
     setting_of,
     stays,
 )
-from vnicaudit.knowledge.kernel_modules import LOADED, NOT_LOADED
 from vnicaudit.knowledge.network_words import words_in
 from vnicaudit.knowledge.persistent_forms import OwnFile, own_files
 from vnicaudit.model.finding import HOST, Change, Finding, Ref
@@ -75,9 +74,6 @@ _GUESTS = (
     "{}: only settings of the host are planned; to plan the NICs of its guests, name its libvirt, "
     "for example qemu+ssh://HOST/system"
 )
-_VHOST_NET = HostSetting("module", name="vhost_net")
-_WITHOUT_VHOST, _TAP = "VNIC020", "tap"
-_NEXT_START = "running guests are not affected: power them off and on"
 _OWN_CONFIGURATION = "links"
 """What a :class:`SettingOwner` sets if it is the host's own configuration of its network."""
 _OF_OWNER = {"feature": "features", "rps": "rps", "governor": "governor", "scheduler": COST}
@@ -103,7 +99,7 @@ class HostTargetPlanner(TargetPlanner):
 
     def _plan_host(self, target: Target, items: Iterator[PlannedItem]) -> bool:
         """True if anything could be read."""
-        seen, facts, guests = self._visited(target, items)
+        seen, facts = self._visited(target, items)
         subject, options = seen.subject(), self._request.options
         if subject is None or facts is None:
             return False
@@ -114,7 +110,6 @@ class HostTargetPlanner(TargetPlanner):
         planned = self._run.planned[target.name]
         try:
             findings = findings_in(self._request.work.host(seen.name, subject, target.name))
-            of_nics = tuple(self._without_module(guests, facts, target))
         except RefusedError as error:
             reason, ref = reason_of(error), Ref("host", seen.name)
             planned.append(NotPlanned(ref, target.name, (), reason.text, code=reason.code))
@@ -129,7 +124,7 @@ class HostTargetPlanner(TargetPlanner):
                 planned.append(
                     NotPlanned(one.about, target.name, (one.rule,), why.text, code=why.code)
                 )
-        findings = tuple(one for one in (*findings, *of_nics) if may(one.change))
+        findings = tuple(one for one in findings if may(one.change))
         for step in steps_of(findings, facts, target.name, seen.name, over_owner=over):
             if self._run.requested.add(step.about.name or "", None):
                 planned.append(step)
@@ -139,26 +134,11 @@ class HostTargetPlanner(TargetPlanner):
         live = self._request.reading.live
         return guarded(target.name, self._platforms.read_to_plan(target.name, live))
 
-    def _without_module(
-        self, guests: Iterable[LiveDomain], facts: HostFacts, target: Target
-    ) -> Iterator[Finding]:
-        """Findings on guests' NICs that run without what a module would give them, each with the
-        change that loads it."""
-        if (facts.modules or {}).get(_VHOST_NET.name) != NOT_LOADED:
-            return
-        change = change_of(facts, _VHOST_NET, LOADED, _NEXT_START)
-        for domain, host in guests:
-            taps = {nic.index for nic in domain.nics if nic.running and nic.running.backend == _TAP}
-            for one in findings_in(self._request.work.domain(domain, host, target.name)):
-                if one.rule == _WITHOUT_VHOST and one.about.index in taps:
-                    yield replace(one, change=change)
-
     def _visited(
         self, target: Target, items: Iterator[PlannedItem]
-    ) -> tuple[SeenHost, HostFacts | None, list[LiveDomain]]:
-        """The host, its facts if they could be read, and its guests."""
+    ) -> tuple[SeenHost, HostFacts | None]:
+        """The host, and its facts if they could be read."""
         seen, facts = SeenHost(), None
-        guests: list[LiveDomain] = []
         for item in items:
             if isinstance(item, LiveDefinition):
                 continue
@@ -169,8 +149,7 @@ class HostTargetPlanner(TargetPlanner):
                 self._run.add_unread(target, left)
             elif isinstance(left, LiveDomain):
                 seen.runs(left.domain, left.host)
-                guests.append(left)
-        return seen, facts, guests
+        return seen, facts
 
 
 def steps_of(

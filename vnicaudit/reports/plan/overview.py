@@ -187,9 +187,10 @@ def _effect(step: Step) -> str:
     if isinstance(step.unit, FileUnit):
         return "after virsh define"
     if isinstance(step.unit, SettingUnit):
-        if step.unit.keeps:
-            return "from the next boot on"
-        return "at once, for good" if step.unit.stays else "at once, until the next boot"
+        # imported here: definitions have no settings of hosts
+        from vnicaudit.knowledge.host_settings import effect_of
+
+        return effect_of(step.unit.values)
     if not step.running:
         return "next start"
     swap = any(option.mode == "hotswap" and option.possible for option in step.modes)
