@@ -14,7 +14,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -79,7 +79,8 @@ class GuardedHost(NamedTuple):
         )
 
     def start(self, action: str, value: int, seconds: int, state: str) -> subprocess.Popen[str]:
-        """The program that changes it (``apply``), or takes that back (``rollback``)."""
+        """The program that changes it (``apply``), or takes back a run (``rollback``, the newest by
+        ``value`` 0)."""
         words = [sys.executable, "-m", __name__, action, self.target, str(value), str(seconds)]
         return subprocess.Popen(
             ["ip", "netns", "exec", f"{self.name}-c", *words, str(self.folder / state)],
@@ -121,8 +122,8 @@ def until(fact: Callable[[], bool], what: str) -> float:
 
 def kill(process: subprocess.Popen[str]) -> None:
     """End it and its ssh at once, as by the loss of its machine."""
-    os.killpg(process.pid, signal.SIGKILL)
-    with process:
+    with suppress(ProcessLookupError), process:  # it may have ended
+        os.killpg(process.pid, signal.SIGKILL)
         process.wait()
 
 
@@ -167,7 +168,7 @@ def main(action: str, target: str, value: str, seconds: str, state: str) -> None
         step = step_to(replace(facts, links=tuple(links)), target, {f"mtu:{DEVICE}": value})
         done = stage.apply((step,), context)
     else:
-        (done, *_others) = stage.rollback(context, run=runs(state)[0].id)
+        (done, *_others) = stage.rollback(context, run=runs(state)[int(value)].id)
     (unit,) = done.run.steps
     print(json.dumps((unit.outcome, unit.message or done.stopped)))
 
