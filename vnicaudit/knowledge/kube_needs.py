@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from vnicaudit.base.wording import kubernetes_word
 from vnicaudit.knowledge.kube_owners import route
-from vnicaudit.knowledge.kubevirt_versions import is_known
+from vnicaudit.knowledge.kubevirt_versions import default_rollout, is_known
 from vnicaudit.model.cluster import (
     ClusterFacts,
     ClusterGuest,
@@ -50,6 +50,12 @@ VERSION_OF_VM = guest_fact(
 )
 NODES_OF_VM = guest_fact(lambda guest: guest.cluster.nodes is not None, _NODES)
 NETWORKS_OF_VM = guest_fact(lambda guest: guest.cluster.attachments is not None, _ATTACHMENTS)
+
+
+def rollout(cluster: ClusterFacts) -> str | None:
+    """The cluster's rollout strategy; None: unknown."""
+    named = None if cluster.kubevirt is None else cluster.kubevirt.rollout
+    return named or default_rollout(cluster.version)
 
 
 def is_running(guest: ClusterGuest) -> bool:

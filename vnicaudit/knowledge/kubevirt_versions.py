@@ -28,6 +28,8 @@ pkg/network/vmliveupdate/restart.go."""
 REVISION_IN_STATUS = (1, 5, 0)
 """The recorded revision is in ``status.preferenceRef.controllerRevisionRef``; before in
 ``spec.preference.revisionName``: pkg/instancetype/revision/store.go."""
+PLUGINS = (1, 9, 0)
+"""Objects of kind Plugin, with the gate Plugins: staging/src/kubevirt.io/api/plugin."""
 
 _NO_CPU_HOTPLUG = (
     ((1, 3, 0), (1, 4, 1)),

@@ -81,8 +81,6 @@ class Attachment(_ClusterRecord, frozen=True):
     """It has no configuration: Multus reads a file of the node."""
     is_certain: bool = True
     """False: its configuration is decided by a template, or too long to be read."""
-    is_list: bool = False
-    """It has ``plugins``."""
     network: str = ""
     """``name`` of the configuration."""
     plugins: tuple[CniPlugin, ...] = ()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from datetime import datetime, timezone
 from typing import NamedTuple, TypeVar
@@ -348,10 +347,9 @@ def _judge_cluster(rule: OneRule, case: Case) -> Audited:
     ``unread``."""
     # imported here: no other case needs it
     from vnicaudit.platforms.kubevirt.cluster import RESOURCES, ClusterReading
-    from vnicaudit.platforms.kubevirt.objects import Object, objects_of
+    from vnicaudit.platforms.kubevirt.objects import decoded_object
 
-    text = json.dumps({"kind": "List", "items": case.objects}).encode()
-    found = [each for each in objects_of(text, CLUSTER) if isinstance(each, Object)]
+    found = [decoded_object(each, CLUSTER) for each in case.objects]
     reading = ClusterReading(CLUSTER, "lab", _READ_AT)
     for each in found:
         reading.take(each)

@@ -223,7 +223,7 @@ class ClusterReading:
         """Facts of the cluster about a VM, or of an instance that stands alone."""
         place, has_vm = found.place, found.kind == MACHINE
         uid, namespace = text_at(place, "metadata", "uid") or "", found.namespace or ""
-        instance = self._instances.get(uid)
+        instance = self._instances.get(uid if has_vm else read.owner_uid(found) or uid)
         spec = place.at("spec", "template", "spec") if has_vm else None
         marks, prefers = metadata_of(place), self._prefers(found, preference)
         annotations = {*read.texts_of(place.at("spec", "template", "metadata", "annotations"))}

@@ -133,10 +133,14 @@ def _with_config(known: Attachment, text: str) -> Attachment:
     if len(text) > _LONGEST_CONFIG:
         return replace(known, is_certain=False)
     try:
-        data = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        reason = error.msg if isinstance(error, json.JSONDecodeError) else "nested too deep"
-        return replace(known, fault=f"is not JSON ({reason})")
+        return _with_settings(known, json.loads(text))
+    except json.JSONDecodeError as error:
+        return replace(known, fault=f"is not JSON ({error.msg})")
+    except (ValueError, RecursionError):  # a number of thousands of digits
+        return replace(known, fault="is not JSON that can be read")
+
+
+def _with_settings(known: Attachment, data: object) -> Attachment:
     if not isinstance(data, dict):
         return replace(known, fault="is no JSON object")
     plugins = data.get("plugins")
@@ -145,7 +149,7 @@ def _with_config(known: Attachment, text: str) -> Attachment:
     if not isinstance(plugins, list):
         return replace(known, fault="has plugins that are no list")
     found = tuple(_plugin(each) for each in plugins if isinstance(each, dict))
-    return replace(known, network=_text(data.get("name")), plugins=found, is_list=True)
+    return replace(known, network=_text(data.get("name")), plugins=found)
 
 
 def _plugin(data: dict[str, object]) -> CniPlugin:

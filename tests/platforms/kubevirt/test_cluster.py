@@ -1,0 +1,109 @@
+"""Objects of a cluster, taken one by one, and what they say of its VMs."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from vnicaudit.model.cluster import Attachment
+from vnicaudit.model.domain import ClusterDomain
+from vnicaudit.platforms.kubevirt.cluster import ClusterReading, is_of_cluster
+from vnicaudit.platforms.kubevirt.objects import Object, decoded_object
+
+SECRET = "hunter2"
+TARGET = "kube:lab"
+
+
+def _objects(*items: dict[str, Any]) -> list[Object]:
+    return [decoded_object(each, TARGET) for each in items]
+
+
+def _vm(uid: str, **spec: Any) -> dict[str, Any]:
+    devices = {"interfaces": [{"name": "default", "bridge": {}}]}
+    inner = {"domain": {"devices": devices}, "networks": [{"name": "default", "pod": {}}], **spec}
+    return {
+        "apiVersion": "kubevirt.io/v1",
+        "kind": "VirtualMachine",
+        "metadata": {"name": "web", "namespace": "demo", "uid": uid},
+        "spec": {"template": {"spec": inner}},
+    }
+
+
+def _vmi(uid: str, owner: str) -> dict[str, Any]:
+    owners = [{"kind": "VirtualMachine", "name": "web", "uid": owner, "controller": True}]
+    metadata = {"name": "web", "namespace": "demo", "uid": uid, "ownerReferences": owners}
+    return {
+        "apiVersion": "kubevirt.io/v1",
+        "kind": "VirtualMachineInstance",
+        "metadata": metadata,
+        "spec": _vm("")["spec"]["template"]["spec"],
+        "status": {"phase": "Running"},
+    }
+
+
+def _domains(*items: dict[str, Any]) -> list[ClusterDomain]:
+    reading, found = ClusterReading(TARGET, "lab"), _objects(*items)
+    for each in found:
+        reading.take(each)
+    domains = map(reading.domain, found)
+    return [each for each in domains if isinstance(each, ClusterDomain)]
+
+
+def test_a_vm_and_its_instance_are_one_domain() -> None:
+    (domain,) = _domains(_vmi("i", "v"), _vm("v"))
+    assert (domain.uuid, domain.guest.runs, domain.guest.has_vm) == ("v", True, True)
+
+
+def test_an_instance_of_the_same_name_and_another_owner_is_another_domain() -> None:
+    vm, instance = _domains(_vm("v"), _vmi("i", "gone"))
+    assert (vm.guest.runs, instance.guest.runs, instance.guest.has_vm) == (False, True, False)
+
+
+def test_secrets_of_a_vm_reach_no_record() -> None:
+    volumes = [{"name": "seed", "cloudInitNoCloud": {"userData": f"password: {SECRET}"}}]
+    credentials = [{"userPassword": {"source": {"secret": {"secretName": SECRET}}}}]
+    vm = _vm("v", volumes=volumes, accessCredentials=credentials)
+    vm["metadata"]["annotations"] = {"kubectl.kubernetes.io/last-applied-configuration": SECRET}
+    (domain,) = _domains(vm, _vmi("i", "v"))
+    assert SECRET not in msgspec.json.encode(domain).decode()
+
+
+def _attachment(config: object) -> Attachment:
+    reading = ClusterReading(TARGET, "lab")
+    metadata = {"name": "lan", "namespace": "demo", "uid": "n"}
+    nad = {"apiVersion": "k8s.cni.cncf.io/v1", "kind": "NetworkAttachmentDefinition"}
+    for each in _objects({**nad, "metadata": metadata, "spec": {"config": config}}):
+        reading.take(each)
+    (found,) = reading.facts.attachments or ()
+    return found
+
+
+@pytest.mark.parametrize(
+    "config",
+    ["[" * 60_000, '{"a":' * 12_000, '{"mtu": ' + "9" * 60_000 + "}", '{"type": "x"}' * 5],
+    ids=["lists", "objects", "digits", "several"],
+)
+def test_a_configuration_that_cannot_be_read_is_a_fault(config: str) -> None:
+    found = _attachment(config)
+    assert found.fault.startswith("is not JSON") or found.plugins
+
+
+def test_a_configuration_that_is_too_long_is_not_judged() -> None:
+    found = _attachment('{"type": "bridge", "a": "' + "x" * 70_000 + '"}')
+    assert (found.is_certain, found.fault, found.plugins) == (False, "", ())
+
+
+def test_a_manifest_is_of_no_cluster() -> None:
+    vm = _vm("v")
+    del vm["metadata"]["uid"]
+    assert [is_of_cluster(each) for each in _objects(vm, _vm("v"))] == [False, True]
+
+
+def test_only_lists_that_were_read_show_that_there_is_none() -> None:
+    reading = ClusterReading(TARGET, "lab")
+    reading.listed("nodes")
+    reading.listed("network-attachment-definitions", "demo")
+    facts = reading.facts
+    assert (facts.nodes, facts.plugins, facts.attachments) == ((), None, ())
+    assert facts.has_all("network-attachment-definitions", "demo")
+    assert not facts.has_all("network-attachment-definitions", "other")

@@ -1,0 +1,92 @@
+"""The specification of a VM is not the last word: a hook rewrites its domain.
+
+## What is wrong
+
+The VM has the annotation `hooks.kubevirt.io/hookSidecars`, or a `Plugin` of the cluster
+(KubeVirt 1.9) has hooks for domains.
+
+## Why it matters
+
+Such a hook gets the libvirt domain before it starts, and may change its NICs: model, queues, ring
+sizes. What this audit says of them from the specification may then not be true of what runs.
+
+## Bad
+
+```yaml
+metadata:
+  annotations:
+    hooks.kubevirt.io/hookSidecars: '[{"image": "registry.example/rings:1"}]'
+```
+
+## Good
+
+```yaml
+metadata:
+  annotations: {}
+```
+
+## Fix
+
+Look at what runs: `virsh dumpxml` in the launcher's container compute shows it. If the hook is
+wanted, accept the finding.
+
+## Fix safety
+
+No change is proposed.
+
+## When it does not fire
+
+* When no hook is there, and on Plugins without hooks for domains or without the gate Plugins.
+* Says "may" where a Plugin has a condition: it is an expression that only KubeVirt evaluates.
+* Skipped when the Plugins may not be listed, or a file holds the VM, unless KubeVirt is older than
+  1.9.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from vnicaudit.knowledge import kube_needs
+from vnicaudit.knowledge.kubevirt_versions import PLUGINS, is_at_least
+from vnicaudit.model.cluster import ClusterGuest
+from vnicaudit.model.rule import Judge, Problem, Rule
+
+_FIX = (
+    "Look at what runs: kubectl exec -n {} in the launcher's pod, container compute, virsh dumpxml "
+    "1. If the hook is wanted, accept this."
+)
+_PLUGINS = kube_needs.guest_fact(
+    lambda guest: (
+        guest.hooks
+        or guest.cluster.plugins is not None
+        or is_at_least(guest.cluster.version, PLUGINS) is False
+    ),
+    "the Plugins (right: list plugins.plugin.kubevirt.io)",
+)
+
+
+def applies(guest: ClusterGuest) -> bool:
+    """A VM that is not being deleted."""
+    settings = guest.cluster.kubevirt
+    gated = settings is not None and "Plugins" not in settings.gates
+    return not guest.deleting and (guest.hooks or (not gated and guest.cluster.plugins != ()))
+
+
+def check(guest: ClusterGuest) -> Iterator[Problem]:
+    """One problem for the VM."""
+    fix = _FIX.format(guest.namespace or "NAMESPACE")
+    if guest.hooks:
+        yield Problem("a hook sidecar rewrites its domain: its NICs may be others", fix=fix)
+        return
+    plugins = sorted(guest.cluster.plugins or (), key=lambda one: (one.conditional, one.name))
+    for first in plugins[:1]:
+        may = "may rewrite" if first.conditional else "rewrites"
+        yield Problem(f"Plugin {first.name} {may} its domain: its NICs may be others", fix=fix)
+
+
+RULE = Rule(
+    name="kube-domain-changed-by-hook",
+    severity="info",
+    groups=("kubevirt", "cluster"),
+    judges=(Judge("guest", needs=(_PLUGINS,), applies=applies, check=check),),
+)
