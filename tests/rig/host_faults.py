@@ -4,7 +4,7 @@ dear: those of a round do not touch each other."""
 
 from dataclasses import dataclass
 
-from tests.rig.host import MANAGED, UPLINK
+from tests.rig.host import CPUS, MANAGED, UPLINK
 
 GUEST = "web"
 TAP = "tap0"
@@ -25,24 +25,32 @@ qemu-system-x86_64 -name {GUEST},debug-threads=on -machine q35,accel=tcg -m 32 \
     -device virtio-net-pci,netdev=n0,host_mtu=1500,rx_queue_size=1024
 """
 
-_SEND = """python3 - <<'END'
-import os, socket
-frame = b"\\x33\\x33\\0\\0\\0\\x01" + bytes(6) + b"\\x88\\xb5" + bytes(46)
-with socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as link:
-    link.bind(("{device}", 0))
-    for cpu in range({cpus}):
-        os.sched_setaffinity(0, [cpu])
-        for _ in range({frames}):
-            link.send(frame)
-END"""
-"""Frames for nobody, of a type that is kept for trials (IEEE 802), from each CPU in turn."""
+_FRAMES = """
+import os, socket, struct
+def frame(port):
+    udp = struct.pack("!4H", port, 9, 8, 0)
+    ip = bytes.fromhex("45000020000000004011f6c9c0000201c0000202")
+    ends = b"\\xff" * 6 + bytes.fromhex("02005e100001")
+    return ends + b"\\x08\\0" + ip + udp + bytes(22)
+def send(device, cpu, frames):
+    os.sched_setaffinity(0, [cpu])
+    with socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as link:
+        link.bind((device, 0))
+        for number in range(frames):
+            link.send(frame(1024 + number))
+""".strip()
+"""Frames that nobody takes, each of another flow: a hash of its ports says of which queue it is."""
+
+
+def _send(*what: tuple[str, int, int]) -> str:
+    """Lines of shell that send so many frames by a device from a CPU."""
+    calls = "\n".join(f"send{each}" for each in what)
+    return f"python3 - <<'END'\n{_FRAMES}\n{calls}\nEND"
+
+
 _QUEUES = f"/sys/class/net/{UPLINK}/queues"
 _FLOWS = f"/sys/class/net/{MANAGED}/queues/rx-0/rps_flow_cnt"
 _ENTRIES = "/proc/sys/net/core/rps_sock_flow_entries"
-_IRQS = """
-device=$(basename "$(readlink -f /sys/class/net/{device}/device)")
-for name in /proc/irq/*/"$device"-*put.*; do echo {cpus} > "${{name%/*}}/smp_affinity_list"; done
-"""
 _TASKS = f"/proc/$(cat /run/{GUEST}.pid)/task"
 
 
@@ -50,6 +58,20 @@ def _tunnel(name: str, kind: str, *more: str) -> str:
     """One in the guests' bridge, to a place that the default route leads to."""
     words = " ".join(("id", "7", "remote", "192.0.2.9", *more))
     return f"ip link add {name} type {kind} {words}; ip link set {name} mtu 1500 master br0 up"
+
+
+def _irqs(cpu: str) -> str:
+    """Every interrupt of the uplink's queues to a CPU, in words of shell. An interrupt moves when
+    the next one comes: those of transmit queues by frames from each CPU, those of receive queues by
+    frames from the other adapter, which is in the same network."""
+    return f"""
+device=$(basename "$(readlink -f /sys/class/net/{UPLINK}/device)")
+for name in /proc/irq/*/"$device"-*put.*; do echo {cpu} > "${{name%/*}}/smp_affinity_list"; done
+""" + _send((MANAGED, 0, 64), *((UPLINK, cpu, 64) for cpu in range(CPUS)))
+
+
+_OWN_CPU = '"${name##*.}"'
+"""That of the queue's number, as the driver sets it."""
 
 
 @dataclass(frozen=True)
@@ -103,13 +125,11 @@ FOUND_AND_MENDED = (
 INTERRUPTS = (
     _plant(
         "interrupts of all queues on one CPU",
-        # an interrupt moves when it comes
-        _IRQS.format(device=UPLINK, cpus=0) + _SEND.format(device=UPLINK, cpus=4, frames=20),
-        _IRQS.format(device=UPLINK, cpus="0-3"),
+        _irqs("0"),
+        _irqs(_OWN_CPU),
         ("VNIC114", f"{UPLINK}/cpu0"),
     ),
 )
-"""Interrupts move when the next one comes: once, not all of them had."""
 ONLY_FOUND = (
     _plant(
         "RFS has entries on the host, and no flows on the adapter",
@@ -153,8 +173,8 @@ ONLY_FOUND = (
     ),
     _plant(
         "interrupts of an adapter on the CPU of a pinned vCPU",
-        _IRQS.format(device=UPLINK, cpus=1) + _SEND.format(device=UPLINK, cpus=4, frames=20),
-        _IRQS.format(device=UPLINK, cpus="0-3"),
+        _irqs("1"),
+        _irqs(_OWN_CPU),
         ("VNIC143", UPLINK),
     ),
     _plant(
@@ -165,7 +185,7 @@ ONLY_FOUND = (
     ),
     _plant(
         "a short queue of a tap that drops, which nothing undoes",
-        f"ip link set {TAP} txqueuelen 50\n" + _SEND.format(device=TAP, cpus=1, frames=500),
+        f"ip link set {TAP} txqueuelen 50\n" + _send((TAP, 0, 500)),
         f"ip link set {TAP} txqueuelen 1000",
         ("VNIC116", TAP),
         ("VNIC117", TAP),

@@ -81,6 +81,22 @@ def test_a_secret_of_one_tunnel_leaves_the_other_ports(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize("end", [None, -1])
+def test_ids_of_others_are_not_kept(tmp_path: Path, end: int | None) -> None:
+    """Whoever manages Open vSwitch may put anything there, under any name."""
+    path = tmp_path / "a.json"
+    ids = '["map",[["system-id","7"],["note","hush"],["a","b","hush"],[["x"],"hush"],"hush"]]'
+    row = f'[["0","x"],{ids},"3.5.0"],["1","hush","3.5.0"]'
+    rows = f'{{"data":[{row}],"headings":["_uuid","external_ids","ovs_version"]}}'[:end]
+    write_recording(str(path), "ssh://kvm1", [Section("tables", rows, 0)])
+    assert "hush" not in path.read_text()
+    (kept,) = read_recording(str(path)).sections
+    assert end or json.loads(kept.text)["data"] == [
+        [["0", "x"], ["map", [["system-id", "7"]]], "3.5.0"],
+        ["1", ["map", []], "3.5.0"],
+    ]
+
+
 @pytest.mark.parametrize(
     "text",
     ["", "{}", '{"schema": "vnicaudit.host-facts/1", "place', '{"schema": "vnicaudit.report/1"}'],

@@ -26,7 +26,7 @@ _SHOWN = re.compile(r"[ \t]+(Bridge|Port|Interface) (.+)")
 _CLOSING = {"[": "]", "{": "}", '"': '"'}
 
 
-class _JsonTable(msgspec.Struct, frozen=True):
+class JsonTable(msgspec.Struct, frozen=True):
     """A table in JSON."""
 
     headings: list[str]
@@ -83,7 +83,7 @@ def bridges_shown(text: str) -> dict[str, str]:
 
 def _in_json(line: str) -> Iterator[Row]:
     try:
-        table = json_as(line, _JsonTable)
+        table = json_as(line, JsonTable)
     except (msgspec.MsgspecError, RecursionError):
         return
     for cells in table.data:

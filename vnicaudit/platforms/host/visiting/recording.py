@@ -14,6 +14,7 @@ from vnicaudit.base.opening import read_regular
 from vnicaudit.errors import TargetError
 from vnicaudit.model.decoding import json_as
 from vnicaudit.model.host_recording import HostRecording, RecordedSection
+from vnicaudit.platforms.host.ovsdb import JsonTable
 from vnicaudit.reaching.sections import Section
 from vnicaudit.text.secrets import STARS, is_secret_name, masked_message
 
@@ -29,6 +30,15 @@ _SHOWN = re.compile(
 """What is kept of those: it tells who started the guest."""
 _PAIR = re.compile(r'\["([\w.:-]{1,64})","(?:[^"\\]|\\.)*"\]')
 """A key with its value, as Open vSwitch's database prints maps."""
+
+_IDS = "external_ids"
+_KNOWN_IDS = frozenset({
+    "attached-mac", "bridge-id", "hostname", "iface-id", "iface-status", "ovn-bridge",
+    "ovn-bridge-mappings", "ovn-encap-ip", "ovn-encap-type", "ovn-remote", "rundir", "system-id",
+    "vm-id", "vm-uuid",
+})  # fmt: skip
+"""Keys of that column with harmless values (ovs-vswitchd.conf.db(5), ovn-controller(8), Nova's
+os-vif): anybody may put anything under others."""
 
 
 def write_recording(path: str, place: str, sections: Sequence[Section]) -> None:
@@ -62,6 +72,8 @@ def _masked(text: str) -> str:
 
 def _masked_line(line: str) -> str:
     """A line; that of a process is a list of words with NULs between them."""
+    if f'"{_IDS}"' in line:
+        line = _known_ids(line)
     words = _PAIR.sub(_pair_shown, line).split("\0")
     for index, word in enumerate(words):
         option = f"-{words[index - 1].lstrip('-')}" if index else ""
@@ -77,3 +89,27 @@ def _masked_line(line: str) -> str:
 def _pair_shown(found: re.Match[str]) -> str:
     """A pair; without its key too if that is secret, so that the rest of its line is kept."""
     return f'["{STARS}","{STARS}"]' if is_secret_name(found[1]) else found[0]
+
+
+def _known_ids(line: str) -> str:
+    """A table of Open vSwitch's database with the known keys of that column alone."""
+    try:
+        table = json_as(line, JsonTable)
+    except (msgspec.MsgspecError, RecursionError):
+        return STARS  # cut off: nothing reads it either
+    at = table.headings.index(_IDS) if _IDS in table.headings else -1
+    for row in table.data:
+        match row[at] if 0 <= at < len(row) else None:
+            case ["map", list(pairs)]:
+                row[at] = ["map", [each for each in pairs if _is_known(each)]]
+            case _ if 0 <= at < len(row):
+                row[at] = ["map", []]
+    return msgspec.json.encode(table).decode()
+
+
+def _is_known(pair: object) -> bool:
+    match pair:
+        case [str(key), str()]:
+            return key in _KNOWN_IDS
+        case _:
+            return False
