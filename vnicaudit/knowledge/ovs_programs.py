@@ -1,4 +1,7 @@
-"""Where Open vSwitch's programs are on a host: lines of shell that find them."""
+"""Where Open vSwitch's programs are on a host: lines of shell that find them.
+
+Source of the containers' names: roles openvswitch and ovs-dpdk of Kolla Ansible at 1a681814e.
+"""
 
 FIND_OVS = r"""
 runs() { grep -qs '^ovs-vswitchd' /proc/[0-9]*/comm; }
@@ -10,9 +13,11 @@ if ! command -v ovs-vsctl >/dev/null || [ ! -S "${OVS_RUNDIR:-/run/openvswitch}/
     if [ "$ovs" = none ] && runs; then # else a socket of systemd could start a docker that is off
         ovs=
         for each in docker podman; do
-            [ "$ovs" = "" ] && command -v "$each" >/dev/null &&
-                limited "$each" inspect openvswitch_vswitchd >/dev/null 2>&1 &&
-                ovs="$each exec openvswitch_vswitchd "
+            for container in openvswitch_vswitchd ovsdpdk_vswitchd; do
+                [ "$ovs" = "" ] && command -v "$each" >/dev/null &&
+                    limited "$each" inspect "$container" >/dev/null 2>&1 &&
+                    ovs="$each exec $container "
+            done
         done
     fi
 else

@@ -316,10 +316,14 @@ def test_an_adapter_that_was_offline_is_as_before(tmp_path: Path, asked: str) ->
     assert [(tmp_path / name).read_text() for name in ("online", "buffer_count")] == ["1", asked]
 
 
-def test_the_programs_of_a_snap_and_of_a_container_are_found(tmp_path: Path) -> None:
+@pytest.mark.parametrize("before", [[], ["openvswitch_vswitchd"]])  # there is none of that name
+def test_the_programs_in_a_container_of_kolla_are_found(tmp_path: Path, before: list[str]) -> None:
     """Made by hand: a docker that says what it was asked."""
     docker, asked = tmp_path / "docker", tmp_path / "asked"
-    docker.write_text(f'#!/bin/sh\nprintf "%s\\n" "$*" >>{asked}\n')
+    container = "ovsdpdk_vswitchd" if before else "openvswitch_vswitchd"
+    docker.write_text(
+        f'#!/bin/sh\nprintf "%s\\n" "$*" >>{asked}\n[ "$1" = exec ] || [ $2 = {container} ]\n'
+    )
     docker.chmod(0o755)
     for name in ("sh", "timeout", "grep"):
         (tmp_path / name).symlink_to(shutil.which(name) or "")
@@ -327,7 +331,6 @@ def test_the_programs_of_a_snap_and_of_a_container_are_found(tmp_path: Path) -> 
     script = words[2].replace("runs()", "runs() { true; }\nwas()")
     subprocess.run([*words[:2], script, *words[3:]], check=True, env={"PATH": str(tmp_path)})
     assert asked.read_text().splitlines() == [
-        "inspect openvswitch_vswitchd",
-        "exec openvswitch_vswitchd ovs-vsctl -t 10 set Open_vSwitch . "
-        "other_config:pmd-auto-lb=true",
+        *(f"inspect {name}" for name in (*before, container)),
+        f"exec {container} ovs-vsctl -t 10 set Open_vSwitch . other_config:pmd-auto-lb=true",
     ]
