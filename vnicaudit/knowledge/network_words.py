@@ -6,10 +6,11 @@ All of them wait for udev, and set what their own configuration names, an MTU al
 offloads with them, is set by udev itself, before its rules.
 
 Versions are those of the program that knows the word; tried with NetworkManager 1.42.4 and 1.58.1
-(``nmcli --offline connection add``) and netplan 1.2. Sources: systemd.network(5) of 257,
-nm-settings-nmcli(5), _commit_mtu and _ethtool_features_set in nm-device.c at 355bc902, the YAML
-reference and networkd.c of netplan at e9dd90a9, interfaces(5) and the scripts of Debian's package
-ethtool, ifup-eth of initscripts (RHEL 8), ifcfg(5) of wicked.
+(``nmcli --offline connection add``; 1.42.4 leaves an MTU and TSO as they are that a profile does
+not name) and netplan 1.2. Sources: systemd.network(5) of 257, nm-settings-nmcli(5), _commit_mtu and
+_ethtool_features_set in nm-device.c at 355bc902, the YAML reference and networkd.c of netplan at
+e9dd90a9, interfaces(5) and the scripts of Debian's package ethtool, ifup-eth of initscripts (RHEL
+8), ifcfg(5) of wicked.
 """
 
 from __future__ import annotations
