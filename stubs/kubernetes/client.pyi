@@ -30,8 +30,6 @@ class AuthorizationV1Api(_Api):
 
 class CoreV1Api(_Api):
     list_node: Callable[..., BaseHTTPResponse]
-    list_namespaced_pod: Callable[..., BaseHTTPResponse]
-    list_pod_for_all_namespaces: Callable[..., BaseHTTPResponse]
 
 class CustomObjectsApi(_Api):
     list_cluster_custom_object: Callable[..., BaseHTTPResponse]

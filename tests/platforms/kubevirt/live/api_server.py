@@ -58,7 +58,7 @@ class FakeServer:
     objects. ``intercept`` may answer a request before anything else does."""
 
     def __init__(self) -> None:
-        self.lists: dict[str, list[Item]] = {"v1/nodes": [], "v1/pods": []}
+        self.lists: dict[str, list[Item]] = {"v1/nodes": []}
         self.forbidden: set[str] = set()
         self.token = TOKEN
         self.asked: list[Asked] = []

@@ -168,6 +168,11 @@ class Cluster:
             raise self._unusable(type(error).__name__) from None
 
     @property
+    def context(self) -> str:
+        """The name of its context."""
+        return self._context.name or IN_CLUSTER
+
+    @property
     def namespace(self) -> str:
         """The namespace that is read; empty: all of them."""
         return self._context.namespace
@@ -288,7 +293,8 @@ class Cluster:
             return self.error(_transport(error.reason), "unreachable")
         said = plain(str(body.get("message") or error.reason or ""))
         kind = {401: "authentication", 403: "refused"}.get(error.status, "broken")
-        found = self.error(f"{error.status}: {said}", kind)
+        advice = f"; log in again, then check with {self.kubectl} version"
+        found = self.error(f"{error.status}: {said}{advice if error.status == 401 else ''}", kind)
         found.status = error.status
         found.token = str(part(body, "metadata").get("continue") or "")
         wanted = str((error.headers or {}).get("Retry-After") or "")

@@ -38,7 +38,6 @@ _TYPES, _OVN = "instancetype.kubevirt.io", "k8s.ovn.org"
 
 RESOURCES = (
     ClusterList("KubeVirt", "kubevirt.io", "kubevirts"),
-    ClusterList("HyperConverged", "hco.kubevirt.io", "hyperconvergeds"),
     ClusterList("Node", "", "nodes", namespaced=False),
     ClusterList("NetworkAttachmentDefinition", "k8s.cni.cncf.io",
                 "network-attachment-definitions"),
@@ -55,7 +54,6 @@ RESOURCES = (
     ClusterList("ControllerRevision", "apps", "controllerrevisions",
                 selector="instancetype.kubevirt.io/object-kind"),
     ClusterList("Plugin", "plugin.kubevirt.io", "plugins", namespaced=False),
-    ClusterList("Pod", "", "pods", selector="kubevirt.io=virt-launcher"),
     ClusterList("VirtualMachineInstance", "kubevirt.io", "virtualmachineinstances"),
     ClusterList("VirtualMachineInstanceReplicaSet", "kubevirt.io",
                 "virtualmachineinstancereplicasets"),
@@ -74,6 +72,14 @@ _SECRET = frozenset({
 """Parts of objects that may hold passwords and keys: only that they are there is kept."""
 _APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 """An annotation with the whole object, as somebody wrote it."""
+
+
+_NO_RULES = "rules that need it are skipped"
+_WITHOUT = {
+    "VirtualMachine": "no virtual machine is judged",
+    "VirtualMachineInstance": "what virtual machines run with is not judged",
+}
+"""Kind -> what follows if this user may not list it."""
 
 
 class Lists:
@@ -117,7 +123,7 @@ class Lists:
         if error.status != 403:
             return f"{resource.name}: {error.message}"
         return (
-            f"no right to list {resource.name}: rules that need it are skipped. Grant it "
+            f"no right to list {resource.name}: {_WITHOUT.get(resource.kind, _NO_RULES)}. Grant it "
             "(docs/how-to/clusters/clusterrole.yaml), then check it: "
             + can_list(self._cluster, resource)
         )
@@ -214,12 +220,7 @@ def _call(resource: ClusterList, version: str, cluster: Cluster, query: Object) 
             if space:
                 return custom.list_namespaced_custom_object(*where, space, resource.plural, **how)
             return custom.list_cluster_custom_object(*where, resource.plural, **how)
-        core = api.CoreV1Api(to)
-        if resource.kind == "Node":
-            return core.list_node(**how)
-        if space:
-            return core.list_namespaced_pod(space, **how)
-        return core.list_pod_for_all_namespaces(**how)
+        return api.CoreV1Api(to).list_node(**how)
 
     return call
 

@@ -3,34 +3,92 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import datetime, timezone
 
-import msgspec
-
+from vnicaudit.errors import TargetError
+from vnicaudit.model.domain import ClusterDomain, Domain
 from vnicaudit.model.file_kind import Item
 from vnicaudit.model.fleet import LiveOptions
+from vnicaudit.model.kubevirt import Preference
 from vnicaudit.model.report import NotJudged, ReadError
-from vnicaudit.platforms.kubevirt.live.client import Cluster, Object
-from vnicaudit.platforms.kubevirt.live.lists import Lists
-from vnicaudit.platforms.kubevirt.read import read_bytes
+from vnicaudit.platforms.kubevirt.cluster import INSTANCE, ClusterReading
+from vnicaudit.platforms.kubevirt.cluster_objects import owner_uid
+from vnicaudit.platforms.kubevirt.interfaces import Key, key_of
+from vnicaudit.platforms.kubevirt.live import client
+from vnicaudit.platforms.kubevirt.live.lists import RESOURCES, Lists
+from vnicaudit.platforms.kubevirt.objects import KINDS, VMI_SPEC, Object, preference_of
+from vnicaudit.text.json_items import decoded_place
 
-_JUDGED = ("virtualmachines", "virtualmachineinstances")
-"""Without the list of these, VMs were not judged: an error, and not a note."""
+_GUESTS = ("virtualmachines", "virtualmachineinstances")
+"""Without these lists guests were not judged: an error, and not a note."""
+_SCOPED = {one.plural: one.namespaced for one in RESOURCES}
 
 
 def read(target: str, live: LiveOptions) -> Iterator[Item]:
     """Everything in a cluster that has to do with NICs. Raises TargetError."""
-    lists = Lists(Cluster(target, live))
-    objects: list[Object] = []
+    cluster = client.Cluster(target, live)
+    lists, reading = Lists(cluster), _LiveCluster(target, cluster.context)
     for _kind, page in lists.pages:
-        objects += page
-    data = msgspec.json.encode({"apiVersion": "v1", "kind": "List", "items": objects})
-    yield from read_bytes(data, target=target, file=None)
-    yield from unread(lists, target)
-
-
-def unread(lists: Lists, target: str) -> Iterator[ReadError | NotJudged]:
-    """A sentence for each list that was not read, and for what else matters."""
+        reading.listed(lists.read, cluster.namespace)
+        for item in page:
+            try:
+                found = _object(item, target)
+                if (domain := reading.take(found)) is not None:
+                    yield domain
+            except TargetError as error:
+                yield ReadError(error.message, target)
+    yield from reading.rest()
     for plural, reason in lists.unread.items():
-        yield ReadError(reason, target) if plural in _JUDGED else NotJudged(reason, target, 0)
+        yield ReadError(reason, target) if plural in _GUESTS else NotJudged(reason, target, 0)
     for note in lists.notes:
         yield NotJudged(note, target, 0)
+
+
+def _object(item: client.Object, target: str) -> Object:
+    """A decoded object. Raises TargetError if it is nested too deep."""
+    group = str(item.get("apiVersion")).partition("/")[0]
+    return Object(str(item.get("kind")), group, decoded_place(item, target))
+
+
+class _LiveCluster:
+    """The objects of a cluster, as they come: those by which virtual machines are judged first."""
+
+    def __init__(self, target: str, context: str) -> None:
+        self._target = target
+        self._cluster = ClusterReading(target, context, datetime.now(timezone.utc))
+        self._alone: list[Object] = []
+        self._preferences: dict[Key, Preference] = {}
+        self._used: set[Key] = set()
+
+    def listed(self, plurals: list[str], namespace: str) -> None:
+        """Note which lists were read completely so far."""
+        for plural in plurals:
+            self._cluster.listed(plural, namespace if _SCOPED[plural] else "")
+
+    def take(self, found: Object) -> Domain | None:
+        """The domain that an object describes; None if it is none, or is told of later."""
+        self._cluster.take(found)
+        if found.kind == INSTANCE:
+            if not owner_uid(found):
+                self._alone.append(found)
+            return None
+        if found.kind in KINDS and found.name:
+            key = key_of(found.kind, found.name, found.space)
+            self._preferences[key] = preference_of(found, self._target)
+        return self._domain(found) if found.kind in VMI_SPEC else None
+
+    def _domain(self, found: Object) -> Domain | None:
+        domain = self._cluster.domain(found)
+        preference = domain.guest.preference if isinstance(domain, ClusterDomain) else None
+        if preference is not None:
+            self._used.add(key_of(preference.kind, preference.name, found.space))
+        return domain
+
+    def rest(self) -> Iterator[Item]:
+        """The cluster itself, instances without a VM, and the preferences that VMs refer to: many
+        clusters have some dozens of which nobody makes use."""
+        yield self._cluster.facts
+        for found in self._alone:
+            if (domain := self._domain(found)) is not None:
+                yield domain
+        yield from (one for key, one in self._preferences.items() if key in self._used)

@@ -1,0 +1,146 @@
+"""What an audit is given of a cluster."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.inside import inside
+from tests.platforms.kubevirt.live.api_server import FakeServer, Item, status, vm
+from vnicaudit.model.cluster import ClusterFacts
+from vnicaudit.model.domain import ClusterDomain
+from vnicaudit.model.fleet import LiveOptions
+from vnicaudit.model.kubevirt import Preference
+from vnicaudit.model.report import NotJudged, ReadError
+from vnicaudit.platforms.kubevirt.live import read_cluster
+
+API = "kubevirt.io/v1"
+
+
+def instance(name: str, owner: str = "", model: str = "virtio") -> Item:
+    """A running instance, of a VM with that UID or of nobody."""
+    made = vm(name, model=model)
+    owners = [{"kind": "VirtualMachine", "name": name, "uid": owner, "controller": True}]
+    return {
+        "apiVersion": API,
+        "kind": "VirtualMachineInstance",
+        "metadata": {
+            "name": name, "namespace": "web", "uid": f"vmi-{name}",
+            "ownerReferences": owners if owner else [],
+        },
+        "spec": made["spec"]["template"]["spec"],
+        "status": {"phase": "Running"},
+    }  # fmt: skip
+
+
+def preference(name: str, model: str) -> Item:
+    return {
+        "metadata": {"name": name, "uid": f"p-{name}"},
+        "spec": {"devices": {"preferredInterfaceModel": model}},
+    }
+
+
+def items(cluster: FakeServer) -> list[object]:
+    found: list[object] = [*read_cluster("kube:prod", LiveOptions())]
+    assert "planted" not in repr(found)
+    assert cluster.token not in repr(found)
+    return found
+
+
+def domains(found: list[object]) -> list[ClusterDomain]:
+    return [one for one in found if isinstance(one, ClusterDomain)]
+
+
+def test_a_vm_and_its_instance_are_one(cluster: FakeServer) -> None:
+    cluster.lists[f"{API}/virtualmachines"] = [vm("a"), vm("b")]
+    cluster.lists[f"{API}/virtualmachineinstances"] = [
+        instance("renamed", "uid-web-a"), instance("alone"),
+    ]  # fmt: skip
+    found = items(cluster)
+    told = {one.name: one.guest.runs for one in domains(found) if one.guest is not None}
+    assert told == {"web/a": True, "web/b": False, "web/alone": True}
+    assert sum(isinstance(one, ClusterFacts) for one in found) == 1
+    place = domains(found)[0].nics[0].location
+    assert (place.target, place.file, place.line) == ("kube:prod", None, None)
+    assert place.xpath == "/spec/template/spec/domain/devices/interfaces/0"
+
+
+def test_only_preferences_that_vms_refer_to_are_judged(cluster: FakeServer) -> None:
+    path = "instancetype.kubevirt.io/v1beta1/virtualmachineclusterpreferences"
+    cluster.lists[path] = [preference("used", "e1000e"), preference("unused", "e1000")]
+    machine = vm("a")
+    machine["spec"]["preference"] = {"name": "used"}
+    cluster.lists[f"{API}/virtualmachines"] = [machine]
+    found = items(cluster)
+    assert [one.name for one in found if isinstance(one, Preference)] == ["used"]
+
+
+def test_what_was_not_read_is_told(cluster: FakeServer) -> None:
+    cluster.forbidden = {"virtualmachines", "nodes"}
+    found = items(cluster)
+    (error,) = (one for one in found if isinstance(one, ReadError))
+    (note,) = (one for one in found if isinstance(one, NotJudged))
+    assert error.message.startswith("no right to list virtualmachines.kubevirt.io: no virtual")
+    assert (note.file, note.line) == ("kube:prod", 0)
+    assert note.message.startswith("no right to list nodes: rules that need it are skipped.")
+
+
+def test_an_object_that_is_nested_too_deep_is_one_error(cluster: FakeServer) -> None:
+    deep: Item = {}
+    for _ in range(300):
+        deep = {"x": deep}
+    bomb = vm("bomb")
+    bomb["spec"]["template"]["spec"]["y"] = deep
+    cluster.lists[f"{API}/virtualmachines"] = [vm("a"), bomb, vm("c")]
+    found = items(cluster)
+    assert [one.name for one in domains(found)] == ["web/a", "web/c"]
+    assert sum(isinstance(one, ReadError) for one in found) == 1
+
+
+def test_an_audit_of_a_cluster_and_of_one_that_is_away(
+    cluster: FakeServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each target has its own status, and nothing secret is shown."""
+    machine = vm("a")
+    machine["metadata"]["annotations"] = {"x": "\x1b[2J"}
+    cluster.lists[f"{API}/virtualmachines"] = [machine]
+    cluster.forbidden = {"nodes"}
+    monkeypatch.setenv("VNICAUDIT_DEBUG", "1")
+    result = inside("audit", "kube:", "kube:lab", "--format", "json", cwd=tmp_path)
+    assert result.returncode == 4
+    report = json.loads(result.stdout)
+    assert [(one["target"], one["status"]) for one in report["targets"]] == [
+        ("kube:prod", "ok"), ("kube:lab", "failed"),
+    ]  # fmt: skip
+    (finding,) = report["findings"]
+    assert (finding["rule"], finding["location"]["file"]) == ("VNIC071", None)
+    text = inside("audit", "kube:", "-v", cwd=tmp_path)
+    assert "in files" not in text.stdout
+    assert "kube:prod: no right to list nodes" in text.stdout
+    shown = result.stdout + result.stderr + text.stdout + text.stderr
+    assert "planted" not in shown
+    assert cluster.token not in shown
+    hidden = inside("audit", "kube:prod", "--redact", cwd=tmp_path)
+    assert "prod" not in hidden.stdout
+
+
+def test_a_cluster_in_an_inventory(cluster: FakeServer, tmp_path: Path) -> None:
+    cluster.lists[f"{API}/virtualmachines"] = [vm("a")]
+    hosts = tmp_path / "hosts"
+    hosts.write_text("kube:prod\nkube:lab\n")
+    result = inside(
+        "audit", "-i", hosts, "--format", "json", "--state", tmp_path / "state", cwd=tmp_path
+    )
+    report = json.loads(result.stdout)
+    assert [one["status"] for one in report["targets"]] == ["ok", "failed"]
+    assert [one["rule"] for one in report["findings"]] == ["VNIC071"]
+
+
+def test_a_server_that_fails_in_the_middle(cluster: FakeServer) -> None:
+    cluster.lists[f"{API}/virtualmachines"] = [vm(f"v{n:03}") for n in range(600)]
+    broken = status(500, "InternalError", "etcdserver: leader changed")
+    cluster.intercept = lambda asked: broken if "continue" in asked.query else None
+    found = items(cluster)
+    assert len(domains(found)) == 500
+    (error,) = (one for one in found if isinstance(one, ReadError))
+    assert error.message == "virtualmachines.kubevirt.io: 500: etcdserver: leader changed"
