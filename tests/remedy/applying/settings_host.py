@@ -16,7 +16,7 @@ import pytest
 from msgspec.structs import replace
 
 from tests.not_run import not_run
-from tests.remedy.applying.fakes import Stage, watch
+from tests.remedy.applying.fakes import Killed, Stage, watch
 from vnicaudit.errors import ActionError, NoResponseError
 from vnicaudit.knowledge.cpu_lists import from_mask
 from vnicaudit.knowledge.host_setting_values import made_of, value_of
@@ -78,12 +78,14 @@ class SettingsHost:
     """It does what it is asked as Linux does: TSO goes with checksums, and is still asked for.
     ``ignores``: a field that it accepts and does not apply; ``refuses``: one that it does not
     accept, and so often; ``cut_by``: a field with which the way to it is cut, until it is as it was
-    at first; ``loses``: answers that do not arrive."""
+    at first; ``loses``: answers that do not arrive; ``goes_on``: it sets the rest of a command's
+    settings though the program was killed."""
 
     def __init__(self, world: SettingsWorld) -> None:
         self.at_first = self.now = FACTS
         self.boots = 0
         self.cut_by = ""
+        self.goes_on = False
         self.loses: set[str] = set()
         self.timers: dict[str, FakeTimer] = {}
         self.ignores = ""
@@ -171,23 +173,33 @@ class SettingsHost:
     ) -> tuple[HostFacts, dict[HostSetting, str]]:
         """The host goes through all of them, also where the way is cut by the first."""
         self._answers()
-        refused, is_late = {}, False
-        for setting, value in values:
-            field = f"{setting.kind}:{setting.device}:{setting.name}"
-            self.world.passing(f"before {field}")
-            self._pass_time()
-            if timer and self.timers[timer].state != "armed":
-                is_late = True
-            elif self.refuses.get(field):
-                self.refuses[field] -= 1
-                refused[setting] = f"{value} was not accepted: Operation not supported"
-            elif field != self.ignores:
-                self._do(setting, made_of(setting, value, self.now))
-            self.world.passing(f"behind {field}")
+        try:
+            refused = [self._set(*each, timer) for each in values]
+        except Killed:
+            if self.goes_on:
+                for setting, value in values:
+                    self._do(setting, made_of(setting, value, self.now))
+            raise
         self._answers("set")
-        if is_late:
+        if None in refused:
             raise NoResponseError("the timer ended")
-        return self.now, refused
+        said = zip(values, refused, strict=True)
+        return self.now, {setting: why for (setting, _value), why in said if why}
+
+    def _set(self, setting: HostSetting, value: str, timer: str) -> str | None:
+        """Why it is not accepted; None: the timer has ended."""
+        field, why = f"{setting.kind}:{setting.device}:{setting.name}", ""
+        self.world.passing(f"before {field}")
+        self._pass_time()
+        if timer and self.timers[timer].state != "armed":
+            return None
+        if self.refuses.get(field):
+            self.refuses[field] -= 1
+            why = f"{value} was not accepted: Operation not supported"
+        elif field != self.ignores:
+            self._do(setting, made_of(setting, value, self.now))
+        self.world.passing(f"behind {field}")
+        return why
 
     def close(self) -> None:
         """Nothing is open."""

@@ -266,14 +266,14 @@ def test_a_plan_names_no_program_to_reach_a_host(world: SettingsWorld) -> None:
         (SettingOwner(name="tuned", evidence="/x", sets=("features",)), RPS, False),
         (SettingOwner(name="performance-profile", evidence="/x", sets=("rps",)), RPS, True),
         (SettingOwner(name="machine-config", evidence="/x"), ENTRIES, True),
-        (SettingOwner(name="netplan", evidence="/x", sets=("links",)), TX, False),
+        (SettingOwner(name="ifupdown", evidence="/x", sets=("links",)), TX, False),
     ],
 )
 def test_an_owner_makes_its_own_changes(owner: SettingOwner, field: str, is_blocked: bool) -> None:
     step = step_to(replace(FACTS, owners=(owner,)), TARGET, {field: "1" if field != TX else "off"})
     assert [one.code for one in step.blocked] == ["owner-changes-it"] * is_blocked
     told = (*(one.text for one in step.blocked), *step.notes)
-    assert any("/x" in text for text in told) is (is_blocked or owner.name == "netplan")
+    assert any("/x" in text for text in told) is (is_blocked or owner.name == "ifupdown")
 
 
 # The program is ended anywhere, and run again or taken back.
@@ -295,10 +295,14 @@ def life(world: SettingsWorld, step: Step, kill_at: int | None, *, back: bool = 
     return False
 
 
+@pytest.mark.parametrize("goes_on", [False, True])
 @pytest.mark.parametrize("resume", ["apply", "rollback"])
-def test_killed_anywhere(resume: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_killed_anywhere(
+    resume: str, goes_on: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for place, folder in enumerate(folders(tmp_path)):
         world = settings_world(folder, monkeypatch)
+        world.host.goes_on = goes_on
         step = step_to(FACTS, TARGET, CHANGES)
         over = life(world, step, place)
         if resume == "apply":
