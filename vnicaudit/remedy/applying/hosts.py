@@ -265,11 +265,7 @@ def _part_of(steps: tuple[Step, ...]) -> SettingUnit:
     for step, part in zip(steps, parts, strict=True):
         _check_step(step, part)
     first, *rest = parts
-    if len(parts) > 2 or [are_files(part.values) for part in parts] not in (
-        [False],
-        [True],
-        [False, True],
-    ):
+    if [are_files(part.values) for part in parts] not in ([False], [True], [False, True]):
         raise UnitRefusedError(
             "the plan must have one step that sets it and one that keeps it", "plan"
         )
