@@ -8,9 +8,9 @@
 # printed when it ends.
 #
 # The last lines list the suites that ran, and the suites and tests that failed. A suite that cannot
-# run here is listed as "not run, because …"; with CI=true that is a failure. Real guests need root;
-# their images are built once in VNICAUDIT_RIG (default /var/tmp/vnicaudit-rig). The real OpenStack
-# needs root too; its packages and state are in VNICAUDIT_OPENSTACK (default
+# run here is listed as "not run, because …"; with CI=true that is a failure, except for kube. Real
+# guests need root; their images are built once in VNICAUDIT_RIG (default /var/tmp/vnicaudit-rig). The
+# real OpenStack needs root too; its packages and state are in VNICAUDIT_OPENSTACK (default
 # /var/tmp/vnicaudit-openstack). The API server of Kubernetes is built once by Go, beside the first
 # stages, in VNICAUDIT_KUBE (default /var/tmp/vnicaudit-kube).
 set -eu
@@ -171,7 +171,8 @@ failed=$("$bin/python" -m tests.failures "$VNICAUDIT_TEST_FAILURES") || failed="
 $failed"
 if [ -s "$NOT_RUN" ]; then
     sort -u "$NOT_RUN"
-    if [ "${CI:-}" = true ]; then
+    # kube: see LEFT_TO_OTHERS in tests/not_run.py
+    if [ "${CI:-}" = true ] && grep -qv '^kube: ' "$NOT_RUN"; then
         echo "CI=true: a suite that was not run is a failure"
         code=1
     fi
