@@ -117,6 +117,13 @@ def test_what_goes_with_the_next_boot_is_told_where_not_all_does(world: Settings
     assert unit.message == f"until the next boot for {MODULE}; the others stay"
 
 
+def test_a_setting_without_a_name_goes_with_the_next_boot(world: SettingsWorld) -> None:
+    world.host.now = FACTS
+    step = steps_to(FACTS, TARGET, {"queue-length:eth0": "2000"})
+    (unit,) = world.apply(step, world.context()).run.steps
+    assert unit.message == "until the next boot"
+
+
 def test_the_undo_of_one_step_without_the_other_is_said(world: SettingsWorld) -> None:
     at_once, kept = steps_to(KEPT, TARGET, {RPS: "3"})
     ids = []

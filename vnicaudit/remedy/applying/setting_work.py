@@ -210,7 +210,8 @@ def _at_once(values: Values) -> Values:
 
 def _lasting(goal: Values, facts: HostFacts) -> str:
     """How long everything stays that was set, or which of it goes with the next boot."""
-    set_now, files = _at_once(goal), {setting_in(field).name for field in goal}
+    set_now = _at_once(goal)
+    files = {setting_in(field).name for field in goal.keys() - set_now.keys()}
     lost = [
         field
         for field, one in ((field, setting_in(field)) for field in set_now)
