@@ -64,6 +64,7 @@ Examples:
   vnicaudit nics definitions/ --wrong --sort worst
   vnicaudit nics qemu:///system --format csv > nics.csv
   vnicaudit nics openstack:prod                all servers visible to this user
+  vnicaudit nics kube:prod/web                 a namespace of a cluster
   vnicaudit nics -i fleet.toml --wrong         the hosts of an inventory
   vnicaudit nics qemu:///system --assume-qemu 10.0"""
 

@@ -370,7 +370,7 @@ inventory_option = click.option(
     metavar="SOURCE",
     help="Read the hosts of SOURCE: a file (vnicaudit TOML or YAML, Ansible INI or YAML, output of "
     "ansible-inventory --list, or one libvirt URI or name per line), a folder of Ansible's, "
-    "openstack:CLOUD, a libvirt URI, HOST,HOST, or - for standard input. Repeatable.",
+    "openstack:CLOUD, kube:CONTEXT, a libvirt URI, HOST,HOST, or - for standard input. Repeatable.",
 )
 
 limit_option = click.option(

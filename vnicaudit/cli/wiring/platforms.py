@@ -14,10 +14,10 @@ from vnicaudit.model import finding as names
 from vnicaudit.model.file_kind import is_domain
 from vnicaudit.model.kubevirt import Preference
 from vnicaudit.model.nova import NovaConfig
-from vnicaudit.platforms import libvirt, openstack, unjudged
+from vnicaudit.platforms import kubevirt, libvirt, openstack, unjudged
 from vnicaudit.platforms.domain_xml import DOMAIN_XML, INTERFACES, xpath_of
 from vnicaudit.platforms.infra_code import INFRA_CODE
-from vnicaudit.platforms.kubevirt import MANIFEST, live
+from vnicaudit.platforms.kubevirt import MANIFEST
 from vnicaudit.platforms.nova_conf import NOVA_CONF
 from vnicaudit.platforms.nova_homes import NOVA_HOMES
 from vnicaudit.platforms.qemu import COMMANDS, NOT_PLANNED, QEMU_LOG, proc_of, read_processes
@@ -323,13 +323,13 @@ PLATFORMS = (
         (
             TargetKind(
                 "kube",
-                live.cluster_of,
-                live.check,
-                live.read_cluster,
-                live.waits,
-                not_planned=live.NOT_PLANNED,
-                probe=live.probe,
-                expanded=live.contexts,
+                kubevirt.cluster_of,
+                kubevirt.check,
+                kubevirt.read_cluster,
+                kubevirt.waits,
+                not_planned=kubevirt.NOT_PLANNED,
+                probe=kubevirt.probe,
+                expanded=kubevirt.contexts,
             ),
         ),
         writer=_manifest_writer,

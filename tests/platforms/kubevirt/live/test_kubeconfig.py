@@ -9,7 +9,7 @@ import pytest
 from tests.platforms.kubevirt.live.api_server import TOKEN, FakeServer, kubeconfig
 from vnicaudit.errors import TargetError
 from vnicaudit.model.fleet import LiveOptions
-from vnicaudit.platforms.kubevirt.live import cluster_of, contexts, probe
+from vnicaudit.platforms.kubevirt import cluster_of, contexts, probe
 from vnicaudit.platforms.kubevirt.live.client import Cluster
 
 LIVE = LiveOptions(deadline=20.0)
