@@ -7,7 +7,7 @@ import msgspec
 from vnicaudit.model.finding import Location, NamedDescription, Readiness
 
 MODELS = frozenset({"e1000", "e1000e", "igb", "ne2k_pci", "pcnet", "rtl8139", "virtio"})
-"""Values that KubeVirt accepts as ``model`` (igb: only in late releases). Source:
+"""Values that KubeVirt accepts as ``model`` (igb: from 1.4.0 on). Source:
 ``validInterfaceModels`` in KubeVirt's ``pkg/network/admitter/netiface.go``."""
 
 MAX_QUEUES = 256
@@ -37,6 +37,10 @@ class Manifest(msgspec.Struct, frozen=True, tag="manifest"):
     """False: a template, or a preference that was not found, may set it."""
     transitional: bool = False
     """``useVirtioTransitional``, or else the preference's setting."""
+    version: str | None = None
+    """Version of KubeVirt, by its KubeVirt object; None: unknown."""
+    has_one_queue: bool = False
+    """Its running instance reports a virtio NIC with one queue pair."""
     by_image: bool = False
     """Only the name of its container disk shows that the guest supports virtio."""
 

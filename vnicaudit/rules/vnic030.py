@@ -48,8 +48,9 @@ itself (`ethtool -L eth0 combined 8`). If virtio is only the default model, decl
 reads queues only beside a declared virtio model.
 
 In a KubeVirt manifest set `networkInterfaceMultiqueue: true`; each NIC then gets one queue pair per
-vCPU. In OpenStack set `hw_vif_multiqueue_enabled=true` on the image; Nova keeps a copy for each
-server and creates one pair per vCPU, at most `[libvirt] max_queues`.
+vCPU. On KubeVirt 1.3.x, 1.4.0, 1.5.0 and 1.5.1 that costs CPU hot-plug: a change of vCPUs then
+needs a restart. In OpenStack set `hw_vif_multiqueue_enabled=true` on the image; Nova keeps a copy
+for each server and creates one pair per vCPU, at most `[libvirt] max_queues`.
 
 ## Fix safety
 
@@ -71,7 +72,8 @@ switch must offer as many queues. Each queue pair takes two interrupt vectors an
 * Confidence is low (high for a missing ``mq=on``), because the definition does not show the load.
   The finding is a hint: it does not fail a run unless the setting `confidence` is *low*. On
   s390x the severity is *low*, because IBM recommends multiqueue only with evidence of load.
-* A KubeVirt manifest gets one finding for the VM, and it is *low*. Multiqueue is off by KubeVirt's
+* A KubeVirt manifest gets one finding for the VM, and it is *low*; in a cluster *medium* if the
+  running instance reports one queue pair (`queueCount`). Multiqueue is off by KubeVirt's
   own default, and switching it on gives every NIC as many queues as there are vCPUs, with no way to
   have fewer (VNIC072).
 * An OpenStack server read from its cloud also gets one finding, which is *low*, if neither its
@@ -119,6 +121,15 @@ _BOTH = (
     "Write <model type='virtio'/> as well as queues='{}' in <driver> (virsh edit), then power "
     "the guest off and on: libvirt reads queues only beside a declared virtio model. "
     f"{unsafe_because(_MEASURE)}"
+)
+
+
+_OLD = (
+    "On this version of KubeVirt that costs CPU hot-plug: a change of vCPUs then needs a restart."
+)
+_IF_OLD = (
+    "On KubeVirt 1.3.x, 1.4.0, 1.5.0 and 1.5.1 that costs CPU hot-plug: a change of vCPUs then "
+    "needs a restart."
 )
 
 
@@ -216,17 +227,26 @@ def check_domain(subject: DomainSubject, limits: QueueLimits) -> Iterator[Proble
         yield _of_all(subject, Change("queues", None, wanted, safe=False, reason=_MEASURE))
     elif any(nic.effective.queues.effective == 1 for nic in subject.nics if applies(nic, limits)):
         change = Change("multiqueue", None, "true", safe=False, reason=_MEASURE)
-        yield _of_all(subject, change)
+        yield _of_all(subject, change, subject.domain.manifest)
 
 
-def _of_all(subject: DomainSubject, change: Change) -> Problem:
+def _of_all(subject: DomainSubject, change: Change, manifest: Manifest | None = None) -> Problem:
     return Problem(
         f"one queue pair per NIC for {subject.domain.vcpus} vCPUs",
         field=change.field,
-        severity="low",
+        severity="medium" if manifest is not None and manifest.has_one_queue else "low",
         confidence="low",
         change=change,
+        fix="" if manifest is None else _cost(manifest.version),
     )
+
+
+def _cost(version: str | None) -> str:
+    """What multiqueue costs on some versions of KubeVirt."""
+    # imported here: audits of anything but manifests do not need it
+    from vnicaudit.knowledge.kubevirt_versions import multiqueue_blocks_cpu_hotplug
+
+    return {None: _IF_OLD, True: _OLD, False: ""}[multiqueue_blocks_cpu_hotplug(version)]
 
 
 def _wanted_of(subject: DomainSubject, server: ServerConfig, limits: QueueLimits) -> int | None:

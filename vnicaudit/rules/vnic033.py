@@ -45,7 +45,8 @@ Safe on vhost-user. Unsafe on vDPA: the device must support rings of that size.
 
 * On taps: the tap device's own queue absorbs what the ring cannot hold. Only a drop count would be
   evidence, and this rule has none.
-* In KubeVirt, which cannot set ring sizes, and on Nova's vDPA ports, for which Nova writes none.
+* In KubeVirt, which has no field for ring sizes, and on Nova's vDPA ports, for which Nova writes
+  none.
 * In guests with virtio 0.9 drivers, and on a NIC with a boot order, unless the guest is known to
   have current virtio drivers: old iPXE and old drivers cannot handle a ring above 256.
 * Reported as *low* on vDPA: the known drops were seen with VDUSE.

@@ -70,8 +70,15 @@ spec:
 ## Fix
 
 Set `model: virtio`, or remove the line if no preference sets another model. Then run `virtctl
-restart`. In a preference set `preferredInterfaceModel: virtio`. Ring sizes cannot be set in
-KubeVirt.
+restart`.
+
+In a preference set `preferredInterfaceModel: virtio`: VMs created from then on get it. A VM that
+exists keeps the ControllerRevision of the preference that it recorded, and a restart changes
+nothing (`pkg/instancetype/revision/store.go`): set the model on its interfaces, or have it record
+the preference anew (VNIC206).
+
+Ring sizes have no field in KubeVirt: a hook sidecar sets them, or from 1.9 on a `Plugin` (gate
+Plugins, alpha).
 
 ## Fix safety
 
@@ -102,7 +109,8 @@ it does not with other models: on a jumbo network the guest then sends larger fr
 * On VMs that take the model from a preference in the same file, which has its own finding, or from
   one that `--fix` corrects in the same run.
 * On the interface that KubeVirt adds to a VM without interfaces.
-* Only recent releases of KubeVirt accept igb; which release runs is not known.
+* On igb KubeVirt before 1.4.0 refuses the VM, and later releases admit it; a manifest does not say
+  which release runs.
 """
 
 from __future__ import annotations
@@ -122,6 +130,11 @@ _READY = "the guest supports virtio"
 _UNKNOWN = "the guest may not support virtio"
 _S390 = "on s390x every guest supports virtio, and QEMU has no such device there"
 _ADMITTED = "Set it to virtio, or remove it: KubeVirt's default is virtio."
+_PREFERENCE = (
+    "Set preferredInterfaceModel: virtio, for VMs created from then on. Existing VMs keep the "
+    "preference as they recorded it, also when they are restarted: set the model on their "
+    "interfaces, or have them record it anew (VNIC206)."
+)
 _WHY = {
     True: "is emulated packet by packet: no offload, no vhost",
     False: "is emulated by QEMU: no vhost, one queue",
@@ -182,11 +195,12 @@ def check_preference(preference: Preference) -> Iterator[Problem]:
         )
         return
     yield Problem(
-        f"{model} {_reason(model)}; every VM with this preference that names no model gets it",
+        f"{model} {_reason(model)}; every VM created with this preference that names no model gets "
+        "it",
         field="model",
         severity=_severity(model),
         change=change,
-        fix="Set preferredInterfaceModel: virtio; running VMs get it when they are restarted.",
+        fix=_PREFERENCE,
     )
 
 

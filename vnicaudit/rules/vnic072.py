@@ -59,7 +59,7 @@ spec:
 ## Fix
 
 Use fewer interfaces or fewer vCPUs, or switch `networkInterfaceMultiqueue` off, and measure which
-works better. KubeVirt has no setting for the size of a ring or the number of queues.
+works better. KubeVirt has no setting for the number of queues.
 
 ## Fix safety
 

@@ -116,6 +116,7 @@ class ClusterReading:
         self._nodes.append(read.node_of(found, self._target))
 
     def _take_settings(self, found: Object) -> None:
+        self._referred.add(found, self._target)
         self._settings = read.settings_of(found, self._target)
 
     def _take_attachment(self, found: Object) -> None:
@@ -201,8 +202,13 @@ class ClusterReading:
         if domain is None:
             return None
         uid = text_at(found.place, "metadata", "uid")
+        guest = self._guest(found, preference)
+        declared = domain.declared
+        if declared.manifest is not None:
+            manifest = replace(declared.manifest, has_one_queue=_has_one_queue(guest))
+            declared = replace(declared, described_by=manifest)
         fields = {name: getattr(domain, name) for name in Domain.__struct_fields__}
-        return ClusterDomain(**{**fields, "uuid": uid, "guest": self._guest(found, preference)})
+        return ClusterDomain(**{**fields, "declared": declared, "uuid": uid, "guest": guest})
 
     def _reference(self, found: Object, key: str) -> _Reference | None:
         """The preference or instance type of a VM, with what the VM recorded of it."""
@@ -323,6 +329,18 @@ def _revision_of(found: Object, target: str) -> _Revision | None:
     # without a file, as a change there would not reach the VM
     here = replace(preference, location=Location(target))
     return _Revision(read.preferred_of(data.child("spec")), here)
+
+
+def _has_one_queue(guest: ClusterGuest) -> bool:
+    """True if a virtio NIC of the running instance has one queue pair."""
+    return guest.runs and any(
+        nic.has is not None
+        and nic.has.model in (None, "virtio")
+        and nic.has.binding != "sriov"
+        and nic.status is not None
+        and nic.status.queues == 1
+        for nic in guest.nics
+    )
 
 
 def _template_settings(spec: YamlPlace | None, prefers: dict[str, str] | None) -> VmSettings:

@@ -23,7 +23,8 @@ from vnicaudit.platforms.kubevirt.admission import NotAdmitted, not_admitted
 from vnicaudit.platforms.kubevirt.objects import VM_SPEC, Object, location_of, objects_of, text_at
 from vnicaudit.text.yaml_nodes import Sequence, YamlPlace
 
-# Objects that a virtual machine refers to by name: preference, instance type, network attachment.
+# Objects that decide about a virtual machine: those that it refers to by name (preference, instance
+# type, network attachment), and the settings of the cluster (the KubeVirt object).
 #
 # They are searched in the same file, then in the YAML and JSON files of the same folder. An object
 # that occurs twice with different content is ignored, because it is unknown which one the cluster
@@ -39,6 +40,7 @@ _MAX_FILE = 1024 * 1024
 _SUFFIXES = (".yaml", ".yml", ".json")
 _OF_INTEREST = re.compile(
     r"""apiVersion["']?\s*:\s*["']?(?:instancetype\.kubevirt|k8s\.cni\.cncf)\.io/"""
+    r"""|kind["']?\s*:\s*["']?KubeVirt(?:["'\s,}]|\Z)"""
 )
 _OF_INTEREST_IN_BYTES = re.compile(_OF_INTEREST.pattern.encode())
 
@@ -54,20 +56,31 @@ def key_of(kind: str, name: str, space: str) -> Key:
     return kind, name, "" if "Cluster" in kind else space
 
 
+class Settings(NamedTuple):
+    """What a KubeVirt object says about all VMs; None: unknown. ``binding``: that of the interface
+    of a VM that names none."""
+
+    version: str | None = None
+    binding: str | None = None
+
+
 class Referred(msgspec.Struct):
-    """The preferences, instance types and networks that a file, or a folder, defines. Keys of
-    attachments are namespace and name; the namespace is empty if none is written."""
+    """The preferences, instance types, networks and settings that a file, or a folder, defines.
+    Keys of attachments are namespace and name; the namespace is empty if none is written."""
 
     preferences: dict[Key, Preference | None] = {}
     vcpus: dict[Key, int | None] = {}
     networks: dict[tuple[str, str], str] = {}
+    settings: set[Settings] = set()
 
     def add(self, found: Object, target: str) -> None:
         """Add one object, if it is of one of these kinds."""
         name = found.name
-        if name is None:
+        if found.kind == "KubeVirt" and found.group == "kubevirt.io":
+            self.settings.add(_settings_of(found))
+        elif name is None:
             return
-        if found.kind in objects.KINDS:
+        elif found.kind in objects.KINDS:
             key, new = key_of(found.kind, name, found.space), objects.preference_of(found, target)
             known = self.preferences.setdefault(key, new)
             if known is not None and _without_place(known) != _without_place(new):
@@ -88,6 +101,28 @@ class Referred(msgspec.Struct):
         """The CNI type of an attachment; empty if it is unknown."""
         exact = self.networks.get((namespace or "", name))
         return exact if exact is not None else self.networks.get(("", name), "")
+
+
+def settings_among(known: list[Referred]) -> Settings:
+    """The settings of the cluster; nothing is known if two KubeVirt objects differ."""
+    found = next((each.settings for each in known if each.settings), set[Settings]())
+    return next(iter(found)) if len(found) == 1 else Settings()
+
+
+def _settings_of(found: Object) -> Settings:
+    """Source of the default: ``DefaultNetworkInterface`` in ``pkg/virt-config/virt-config.go``
+    (1.0 to 1.9); HyperConverged writes masquerade into the object."""
+    place, binding = found.place, "bridge"
+    for key in ("spec", "configuration", "network", "defaultNetworkInterface"):
+        inner = place.child(key)
+        if inner is None:
+            return Settings(_version_of(found), binding if place.complete else None)
+        place = inner
+    return Settings(_version_of(found), place.text)
+
+
+def _version_of(found: Object) -> str | None:
+    return text_at(found.place, "status", "observedKubeVirtVersion")
 
 
 def network_type(config: str | None) -> str:
@@ -183,6 +218,8 @@ _TYPES = {
 """Binding -> libvirt's interface type, if KubeVirt decides it; other plugins do it themselves
 (``pkg/virt-launcher/virtwrap/converter/network``)."""
 
+_EITHER = "bridge or masquerade"
+"""KubeVirt's own default, and that of HyperConverged."""
 _OVN = "ovn-k8s-cni-overlay"
 _VDPA = ("vdpa", "vduse")
 
@@ -269,7 +306,8 @@ def nics_of(
     own = None if devices is None else devices.child("networkInterfaceMultiqueue")
     shared: Places = (("multiqueue", location_of(own or devices or domain, target)),)
     if devices is None or interfaces is None or _is_empty(interfaces):
-        added, reasons = _default(spec, prefers, target, shared), not_admitted(spec, prefers=True)
+        binding, reasons = settings_among(known).binding, not_admitted(spec, prefers=True)
+        added = _default(spec, prefers, binding, target, shared)
         return tuple(_refused(nic, tuple(reasons.get(0, ())), target) for nic in added)
     way = VM_SPEC.get(found.kind)
     prefers_any = way is not None and found.place.at(*way, "preference") is not None
@@ -349,12 +387,13 @@ def _unseen(place: YamlPlace, model: YamlPlace | None) -> bool:
 
 
 def _default(
-    spec: YamlPlace, prefers: Preference | None, target: str, shared: Places
+    spec: YamlPlace, prefers: Preference | None, binding: str | None, target: str, shared: Places
 ) -> tuple[Nic, ...]:
-    """The NIC that KubeVirt adds if a manifest names neither interface nor network.
+    """The NIC that KubeVirt adds if a manifest names neither interface nor network. ``binding`` is
+    set in the KubeVirt object; unknown without it, since HyperConverged sets another than
+    KubeVirt's own default.
 
-    Source: ``SetDefaultNetworkInterface`` in KubeVirt's ``pkg/network/vmispec/defaults.go``:
-    masquerade, unless the cluster is configured otherwise.
+    Source: ``SetDefaultNetworkInterface`` in KubeVirt's ``pkg/network/vmispec/defaults.go``.
     """
     attach = spec.at("domain", "devices", "autoattachPodInterface")
     wanted = prefers.pod_interface if attach is None and prefers is not None else None
@@ -366,7 +405,9 @@ def _default(
     if wanted is False or unsure or (networks is not None and networks.items()):
         return ()
     place = location_of(spec.child("domain") or spec, target)
-    config = NicConfig("ethernet", origin="default", actual_type="ethernet", binding="masquerade")
-    return (
-        Nic(0, config, place, source="pod", alias="default", wiring="masquerade", places=shared),
-    )
+    wiring, kind = _EITHER, "ethernet"
+    if binding is not None:
+        wiring = _name(binding, plugin=False, on_pod=True, kind="")
+        kind = _TYPES.get(binding, kind)
+    config = NicConfig(kind, origin="default", actual_type=kind, binding=binding)
+    return (Nic(0, config, place, source="pod", alias="default", wiring=wiring, places=shared),)

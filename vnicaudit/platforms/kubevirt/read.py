@@ -28,6 +28,7 @@ from vnicaudit.platforms.kubevirt.interfaces import (
     is_of_interest,
     key_of,
     nics_of,
+    settings_among,
 )
 from vnicaudit.platforms.kubevirt.objects import (
     MACHINE_GROUPS,
@@ -116,6 +117,7 @@ def domain_of(found: Object, known: list[Referred], target: str) -> Domain | Non
     preference = _reference(found, "preference", "VirtualMachineClusterPreference")
     prefers = _preference(preference, known)
     manifest = _manifest(found.kind, domain, preference, prefers)
+    manifest = replace(manifest, version=settings_among(known).version)
     beside = None if prefers is None else prefers.location.file
     if beside == found.place.document.source.file:
         manifest, beside = replace(manifest, preference_judged=True), None
