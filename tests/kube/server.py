@@ -36,6 +36,8 @@ Object = Mapping[str, Any]
 ADMIN = "admin-token"
 _HERE = Path(__file__).parent
 _KINDS = _HERE / "kinds.yaml"
+KUBEVIRTS = _HERE.parents[2] / "shared/testbeds/kube/crds"
+"""Beside the checkout, where it is at hand."""
 _POLICY = {
     # written before the request is answered, so that whoever has the answer finds it
     "apiVersion": "audit.k8s.io/v1", "kind": "Policy",
@@ -51,6 +53,7 @@ class Refused(Exception):
         super().__init__(f"{status}: {body[:500]}")
         told = json.loads(body) if body.startswith("{") else {}
         self.status, self.reason = status, str(told.get("reason"))
+        self.body = body
         self.token = str(told.get("metadata", {}).get("continue", ""))
 
 
@@ -233,6 +236,11 @@ class Server:
             return ("Established", "True") in [(one["type"], one["status"]) for one in found]
 
         wait_for(lambda: all(map(established, names)), "the kinds are served")
+
+    def define_kubevirts(self) -> None:
+        """Have KubeVirt's own definitions in the place of ours."""
+        for file in KUBEVIRTS.glob("*.yaml"):
+            self.define(YAML(typ="safe").load_all(file))
 
     def requests(self, account: str) -> list[dict[str, Any]]:
         """What a service account asked for so far, as the server's audit log has it: ``verb``,
