@@ -32,7 +32,7 @@ Switch `useEmulation` off in the KubeVirt object (VNIC200), and restart the VM.
 
 ## Fix safety
 
-The guest sees another CPU after the restart.
+The guest sees a different CPU after the restart.
 
 ## When it does not fire
 
