@@ -75,7 +75,7 @@ restart`.
 In a preference set `preferredInterfaceModel: virtio`: VMs created from then on get it. A VM that
 exists keeps the ControllerRevision of the preference that it recorded, and a restart changes
 nothing (`pkg/instancetype/revision/store.go`): set the model on its interfaces, or have it record
-the preference anew (VNIC206).
+the preference again (VNIC206).
 
 Ring sizes have no field in KubeVirt: a hook sidecar sets them, or from 1.9 on a `Plugin` (gate
 Plugins, alpha).
@@ -133,7 +133,7 @@ _ADMITTED = "Set it to virtio, or remove it: KubeVirt's default is virtio."
 _PREFERENCE = (
     "Set preferredInterfaceModel: virtio, for VMs created from then on. Existing VMs keep the "
     "preference as they recorded it, also when they are restarted: set the model on their "
-    "interfaces, or have them record it anew (VNIC206)."
+    "interfaces, or have them record it again (VNIC206)."
 )
 _WHY = {
     True: "is emulated packet by packet: no offload, no vhost",
