@@ -285,7 +285,7 @@ class ClusterRights(NamedTuple):
 
 def cluster_rights(target: str) -> ClusterRights:
     """The rights of this user in a cluster. Raises TargetError, UsageError, MissingExtraError."""
-    from vnicaudit.platforms.kubevirt import cluster_of
+    from vnicaudit.cli.wiring.platforms import cluster_of
 
     if cluster_of(target) is None:
         raise UsageError(f"{target}: not a cluster; write kube:CONTEXT")

@@ -14,14 +14,14 @@ from vnicaudit.model import finding as names
 from vnicaudit.model.file_kind import is_domain
 from vnicaudit.model.kubevirt import Preference
 from vnicaudit.model.nova import NovaConfig
-from vnicaudit.platforms import kubevirt, libvirt, openstack, unjudged
+from vnicaudit.platforms import libvirt, openstack, unjudged
 from vnicaudit.platforms.domain_xml import DOMAIN_XML, INTERFACES, xpath_of
 from vnicaudit.platforms.infra_code import INFRA_CODE
 from vnicaudit.platforms.kubevirt import MANIFEST
 from vnicaudit.platforms.nova_conf import NOVA_CONF
 from vnicaudit.platforms.nova_homes import NOVA_HOMES
 from vnicaudit.platforms.qemu import COMMANDS, NOT_PLANNED, QEMU_LOG, proc_of, read_processes
-from vnicaudit.text.targets import is_place
+from vnicaudit.text.targets import CLUSTER, cluster_parts, is_place
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -222,6 +222,53 @@ def _probe_place(url: str, options: LiveOptions) -> str:
     return probe(url, options)
 
 
+_CLUSTER_NOT_PLANNED = (
+    "changes in a cluster cannot be planned; fix the manifests where they are kept (vnicaudit "
+    "audit FOLDER --fix)"
+)
+
+
+def cluster_of(name: str) -> str | None:
+    """The target, if it is a cluster; None for any other. Raises UsageError for a parameter other
+    than ``kubeconfig``."""
+    if not name.startswith(CLUSTER):
+        return None
+    try:
+        cluster_parts(name)
+    except ValueError as error:
+        raise UsageError(f"{name}: {error}; write kube:CONTEXT?kubeconfig=FILE") from None
+    return name
+
+
+def _check_cluster() -> None:
+    """Raises MissingExtraError if the client is missing."""
+    import vnicaudit.platforms.kubevirt.live.client as binding
+
+    del binding
+
+
+def _contexts(name: str, live: LiveOptions) -> list[str]:
+    from vnicaudit.platforms.kubevirt.live.client import contexts
+
+    return contexts(name, live)
+
+
+def _read_cluster(target: str, live: LiveOptions) -> Iterator[Item]:
+    from vnicaudit.platforms.kubevirt.live.read import read
+
+    return read(target, live)
+
+
+def _probe_cluster(target: str, live: LiveOptions) -> str:
+    from vnicaudit.platforms.kubevirt.live.client import probe
+
+    return probe(target, live)
+
+
+def _waits_for_cluster(_target: str) -> bool:
+    return True
+
+
 _RECORDED = b'"vnicaudit.host-facts/1"'
 """Among the first bytes of a recording of a host."""
 
@@ -323,13 +370,13 @@ PLATFORMS = (
         (
             TargetKind(
                 "kube",
-                kubevirt.cluster_of,
-                kubevirt.check,
-                kubevirt.read_cluster,
-                kubevirt.waits,
-                not_planned=kubevirt.NOT_PLANNED,
-                probe=kubevirt.probe,
-                expanded=kubevirt.contexts,
+                cluster_of,
+                _check_cluster,
+                _read_cluster,
+                _waits_for_cluster,
+                not_planned=_CLUSTER_NOT_PLANNED,
+                probe=_probe_cluster,
+                expanded=_contexts,
             ),
         ),
         writer=_manifest_writer,

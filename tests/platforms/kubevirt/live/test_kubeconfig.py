@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from tests.platforms.kubevirt.live.api_server import TOKEN, FakeServer, kubeconfig
+from vnicaudit.cli.wiring.platforms import cluster_of
 from vnicaudit.errors import TargetError
 from vnicaudit.model.fleet import LiveOptions
-from vnicaudit.platforms.kubevirt import cluster_of, contexts, probe
-from vnicaudit.platforms.kubevirt.live.client import Cluster
+from vnicaudit.platforms.kubevirt.live.client import Cluster, contexts, probe
 
 LIVE = LiveOptions(deadline=20.0)
 SECRET = "planted-and-never-shown"

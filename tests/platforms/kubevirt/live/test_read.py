@@ -12,7 +12,7 @@ from vnicaudit.model.domain import ClusterDomain
 from vnicaudit.model.fleet import LiveOptions
 from vnicaudit.model.kubevirt import Preference
 from vnicaudit.model.report import NotJudged, ReadError
-from vnicaudit.platforms.kubevirt import read_cluster
+from vnicaudit.platforms.kubevirt.live.read import read as read_cluster
 
 API = "kubevirt.io/v1"
 

@@ -21,7 +21,7 @@ from vnicaudit.base.deadlines import DaemonCall, TimeUpError, sleep
 from vnicaudit.base.wording import plain
 from vnicaudit.errors import MissingExtraError, TargetError
 from vnicaudit.model.fleet import LiveOptions
-from vnicaudit.text.targets import IN_CLUSTER, cloud_and_region, cluster_parts
+from vnicaudit.text.targets import CLUSTER, IN_CLUSTER, cloud_and_region, cluster_parts
 
 try:
     from kubernetes import client as api
@@ -33,7 +33,7 @@ except ImportError as error:
 
 __all__ = [
     "ApiError", "ApiRequest", "ApiResponse", "Call", "Cluster", "Object", "api",
-    "current_context", "part", "parts",
+    "contexts", "current_context", "part", "parts", "probe",
 ]  # fmt: skip
 
 Object = dict[str, object]
@@ -109,6 +109,23 @@ def current_context(kubeconfig: str) -> str:
         "no current context is set: name one, kube:CONTEXT (kubectl config get-contexts)",
         file="kube:",
     )
+
+
+def contexts(name: str, live: LiveOptions) -> list[str]:
+    """The target with the name of the current context, where it names none. Without one, the
+    target is unchanged: reading it reports the reason."""
+    del live
+    words, kubeconfig = cluster_parts(name)
+    if words and not words.startswith("/"):
+        return [name]
+    with suppress(TargetError):
+        return [name.replace(CLUSTER, CLUSTER + current_context(kubeconfig), 1)]
+    return [name]
+
+
+def probe(target: str, live: LiveOptions) -> str:
+    """The version of the API server. Raises TargetError."""
+    return f"Kubernetes {Cluster(target, live).version()}"
 
 
 def _files(kubeconfig: str) -> str:
