@@ -86,8 +86,6 @@ class Attachment(_ClusterRecord, frozen=True):
     plugins: tuple[CniPlugin, ...] = ()
     resource: str = ""
     """Annotation ``k8s.v1.cni.cncf.io/resourceName``."""
-    of_user_network: bool = False
-    """OVN-Kubernetes made it for a UserDefinedNetwork."""
     owner: ObjectOwner | None = None
 
     @property
@@ -139,14 +137,10 @@ class KubeVirtSettings(_ClusterRecord, frozen=True):
     gates: frozenset[str] = frozenset()
     """``developerConfiguration.featureGates``."""
     bindings: tuple[Binding, ...] = ()
-    default_binding: str | None = None
-    """``network.defaultNetworkInterface``; None: KubeVirt's own default."""
     rollout: str | None = None
     """``vmRolloutStrategy``; None: the default of the version."""
     eviction: str | None = None
     """``evictionStrategy``, for VMs that name none."""
-    expands: bool = False
-    """``instancetype.referencePolicy`` is expand or expandAll: VMs record nothing."""
     owner: ObjectOwner | None = None
 
 
@@ -220,7 +214,6 @@ class NicStatus(_ClusterRecord, frozen=True):
     """``queueCount``; None: nobody says (0 means that, too)."""
     sources: frozenset[str] = frozenset()
     """``infoSource``: domain, guest-agent, multus-status."""
-    mac: str | None = None
 
 
 class ClusterNic(_ClusterRecord, frozen=True):
@@ -232,8 +225,6 @@ class ClusterNic(_ClusterRecord, frozen=True):
     has: NicSpec | None = None
     """As its instance has it."""
     status: NicStatus | None = None
-    mtu: int | None = None
-    """Of the pod's interface, as the launcher's ``network-status`` says."""
 
 
 class Topology(_ClusterRecord, frozen=True):

@@ -1,12 +1,15 @@
 """Objects of a cluster, taken one by one, and what they say of its VMs."""
 
+import json
 from typing import Any
 
 import msgspec
 import pytest
 
-from vnicaudit.model.cluster import Attachment
+from vnicaudit.model.cluster import Attachment, ClusterFacts
 from vnicaudit.model.domain import ClusterDomain
+from vnicaudit.model.file_kind import Content, Item
+from vnicaudit.platforms.kubevirt import MANIFEST
 from vnicaudit.platforms.kubevirt.cluster import ClusterReading, is_of_cluster
 from vnicaudit.platforms.kubevirt.objects import Object, decoded_object
 
@@ -107,3 +110,31 @@ def test_only_lists_that_were_read_show_that_there_is_none() -> None:
     assert (facts.nodes, facts.plugins, facts.attachments) == ((), None, ())
     assert facts.has_all("network-attachment-definitions", "demo")
     assert not facts.has_all("network-attachment-definitions", "other")
+
+
+def _in_file(*items: dict[str, Any]) -> list[Item]:
+    text = json.dumps({"apiVersion": "v1", "kind": "List", "items": items}, indent=1)
+    return list(MANIFEST.read(Content(text.encode(), "dump.json", "dump.json")))
+
+
+def test_a_file_from_a_cluster_is_read_as_one() -> None:
+    settings = {"apiVersion": "kubevirt.io/v1", "kind": "KubeVirt", "metadata": {"uid": "k"}}
+    domain, facts = _in_file(_vm("v"), _vmi("i", "v"), settings)
+    assert isinstance(domain, ClusterDomain)
+    assert domain.guest.runs
+    assert (domain.location.file, domain.location.line) == ("dump.json", 9)
+    assert isinstance(facts, ClusterFacts)
+    assert facts.nodes is None
+
+
+def test_an_instance_that_stands_alone_in_a_file_is_a_domain() -> None:
+    (domain,) = _in_file(_vmi("i", "elsewhere"))
+    assert isinstance(domain, ClusterDomain)
+    assert domain.guest.runs
+
+
+def test_manifests_are_read_without_what_reads_clusters() -> None:
+    vm = _vm("v")
+    del vm["metadata"]["uid"]
+    (domain,) = _in_file(vm)
+    assert not isinstance(domain, ClusterDomain)

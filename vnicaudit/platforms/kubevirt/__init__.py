@@ -11,11 +11,16 @@ from collections.abc import Iterator
 
 from vnicaudit.model.file_kind import Content, FileKind, Item
 from vnicaudit.model.finding import AcceptingComment
-from vnicaudit.platforms.kubevirt.recognise import is_wanted, looks_like
+from vnicaudit.platforms.kubevirt.recognise import is_of_cluster, is_wanted, looks_like
 from vnicaudit.text.beginning import is_code, quotes_others
 
 
 def _read_content(content: Content) -> Iterator[Item]:
+    if is_of_cluster(content.data):
+        from vnicaudit.platforms.kubevirt import cluster_files
+
+        yield from cluster_files.read_bytes(content.data, target=content.target, file=content.path)
+        return
     from vnicaudit.platforms.kubevirt.read import read_bytes
 
     yield from read_bytes(content.data, target=content.target, file=content.path)

@@ -182,14 +182,14 @@ class ClusterReading:
         looked = any(resource in resources for resource, _namespace in self._complete)
         return tuple(found) if found or looked else None
 
-    def _is_alone(self, found: Object) -> bool:
+    def stands_alone(self, found: Object) -> bool:
         """True for an instance that belongs to none of the VMs that were taken."""
         return read.owner_uid(found) not in self._machines
 
-    def domain(self, found: Object) -> Domain | None:
+    def domain(self, found: Object, *others: Referred) -> Domain | None:
         """The domain of a VM, or of an instance that stands alone; None for any other object, and
-        for one without ``spec.domain``."""
-        if found.kind not in VMI_SPEC or (found.kind == INSTANCE and not self._is_alone(found)):
+        for one without ``spec.domain``. ``others``: objects beside those that were taken."""
+        if found.kind not in VMI_SPEC or (found.kind == INSTANCE and not self.stands_alone(found)):
             return None
         preference = self._reference(found, "preference")
         recorded = Referred({}, {}, {})
@@ -198,7 +198,7 @@ class ClusterReading:
                 key = key_of(each.kind, each.name, found.space)
                 recorded.preferences[key] = each.revision.preference
                 recorded.vcpus[key] = each.revision.vcpus
-        domain = domain_of(found, [recorded, self._referred], self._target)
+        domain = domain_of(found, [recorded, self._referred, *others], self._target)
         if domain is None:
             return None
         uid = text_at(found.place, "metadata", "uid")

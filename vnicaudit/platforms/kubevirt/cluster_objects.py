@@ -104,10 +104,8 @@ def settings_of(found: Object, target: str) -> KubeVirtSettings:
             Binding(name=name, migrates=bindings.at(name, "migration") is not None)
             for name in bindings.names()
         ),
-        default_binding=text_at(network, "defaultNetworkInterface"),
         rollout=text_at(place, "vmRolloutStrategy"),
         eviction=text_at(place, "evictionStrategy"),
-        expands=(text_at(place, "instancetype", "referencePolicy") or "reference") != "reference",
         owner=owner_of(metadata_of(found.place)),
     )
 
@@ -121,7 +119,6 @@ def attachment_of(found: Object, target: str) -> Attachment:
         location=location_of(config or found.place.at("metadata", "name") or found.place, target),
         resource=marks.annotations.get(_RESOURCE, ""),
         owner=owner_of(marks),
-        of_user_network=any(each.kind in USER_NETWORKS for each in marks.references),
         is_empty=config is None or config.text == "",
         is_certain=config is None or config.text is not None,
     )
@@ -261,7 +258,6 @@ def _status(place: YamlPlace) -> NicStatus:
     return NicStatus(
         queues=(None if queues is None else queues.integer) or None,
         sources=frozenset(each.strip() for each in sources if each.strip()),
-        mac=text_at(place, "mac"),
     )
 
 

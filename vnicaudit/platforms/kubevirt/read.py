@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Iterator
+from typing import Literal, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -298,18 +298,34 @@ def read_bytes(
         elif isinstance(one, TargetError):
             yield ReadError(one.message, name, one.line)
         else:
-            yield from _items_of(one, here, target, name)
+            yield from items_of(one, _in_file(here, name, target), target, name)
 
 
-def _items_of(
-    found: Object, here: Referred, target: str, file: str
+DomainOf = Callable[[Object], "Domain | Literal[False] | None"]
+"""The domain of a virtual machine; None if it has no ``spec.domain``; False: another object tells
+of it."""
+
+
+def _in_file(here: Referred, file: str, target: str) -> DomainOf:
+    """Domains from a file of manifests, with the objects of its folder."""
+
+    return lambda found: domain_of(found, [here, *beside(file)], target)
+
+
+def beside(file: str) -> list[Referred]:
+    """The objects of a file's folder."""
+    return [in_folder(os.path.dirname(os.path.abspath(file)))] if os.path.isfile(file) else []
+
+
+def items_of(
+    found: Object, domain: DomainOf, target: str, file: str
 ) -> Iterator[Domain | Preference | ReadError | NotJudged]:
     """The virtual machine or the preference that an object is, and its faults."""
     if found.kind in objects.KINDS and found.group == objects.GROUP:
         yield from _errors(ambiguous(found), file)
         yield objects.preference_of(found, target)
     elif found.group in MACHINE_GROUPS and found.kind in VMI_SPEC:
-        yield from _machine(found, here, target, file)
+        yield from _machine(found, domain, file)
     elif unknown := _unknown_kind(found):
         yield NotJudged(f"{unknown}: not judged (cut off?)", file, found.place.line_column[0])
 
@@ -336,17 +352,14 @@ def _unknown_kind(found: Object) -> str:
 
 
 def _machine(
-    found: Object, here: Referred, target: str, file: str
+    found: Object, domain_from: DomainOf, file: str
 ) -> Iterator[Domain | ReadError | NotJudged]:
     error = misplaced(found)
     yield from _errors([*ambiguous(found), *([] if error is None else [error])], file)
-    known = [here]
-    if os.path.isfile(file):
-        known.append(in_folder(os.path.dirname(os.path.abspath(file))))
-    domain = domain_of(found, known, target)
-    if domain is not None:
+    domain = domain_from(found)
+    if isinstance(domain, Domain):
         yield domain
-    elif error is None:
+    elif domain is None and error is None:
         body = ".".join((*VMI_SPEC[found.kind], "spec.domain"))
         text = _NO_DOMAIN.format(found.display_name, body)
         yield NotJudged(text, file, found.place.line_column[0])

@@ -59,6 +59,20 @@ def is_wanted(document: str) -> bool:
     return _is_own(document) or _BESIDE.search(document) is not None
 
 
+_INSTANCE = re.compile(
+    rb"""(?:^[ \t\-]*kind:[ \t]*["']?|"kind"[ \t]*:[ \t]*")"""
+    rb"""(?:KubeVirt|VirtualMachineInstance)["'\s]""",
+    re.MULTILINE,
+)
+_UID = re.compile(rb"""^[ \t]*uid:|"uid"[ \t]*:""", re.MULTILINE)
+
+
+def is_of_cluster(data: bytes) -> bool:
+    """True if a file holds a KubeVirt object, or instances of VMs, as a cluster has them: with
+    UIDs."""
+    return _INSTANCE.search(data) is not None and _UID.search(data) is not None
+
+
 def is_wanted_item(item: str) -> bool:
     """True if an object of a list in JSON is one of these, or tells something about the cluster."""
     return is_wanted(item) or _OF_CLUSTER.search(item) is not None
