@@ -61,13 +61,19 @@ def _tunnel(name: str, kind: str, *more: str) -> str:
 
 
 def _irqs(cpu: str) -> str:
-    """Every interrupt of the uplink's queues to a CPU, in words of shell. An interrupt moves when
-    the next one comes: those of transmit queues by frames from each CPU, those of receive queues by
-    frames from the other adapter, which is in the same network."""
+    """Every interrupt of the uplink's queues to a CPU, in words of shell, and those of the other
+    adapter, which may be on any, away from CPU 1. An interrupt moves when the next one comes: those
+    of transmit queues by frames from each CPU, those of receive queues by frames from the other
+    adapter, which is in the same network."""
+    lines = (_moved(MANAGED, "0,2-3"), _moved(UPLINK, cpu))
+    return "\n".join(lines) + _send((MANAGED, 0, 64), *((UPLINK, cpu, 64) for cpu in range(CPUS)))
+
+
+def _moved(link: str, cpus: str) -> str:
     return f"""
-device=$(basename "$(readlink -f /sys/class/net/{UPLINK}/device)")
-for name in /proc/irq/*/"$device"-*put.*; do echo {cpu} > "${{name%/*}}/smp_affinity_list"; done
-""" + _send((MANAGED, 0, 64), *((UPLINK, cpu, 64) for cpu in range(CPUS)))
+device=$(basename "$(readlink -f /sys/class/net/{link}/device)")
+for name in /proc/irq/*/"$device"-*put.*; do echo {cpus} > "${{name%/*}}/smp_affinity_list"; done
+"""
 
 
 _OWN_CPU = '"${name##*.}"'
@@ -120,6 +126,12 @@ FOUND_AND_MENDED = (
         f"echo '<4>{TAP}: dropped over-mtu packet: 1514 > 1400' > /dev/kmsg; done",
         "journalctl --quiet --rotate --vacuum-time=1s; dmesg -C",
         ("VNIC100", TAP),
+    ),
+    _plant(
+        "bridged frames pass packet filters, and no rule needs it",
+        "modprobe -a nf_tables br_netfilter",
+        "rmmod br_netfilter",  # modprobe would take the module of bridges, and them, along
+        ("VNIC127", "net.bridge.bridge-nf-call-iptables"),
     ),
 )
 INTERRUPTS = (

@@ -126,9 +126,11 @@ def _encode(text: str) -> bytes:
 
 _FORM = "ssh://[USER@]HOST[:PORT]"
 _NAME = r"(\w[\w.+-]*@)?(\w[\w.-]*|\[[0-9A-Fa-f:.]+\])(:\d{1,5})?"
-_ALONE = "-o BatchMode=yes -o ServerAliveInterval=10 -o ServerAliveCountMax=3"
-"""ssh asks for nothing, and notices within 30 s that the other side is gone: sshd answers nothing
-while it opens a session, which may wait for PAM and the user's own systemd."""
+_ALONE = "-o BatchMode=yes -o ConnectTimeout=30 -o ServerAliveInterval=10 -o ServerAliveCountMax=3"
+"""ssh asks for nothing, and notices within 30 s that the other side is gone, or does not come. The
+exchange of keys counts too (ssh_config(5)), for which testinfra's 10 s were too short on a host
+whose CPUs are taken; sshd answers nothing while it opens a session, which may wait for PAM and the
+user's own systemd."""
 _SHARED = "-o ControlMaster=auto -o ControlPersist=60 -o ControlPath="
 _PATH_MAX = 90
 """Maximum length of the path, of 108 for a socket (unix(7)): ssh first creates it under a longer
