@@ -52,8 +52,8 @@ from vnicaudit.model.cluster import ClusterGuest
 from vnicaudit.model.rule import Judge, Problem, Rule
 
 _FIX = (
-    "Look at what runs: kubectl exec -n {} in the launcher's pod, container compute, virsh dumpxml "
-    "1. If the hook is wanted, accept this."
+    "Look at what runs: kubectl exec -n {} LAUNCHER -c compute -- virsh dumpxml 1, with the name "
+    "of its virt-launcher pod. If the hook is wanted, accept this."
 )
 _PLUGINS = kube_needs.guest_fact(
     lambda guest: (
@@ -74,7 +74,7 @@ def applies(guest: ClusterGuest) -> bool:
 
 def check(guest: ClusterGuest) -> Iterator[Problem]:
     """One problem for the VM."""
-    fix = _FIX.format(guest.namespace or "NAMESPACE")
+    fix = _FIX.format(kube_needs.machine(guest).partition(" -n ")[2])
     if guest.hooks:
         yield Problem("a hook sidecar rewrites its domain: its NICs may be others", fix=fix)
         return
