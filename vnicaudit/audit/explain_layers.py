@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -24,6 +25,9 @@ from vnicaudit.model.openstack import (
     normal_vif_model,
 )
 from vnicaudit.model.report import Layer, LayerFact
+
+if TYPE_CHECKING:
+    from vnicaudit.model.cluster import ClusterGuest
 
 # The layers of OpenStack: flavor, image, nova.conf of the host, stored properties, and the port.
 #
@@ -304,6 +308,8 @@ def layers(
     manifest = domain.declared.manifest
     if manifest is not None and manifest.preference is not None:
         yield _preference(manifest)
+    if domain.guest is not None:
+        yield from _cluster(domain.guest, nic)
     if domain.declared.is_definition and nic.declared.type == "network":
         yield _network(nic)
     yield _qemu(domain, nic, effective)
@@ -359,6 +365,37 @@ def _preference(manifest: Manifest) -> Layer:
     if manifest.preferred_model is not None:
         facts.append(LayerFact("model", manifest.preferred_model))
     return Layer(name, None, tuple(facts))
+
+
+def _cluster(guest: ClusterGuest, nic: Nic) -> Iterator[Layer]:
+    """Layers of a VM that a cluster adds: the preference as the VM recorded it, and the
+    specification and the status of its instance."""
+    recorded = guest.preference
+    if recorded is not None and recorded.revision:
+        name = f"Preference as recorded ({recorded.revision})"
+        if recorded.then is None:
+            yield Layer(name, missing="the ControllerRevision would show it")
+        else:
+            facts = (LayerFact(field, text) for field, text in sorted(recorded.then.items()))
+            yield Layer(name, None, tuple(facts))
+    found = next((each for each in guest.nics if each.name == nic.alias), None)
+    has = None if found is None else found.has
+    if has is not None:
+        fields = ("model", "binding", "mac", "network", "state")
+        told = [LayerFact(key, text) for key in fields if (text := getattr(has, key))]
+        if guest.has is not None and guest.has.multiqueue is not None:
+            told.append(LayerFact("multiqueue", "on" if guest.has.multiqueue else "off"))
+        yield Layer("Specification of the instance", None, tuple(told))
+    elif guest.has_vm:
+        yield Layer("Specification of the instance", missing=_NO_INSTANCE)
+    status = None if found is None else found.status
+    if status is not None:
+        told = [LayerFact("queues", str(status.queues))] if status.queues else []
+        told.append(LayerFact("told by", ", ".join(sorted(status.sources)) or "nobody"))
+        yield Layer("Status of the instance", None, tuple(told))
+
+
+_NO_INSTANCE = "the VM does not run, or its VirtualMachineInstance was not read"
 
 
 def _persistent(staged: StagedNic) -> Layer:

@@ -242,7 +242,7 @@ def _of_all(subject: DomainSubject, change: Change, manifest: Manifest | None = 
 
 
 def _cost(version: str | None) -> str:
-    """What multiqueue costs on some versions of KubeVirt."""
+    """A warning of the cost of multiqueue on some versions of KubeVirt; empty: this is none."""
     # imported here: audits of anything but manifests do not need it
     from vnicaudit.knowledge.kubevirt_versions import multiqueue_blocks_cpu_hotplug
 

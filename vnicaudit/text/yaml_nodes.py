@@ -146,9 +146,10 @@ class YamlPlace(NamedTuple):
 
     def child(self, key: str) -> YamlPlace | None:
         """The value of a key; None if there is none, if it is null, or if this is not a mapping."""
-        if not isinstance(self.node, Mapping):
+        node = self.node
+        if not isinstance(node, Mapping):
             return None
-        entry = self.node.children().get(key)
+        entry = (node.merged or node.children()).get(key)
         if entry is None:
             return None
         place = self._to(entry.value, entry.key.start, key, shared=entry.merged)
@@ -235,7 +236,8 @@ class YamlPlace(NamedTuple):
         certain = self.certain
         if source.template and certain:
             certain = not source.mask.conditional(self.node.start, start) and _is_said(node, source)
-        certain = certain and not _is_token(node, source)
+        if certain and isinstance(node, Scalar) and not node.text:
+            certain = not _is_token(node, source)
         if "/" in step or "~" in step:
             step = step.replace("~", "~0").replace("/", "~1")
         pointer = f"{self.pointer}/{step}"

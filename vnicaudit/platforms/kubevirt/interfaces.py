@@ -56,8 +56,8 @@ def key_of(kind: str, name: str, space: str) -> Key:
     return kind, name, "" if "Cluster" in kind else space
 
 
-class Settings(NamedTuple):
-    """What a KubeVirt object says about all VMs; None: unknown. ``binding``: that of the interface
+class KubeVirtObject(NamedTuple):
+    """Settings for all VMs in a KubeVirt object; None: unknown. ``binding``: that of the interface
     of a VM that names none."""
 
     version: str | None = None
@@ -71,7 +71,7 @@ class Referred(msgspec.Struct):
     preferences: dict[Key, Preference | None] = {}
     vcpus: dict[Key, int | None] = {}
     networks: dict[tuple[str, str], str] = {}
-    settings: set[Settings] = set()
+    settings: set[KubeVirtObject] = set()
 
     def add(self, found: Object, target: str) -> None:
         """Add one object, if it is of one of these kinds."""
@@ -103,22 +103,22 @@ class Referred(msgspec.Struct):
         return exact if exact is not None else self.networks.get(("", name), "")
 
 
-def settings_among(known: list[Referred]) -> Settings:
+def settings_among(known: list[Referred]) -> KubeVirtObject:
     """The settings of the cluster; nothing is known if two KubeVirt objects differ."""
-    found = next((each.settings for each in known if each.settings), set[Settings]())
-    return next(iter(found)) if len(found) == 1 else Settings()
+    found = next((each.settings for each in known if each.settings), set[KubeVirtObject]())
+    return next(iter(found)) if len(found) == 1 else KubeVirtObject()
 
 
-def _settings_of(found: Object) -> Settings:
+def _settings_of(found: Object) -> KubeVirtObject:
     """Source of the default: ``DefaultNetworkInterface`` in ``pkg/virt-config/virt-config.go``
     (1.0 to 1.9); HyperConverged writes masquerade into the object."""
     place, binding = found.place, "bridge"
     for key in ("spec", "configuration", "network", "defaultNetworkInterface"):
         inner = place.child(key)
         if inner is None:
-            return Settings(_version_of(found), binding if place.complete else None)
+            return KubeVirtObject(_version_of(found), binding if place.complete else None)
         place = inner
-    return Settings(_version_of(found), place.text)
+    return KubeVirtObject(_version_of(found), place.text)
 
 
 def _version_of(found: Object) -> str | None:
