@@ -1,6 +1,7 @@
-"""A token may cease to be valid in the middle of a list."""
+"""A token may cease to be valid in the middle of a list, and a server may cease to answer."""
 
 import json
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -93,3 +94,24 @@ def test_a_token_that_is_revoked_in_mid_list_ends_it_with_an_error(
     assert result.returncode == 4 or "virtualmachines.kubevirt.io: 401" in told
     assert result.returncode not in (0, 1)
     assert token not in told
+
+
+@pytest.mark.usefixtures("small_pages")
+def test_a_server_that_stops_to_answer_is_not_waited_for(cluster: Server, tmp_path: Path) -> None:
+    load(cluster)
+    over = threading.Event()
+
+    def stop(asked: Asked) -> Asked:
+        if page_of_vms(asked, 2):
+            over.wait()
+        return asked
+
+    with passed_on(cluster, stop) as server:
+        token = cluster.account("patient", RULES)
+        file = kubeconfig(tmp_path / "config", server.url, user={"token": token})
+        result = inside("audit", f"kube:prod?kubeconfig={file}", "VNICAUDIT_DEADLINE=1")
+        over.set()
+    assert result.returncode not in (0, 1)
+    assert "no answer within 1 s; VNICAUDIT_DEADLINE allows more" in " ".join(
+        (result.stdout + result.stderr).split()
+    )

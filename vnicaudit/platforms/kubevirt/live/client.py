@@ -266,7 +266,9 @@ class Cluster:
 
     def time_up(self) -> ApiError:
         """The error for a request without an answer in time."""
-        return self.error(f"no answer within {self.deadline:g} s (--deadline)", "deadline")
+        return self.error(
+            f"no answer within {self.deadline:g} s; VNICAUDIT_DEADLINE allows more", "deadline"
+        )
 
     def _answer(self, call: Call) -> Object:
         """The decoded answer to a request. Raises ApiError."""
