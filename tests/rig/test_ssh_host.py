@@ -68,7 +68,7 @@ def test_nothing_is_found_where_there_is_no_fault(host: SshHost) -> None:
     [
         pytest.param(FOUND_AND_MENDED, id="mended"),
         pytest.param(INTERRUPTS, id="interrupts"),
-        pytest.param(ONLY_FOUND, marks=pytest.mark.long, id="last"),
+        pytest.param(ONLY_FOUND, id="last"),
     ],
 )
 def test_each_fault_is_found_where_it_is(host: SshHost, plants: Sequence[Plant]) -> None:
