@@ -95,6 +95,7 @@ def test_one_namespace(cluster: FakeServer) -> None:
     paths = {one.path for one in cluster.asked}
     assert "/apis/kubevirt.io/v1/namespaces/mail/virtualmachineinstances" in paths
     assert "/apis/kubevirt.io/v1/virtualmachineinstances" not in paths
+    assert "/apis/kubevirt.io/v1/kubevirts" in paths  # what it says is true of every namespace
 
 
 def test_a_context_may_have_a_slash(cluster: FakeServer) -> None:

@@ -129,9 +129,16 @@ class Lists:
         )
 
 
+def namespace_of(resource: ClusterList, cluster: Cluster) -> str:
+    """The namespace in which it is listed; empty: all. The KubeVirt object is in a namespace of its
+    own, and the settings of the whole cluster are in it."""
+    return cluster.namespace if resource.namespaced and resource.kind != "KubeVirt" else ""
+
+
 def can_list(cluster: Cluster, resource: ClusterList) -> str:
     """The command that tells whether this user may list a resource."""
-    where = f"-n {cluster.namespace}" if cluster.namespace else "-A"
+    space = namespace_of(resource, cluster)
+    where = f"-n {space}" if space else "-A"
     flag = f" {where}" if resource.namespaced else ""
     return f"{cluster.kubectl} auth can-i list {resource.name}{flag}"
 
@@ -210,7 +217,7 @@ class _ListPages:
 
 
 def _call(resource: ClusterList, version: str, cluster: Cluster, query: Object) -> Call:
-    space = cluster.namespace if resource.namespaced else ""
+    space = namespace_of(resource, cluster)
     where = (resource.group, version)
 
     def call(to: api.ApiClient, how: Object) -> ApiResponse:
@@ -277,7 +284,7 @@ def _review(resource: ClusterList, cluster: Cluster) -> Call:
             group=resource.group,
             resource=resource.plural,
             verb="list",
-            namespace=cluster.namespace if resource.namespaced else "",
+            namespace=namespace_of(resource, cluster),
         )
         spec = api.V1SelfSubjectAccessReviewSpec(resource_attributes=attributes)
         review = api.V1SelfSubjectAccessReview(spec=spec)

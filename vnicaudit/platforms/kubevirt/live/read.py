@@ -15,13 +15,13 @@ from vnicaudit.platforms.kubevirt.cluster import INSTANCE, ClusterReading
 from vnicaudit.platforms.kubevirt.cluster_objects import owner_uid
 from vnicaudit.platforms.kubevirt.interfaces import Key, key_of
 from vnicaudit.platforms.kubevirt.live import client
-from vnicaudit.platforms.kubevirt.live.lists import RESOURCES, Lists
+from vnicaudit.platforms.kubevirt.live.lists import RESOURCES, Lists, namespace_of
 from vnicaudit.platforms.kubevirt.objects import KINDS, VMI_SPEC, Object, preference_of
 from vnicaudit.text.json_items import decoded_place
 
 _GUESTS = ("virtualmachines", "virtualmachineinstances")
 """Without these lists guests were not judged: an error, and not a note."""
-_SCOPED = {one.plural: one.namespaced for one in RESOURCES}
+_BY_PLURAL = {one.plural: one for one in RESOURCES}
 
 
 def read(target: str, live: LiveOptions) -> Iterator[Item]:
@@ -29,7 +29,7 @@ def read(target: str, live: LiveOptions) -> Iterator[Item]:
     cluster = client.Cluster(target, live)
     lists, reading = Lists(cluster), _LiveCluster(target, cluster.context)
     for _kind, page in lists.pages:
-        reading.listed(lists.read, cluster.namespace)
+        reading.listed(lists.read, cluster)
         for item in page:
             try:
                 found = _object(item, target)
@@ -60,10 +60,10 @@ class _LiveCluster:
         self._preferences: dict[Key, Preference] = {}
         self._used: set[Key] = set()
 
-    def listed(self, plurals: list[str], namespace: str) -> None:
+    def listed(self, plurals: list[str], cluster: client.Cluster) -> None:
         """Note which lists were read completely so far."""
         for plural in plurals:
-            self._cluster.listed(plural, namespace if _SCOPED[plural] else "")
+            self._cluster.listed(plural, namespace_of(_BY_PLURAL[plural], cluster))
 
     def take(self, found: Object) -> Domain | None:
         """The domain that an object describes; None if it is none, or is told of later."""
