@@ -221,6 +221,23 @@ def test_credentials_that_expire_are_read_again(cluster: FakeServer, tmp_path: P
     assert lists.unread == {}
 
 
+def test_credentials_that_expire_at_the_last_attempt(cluster: FakeServer, tmp_path: Path) -> None:
+    answers = [*[Reply(503, b"{}")] * 2, status(401, "Unauthorized", "expired")]
+
+    def away(asked: Asked) -> Reply | None:
+        if "/nodes" not in asked.path or not answers:
+            return None
+        if len(answers) == 1:
+            cluster.token = "the-next-one"
+            kubeconfig(tmp_path / "config", cluster.url, user={"token": cluster.token})
+        return answers.pop(0)
+
+    cluster.intercept = away
+    lists, _machines = read()
+    assert lists.unread == {}
+    assert cluster.listed["nodes"] == 4
+
+
 def test_a_refused_token_is_told_without_it(cluster: FakeServer) -> None:
     cluster.intercept = lambda asked: status(401, "Unauthorized", f"bad token {asked.token}")
     with pytest.raises(TargetError) as raised:

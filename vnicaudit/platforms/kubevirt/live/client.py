@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import NamedTuple, Protocol
 
@@ -339,23 +339,24 @@ class ApiRequest:
     def result(self) -> Object:
         """The answer. It is asked for again if the server is away for a moment, and once with new
         credentials. Raises ApiError."""
-        for pause in (*_PAUSES, None):
+        pauses = iter(_PAUSES)
+        while True:
             try:
                 return self._attempt.result(self._cluster.deadline)
             except TimeUpError:
                 raise self._cluster.time_up() from None
             except ApiError as error:
-                sleep(self._wait_after(error, pause))
+                sleep(self._wait_after(error, pauses))
             self._attempt = self._cluster.attempt(self._call)
-        raise AssertionError("the last pause is None")
 
-    def _wait_after(self, error: ApiError, pause: float | None) -> float:
+    def _wait_after(self, error: ApiError, pauses: Iterator[float]) -> float:
         """Seconds after which to ask again; raises the error if that is no use."""
         if error.status == 401 and not self._renewed and self._cluster.renew():
             self._renewed = True
             return 0.0
         wanted = error.pause or 0.0
         is_away = error.status in _AWAY and wanted <= _LONGEST_PAUSE
+        pause = next(pauses, None)
         if pause is None or not is_away or self._cluster.is_over():
             raise error
         return max(pause, wanted)
