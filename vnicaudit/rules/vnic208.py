@@ -41,6 +41,8 @@ VMs that run keep the network that they have until they are started again or mig
 ## When it does not fire
 
 * On a network without a configuration: Multus reads a file of the node then.
+* On `netAttachDefName` of a network without a topology: that is OVN-Kubernetes' default network,
+  with a device for hardware offload.
 * On settings of other CNI plugins, which only they know.
 * Only *medium* for `cnv-bridge` and `cnv-tuning`, OpenShift Virtualization's older names of
   `bridge` and `tuning`.
@@ -103,7 +105,8 @@ def _faults(each: Attachment) -> Iterator[str]:
 
 def _ovn_faults(each: Attachment, settings: dict[str, str]) -> Iterator[str]:
     named, topology = settings.get("netAttachDefName", ""), settings.get("topology", "")
-    if named != each.path:
+    # without a topology it is the default network of all pods, which runs without that name
+    if topology and named != each.path:
         yield f"has netAttachDefName {named[:80] or 'not set'}, and must have {each.path}"
     if topology and topology not in _TOPOLOGIES:
         yield f"has topology {topology[:40]}, and OVN-Kubernetes has {', '.join(_TOPOLOGIES)}"
