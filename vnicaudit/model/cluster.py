@@ -105,7 +105,7 @@ class UserNetwork(_ClusterRecord, frozen=True):
     name: str
     namespace: str = ""
     ready: bool | None = None
-    """Its condition ``NetworkCreated`` or ``NetworkReady``."""
+    """Its condition ``NetworkCreated``; None: it has none."""
 
 
 class DomainPlugin(_ClusterRecord, frozen=True):

@@ -46,6 +46,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from vnicaudit.base.wording import kubernetes_word
 from vnicaudit.knowledge import kube_needs
 from vnicaudit.knowledge.kubevirt_versions import PLUGINS, is_at_least
 from vnicaudit.model.cluster import ClusterGuest
@@ -74,14 +75,14 @@ def applies(guest: ClusterGuest) -> bool:
 
 def check(guest: ClusterGuest) -> Iterator[Problem]:
     """One problem for the VM."""
-    fix = _FIX.format(kube_needs.machine(guest).partition(" -n ")[2])
+    fix = _FIX.format(kubernetes_word(guest.namespace, "NAMESPACE"))
     if guest.hooks:
         yield Problem("a hook sidecar rewrites its domain: its NICs may be others", fix=fix)
         return
     plugins = sorted(guest.cluster.plugins or (), key=lambda one: (one.conditional, one.name))
     for first in plugins[:1]:
         may = "may rewrite" if first.conditional else "rewrites"
-        yield Problem(f"Plugin {first.name} {may} its domain: its NICs may be others", fix=fix)
+        yield Problem(f"Plugin {first.name[:60]} {may} its domain: its NICs may be others", fix=fix)
 
 
 RULE = Rule(

@@ -137,7 +137,7 @@ def _placed(
 
 
 def decoded_place(value: object, target: str) -> YamlPlace:
-    """The root of a decoded JSON value, in XX Raises TargetError if it is nested too deep."""
+    """The root of a decoded JSON value. Raises TargetError if it is nested too deep."""
     source = YamlSource(b"", target, at=FilePosition(0, 0, 0))
     return YamlDocument(source, 1, False, _node(value, 0, target)).top
 
