@@ -85,6 +85,20 @@ def test_what_was_not_read_is_told(cluster: FakeServer) -> None:
     assert note.message.startswith("no right to list nodes: rules that need it are skipped.")
 
 
+def test_a_guest_without_a_domain_is_not_passed_over(cluster: FakeServer) -> None:
+    bare, lone, owned = vm("bare"), instance("lone"), instance("owned", "uid-web-a")
+    bare["spec"]["template"]["spec"]["domain"] = None
+    lone["spec"]["domain"] = "a word"
+    cluster.lists[f"{API}/virtualmachines"] = [vm("a"), bare]
+    cluster.lists[f"{API}/virtualmachineinstances"] = [lone, owned]
+    found = items(cluster)
+    assert [one.name for one in domains(found)] == ["web/a"]
+    assert [one.message for one in found if isinstance(one, ReadError)] == [
+        "web/bare has no spec.template.spec.domain that can be read: not judged",
+        "web/lone has no spec.domain that can be read: not judged",
+    ]
+
+
 def test_an_object_that_is_nested_too_deep_is_one_error(cluster: FakeServer) -> None:
     deep: Item = {}
     for _ in range(300):

@@ -33,8 +33,8 @@ def read(target: str, live: LiveOptions) -> Iterator[Item]:
         for item in page:
             try:
                 found = _object(item, target)
-                if (domain := reading.take(found)) is not None:
-                    yield domain
+                if (told := reading.take(found)) is not None:
+                    yield told
             except TargetError as error:
                 yield ReadError(error.message, target)
     yield from reading.rest()
@@ -65,8 +65,9 @@ class _LiveCluster:
         for plural in plurals:
             self._cluster.listed(plural, namespace_of(_BY_PLURAL[plural], cluster))
 
-    def take(self, found: Object) -> Domain | None:
-        """The domain that an object describes; None if it is none, or is told of later."""
+    def take(self, found: Object) -> Domain | ReadError | None:
+        """The domain that an object describes, or why it is not judged; None if it is none, or is
+        told of later."""
         self._cluster.take(found)
         if found.kind == INSTANCE:
             if not owner_uid(found):
@@ -77,8 +78,12 @@ class _LiveCluster:
             self._preferences[key] = preference_of(found, self._target)
         return self._domain(found) if found.kind in VMI_SPEC else None
 
-    def _domain(self, found: Object) -> Domain | None:
+    def _domain(self, found: Object) -> Domain | ReadError:
         domain = self._cluster.domain(found)
+        if domain is None:
+            body = ".".join((*VMI_SPEC[found.kind], "spec.domain"))
+            text = f"{found.display_name} has no {body} that can be read: not judged"
+            return ReadError(text, self._target)
         preference = domain.guest.preference if isinstance(domain, ClusterDomain) else None
         if preference is not None:
             self._used.add(key_of(preference.kind, preference.name, found.space))
@@ -88,7 +93,5 @@ class _LiveCluster:
         """The cluster itself, instances without a VM, and the preferences that VMs refer to: many
         clusters have some dozens of which nobody makes use."""
         yield self._cluster.facts
-        for found in self._alone:
-            if (domain := self._domain(found)) is not None:
-                yield domain
+        yield from map(self._domain, self._alone)
         yield from (one for key, one in self._preferences.items() if key in self._used)
