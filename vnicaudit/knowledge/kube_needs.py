@@ -49,7 +49,7 @@ VERSION_OF_VM = guest_fact(
     lambda guest: is_known(guest.cluster.version), f"{_KUBEVIRT}: its version"
 )
 NODES_OF_VM = guest_fact(lambda guest: guest.cluster.nodes is not None, _NODES)
-NETWORKS_OF_VM = guest_fact(lambda guest: guest.cluster.attachments is not None, _ATTACHMENTS)
+NETWORKS_OF_VM = guest_fact(lambda guest: _is_read_of(guest), _ATTACHMENTS)
 
 
 def rollout(cluster: ClusterFacts) -> str | None:
@@ -72,6 +72,17 @@ def present(guest: ClusterGuest) -> list[tuple[ClusterNic, NicSpec]]:
     """The interfaces of a VM that is not being deleted, except those that are being unplugged."""
     found = [(nic, spec_of(nic)) for nic in guest.nics]
     return [] if guest.deleting else [(n, spec) for n, spec in found if spec.state != "absent"]
+
+
+def _is_read_of(guest: ClusterGuest) -> bool:
+    """True if networks were read, and one of the VM's own is among them, or does not exist."""
+    cluster, names = guest.cluster, [spec.network or "" for _nic, spec in present(guest)]
+    own = [name for name in names if "/" in name]
+    return cluster.attachments is not None and (
+        not own
+        or any(name in cluster.attachments_by_path for name in own)
+        or any(cluster.has_all(ATTACHMENTS, name.partition("/")[0]) for name in own)
+    )
 
 
 def is_virtio(spec: NicSpec) -> bool:
