@@ -38,6 +38,7 @@ Never safe: with another binding the guest has another address.
 ## When it does not fire
 
 * With that annotation, and on VMs that are not meant to migrate (`evictionStrategy: None`).
+* On a plugin that is not registered (VNIC211).
 * On SR-IOV, which migrates by being unplugged, and on secondary networks.
 * Only *low* unless the VM or the cluster says LiveMigrate.
 * Skipped when the KubeVirt object may not be read, and a plugin or the cluster's strategy decides.
@@ -81,10 +82,11 @@ def check(guest: ClusterGuest) -> Iterator[Problem]:
     if strategy == "None":
         return
     severity: Severity = "medium" if (strategy or "").startswith("LiveMigrate") else "low"
-    plugins = () if settings is None else settings.bindings
-    migrating = {each.name for each in plugins if each.migrates}
+    migrates = {} if settings is None else {one.name: one.migrates for one in settings.bindings}
     for name, binding, is_plugin in _primary(guest):
-        if not is_plugin or binding not in migrating:
+        if is_plugin and binding not in migrates:
+            return  # it does not start: VNIC211
+        if not is_plugin or not migrates[binding]:
             plugin = "plugin " if is_plugin else ""
             yield Problem(
                 f"interface {name} is on the pod network by {plugin}{binding}: the VM cannot be "

@@ -142,11 +142,13 @@ def _with_settings(known: Attachment, data: object) -> Attachment:
         return replace(known, fault="is no JSON object")
     plugins = data.get("plugins")
     if plugins is None:
-        return replace(known, network=_text(data.get("name")), plugins=(_plugin(data),))
+        plugins = [data]
     if not isinstance(plugins, list):
         return replace(known, fault="has plugins that are no list")
-    found = tuple(_plugin(each) for each in plugins if isinstance(each, dict))
-    return replace(known, network=_text(data.get("name")), plugins=found)
+    objects = [each for each in plugins if isinstance(each, dict)]
+    if not all(isinstance(each.get("type", ""), str | None) for each in objects):
+        return replace(known, fault="has a type that is no string")
+    return replace(known, network=_text(data.get("name")), plugins=tuple(map(_plugin, objects)))
 
 
 def _plugin(data: dict[str, object]) -> CniPlugin:

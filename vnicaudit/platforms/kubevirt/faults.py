@@ -25,9 +25,16 @@ _OF_SPEC = (("networks",), ("architecture",), *(("domain", *way) for way in _OF_
 _OF_PREFERENCE = (("spec", "devices"), ("spec", "annotations"))
 
 
-def is_word(place: YamlPlace | None) -> bool:
+def _is_word(place: YamlPlace | None) -> bool:
     """True for a scalar where a mapping belongs."""
     return place is not None and place.certain and isinstance(place.node, Scalar)
+
+
+def word_in(found: Object) -> str:
+    """The path of the first judged part of a virtual machine that is a word; empty: none is."""
+    spec = found.place.at(*VMI_SPEC[found.kind], "spec")
+    ways = () if spec is None else (way for way in _PARTS if _is_word(spec.at(*way)))
+    return next((".".join((*VMI_SPEC[found.kind], "spec", *way)) for way in ways), "")
 
 
 def ambiguous(found: Object) -> Iterator[TargetError]:
@@ -94,7 +101,7 @@ def misplaced(found: Object) -> TargetError | None:
                 empty = empty or _fault(document, entry.key, message)
             elif child is None or way[0] in ("metadata", "status"):
                 continue
-            elif name in parts and way in right and is_word(child):
+            elif name in parts and way in right and _is_word(child):
                 message = f"{'.'.join(way)} is a word: not judged (KubeVirt refuses it)"
                 return _fault(document, entry.key, message)
             elif name in parts and way not in right and isinstance(child.node, Mapping | Sequence):

@@ -20,7 +20,7 @@ from vnicaudit.model.finding import KUBEVIRT, Readiness
 from vnicaudit.model.kubevirt import Manifest, Preference
 from vnicaudit.model.report import NotJudged, ReadError
 from vnicaudit.platforms.kubevirt import objects
-from vnicaudit.platforms.kubevirt.faults import ambiguous, is_word, misplaced
+from vnicaudit.platforms.kubevirt.faults import ambiguous, misplaced, word_in
 from vnicaudit.platforms.kubevirt.interfaces import (
     Key,
     Referred,
@@ -112,7 +112,7 @@ def domain_of(found: Object, known: list[Referred], target: str) -> Domain | Non
     domain = None if spec is None else spec.child("domain")
     if machine is None or spec is None or domain is None:
         return None
-    if any(map(is_word, (domain, domain.child("devices")))):  # see misplaced()
+    if word_in(found):
         return None
     preference = _reference(found, "preference", "VirtualMachineClusterPreference")
     prefers = _preference(preference, known)

@@ -87,15 +87,18 @@ def test_what_was_not_read_is_told(cluster: FakeServer) -> None:
 
 def test_a_guest_without_a_domain_is_not_passed_over(cluster: FakeServer) -> None:
     bare, lone, owned = vm("bare"), instance("lone"), instance("owned", "uid-web-a")
+    word = vm("word")
     bare["spec"]["template"]["spec"]["domain"] = None
+    word["spec"]["template"]["spec"]["domain"]["devices"]["interfaces"] = "default"
     lone["spec"]["domain"] = "a word"
-    cluster.lists[f"{API}/virtualmachines"] = [vm("a"), bare]
+    cluster.lists[f"{API}/virtualmachines"] = [vm("a"), bare, word]
     cluster.lists[f"{API}/virtualmachineinstances"] = [lone, owned]
     found = items(cluster)
     assert [one.name for one in domains(found)] == ["web/a"]
     assert [one.message for one in found if isinstance(one, ReadError)] == [
         "web/bare has no spec.template.spec.domain that can be read: not judged",
-        "web/lone has no spec.domain that can be read: not judged",
+        "web/word: spec.template.spec.domain.devices.interfaces is a word: not judged",
+        "web/lone: spec.domain is a word: not judged",
     ]
 
 

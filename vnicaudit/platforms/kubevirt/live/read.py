@@ -13,6 +13,7 @@ from vnicaudit.model.kubevirt import Preference
 from vnicaudit.model.report import NotJudged, ReadError
 from vnicaudit.platforms.kubevirt.cluster import INSTANCE, ClusterReading
 from vnicaudit.platforms.kubevirt.cluster_objects import owner_uid
+from vnicaudit.platforms.kubevirt.faults import word_in
 from vnicaudit.platforms.kubevirt.interfaces import Key, key_of
 from vnicaudit.platforms.kubevirt.live import client
 from vnicaudit.platforms.kubevirt.live.lists import RESOURCES, Lists, namespace_of
@@ -82,7 +83,12 @@ class _LiveCluster:
         domain = self._cluster.domain(found)
         if domain is None:
             body = ".".join((*VMI_SPEC[found.kind], "spec.domain"))
-            text = f"{found.display_name} has no {body} that can be read: not judged"
+            word, name = word_in(found), found.display_name
+            text = (
+                f"{name}: {word} is a word: not judged"
+                if word
+                else (f"{name} has no {body} that can be read: not judged")
+            )
             return ReadError(text, self._target)
         preference = domain.guest.preference if isinstance(domain, ClusterDomain) else None
         if preference is not None:
