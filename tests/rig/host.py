@@ -33,7 +33,7 @@ _WORDS = (
     # sshd does not answer while it waits for a login's own systemd, and ssh gives up after 30 s
     "systemd.mask=user@.service"
 )
-_UPLINK_MAC = "52:54:00:ab:0b:02"
+UPLINK_MAC = "52:54:00:ab:0b:02"
 
 
 @dataclass(frozen=True)
@@ -55,6 +55,13 @@ class SshHost:
         """Run lines of shell there as root, by another way than ssh."""
         return self.guest.run(["sh", "-ec", script], timeout=timeout)
 
+    def restart(self) -> None:
+        """Have it end as for a reboot, and boot it again."""
+        self.run("systemctl --no-block reboot").output()
+        self.guest.wait_until_off()
+        self.guest.boot(seconds=BOOT_SECONDS)
+        wait_for(lambda: _listens(self.address), "sshd answers")
+
 
 def bring_up(hypervisor: Hypervisor) -> SshHost:
     """The host, once its sshd answers."""
@@ -74,7 +81,7 @@ def _definition(hypervisor: Hypervisor, image: GuestImage, address: IPv4Interfac
     return Definition(
         name=hypervisor.prefix + name,
         bridge=hypervisor.bridge,
-        nics=(Nic(), Nic(mac=_UPLINK_MAC, extra=queues)),
+        nics=(Nic(), Nic(mac=UPLINK_MAC, extra=queues)),
         machine="q35",
         vcpus=CPUS,
         memory_mib=1024,

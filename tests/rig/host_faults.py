@@ -4,7 +4,7 @@ dear: those of a round do not touch each other."""
 
 from dataclasses import dataclass
 
-from tests.rig.host import CPUS, MANAGED, UPLINK
+from tests.rig.host import CPUS, MANAGED, UPLINK, UPLINK_MAC
 
 GUEST = "web"
 TAP = "tap0"
@@ -134,6 +134,24 @@ FOUND_AND_MENDED = (
         ("VNIC127", "net.bridge.bridge-nf-call-iptables"),
     ),
 )
+_LINK_FILE = "/etc/systemd/network/10-uplink.link"
+KEPT = _plant(
+    "a .link file that gives the uplink one queue and another address, and RFS without entries",
+    f"""cat > {_LINK_FILE} <<'END'
+[Match]
+PermanentMACAddress={UPLINK_MAC}
+[Link]
+NamePolicy=keep kernel database onboard slot path
+MACAddress=52:54:00:aa:aa:aa
+CombinedChannels=1
+END
+sync""",
+    f"rm -f {_LINK_FILE}; sync",
+    ("VNIC050", "rps_sock_flow_entries"),
+    ("VNIC119", UPLINK),
+)
+"""In effect after the next boot, with the flows of the adapter once more."""
+FLOWS = f"echo 4096 > {_FLOWS}"
 INTERRUPTS = (
     _plant(
         "interrupts of all queues on one CPU",

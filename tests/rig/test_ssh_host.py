@@ -11,11 +11,25 @@ from testinfra.host import Host, get_host
 
 from tests.cli.command import vnicaudit
 from tests.rig.host import MANAGED, UPLINK, SshHost
-from tests.rig.host_faults import CLEAN, FOUND_AND_MENDED, INTERRUPTS, ONLY_FOUND, TAP, Found, Plant
+from tests.rig.host_faults import (
+    CLEAN,
+    FLOWS,
+    FOUND_AND_MENDED,
+    INTERRUPTS,
+    KEPT,
+    ONLY_FOUND,
+    TAP,
+    Found,
+    Plant,
+)
 
 pytestmark = pytest.mark.rig
 
 _MENDED = ("--select", "VNIC050", "--select", "VNIC051", "--select", "VNIC107")
+_FILES = (
+    f"90-vnicaudit-{UPLINK}-channels-combined.rules",
+    "99-vnicaudit-net.core.rps_sock_flow_entries.conf",
+)
 _PATIENCE = ("VNICAUDIT_DEADLINE=300",)
 """For one visit: a fork is dear where all is emulated."""
 
@@ -100,3 +114,45 @@ def test_faults_are_mended_and_brought_back(host: SshHost, tmp_path: Path) -> No
         undone = vnicaudit("rollback", run, *trusted, timeout=600)
         assert undone.returncode == 0, undone.stderr + undone.stdout
         assert _seen(eye) == before
+
+
+@pytest.mark.long  # four boots
+def test_what_files_keep_is_there_after_a_boot_and_gone_after_a_rollback(
+    host: SshHost, tmp_path: Path
+) -> None:
+    """Also where a .link file says otherwise, which udev applies when it renames the adapter."""
+    plan, state = tmp_path / "plan.json", ("--state", tmp_path / "state")
+    trusted = ("--trust-uri", "all", "--yes", *state, *_PATIENCE)
+    selected = ("--select", "VNIC050", "--select", "VNIC119")
+    try:
+        host.run(KEPT.do).output()
+        host.restart()
+        assert (before := _kept(host)) == ["1", "0"]
+        host.run(f"{CLEAN}\n{FLOWS}").output()
+        assert _found(host) == KEPT.found
+        unsafe = "--include-unsafe"
+        made = vnicaudit("plan", host.target, *selected, unsafe, "-o", plan, *_PATIENCE)
+        assert made.returncode == 0, made.stderr
+        applied = vnicaudit("apply", plan, unsafe, *trusted, timeout=600)
+        assert applied.returncode == 0, applied.stderr + applied.stdout
+        host.restart()
+        assert _kept(host) == ["4", "32768", *_FILES]
+        run = json.loads(vnicaudit("runs", "--format", "json", *state).stdout)["runs"][0]["id"]
+        undone = vnicaudit("rollback", run, *trusted, timeout=600)
+        assert undone.returncode == 0, undone.stderr + undone.stdout
+        host.restart()
+        assert _kept(host) == before
+    finally:
+        host.run(KEPT.undo).output()
+        host.restart()
+        host.run(CLEAN).output()
+
+
+def _kept(host: SshHost) -> list[str]:
+    """Queues of the uplink, entries of RFS, and the files that keep them."""
+    script = f"""
+set -- $(ethtool -l {UPLINK} | grep Combined)
+cd /etc; echo "$4 $(cat /proc/sys/net/core/rps_sock_flow_entries)" \
+    $(ls udev/rules.d sysctl.d | grep vnicaudit)
+"""
+    return host.run(script).output().split()
