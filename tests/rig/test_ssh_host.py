@@ -27,8 +27,8 @@ pytestmark = pytest.mark.rig
 
 _MENDED = ("--select", "VNIC050", "--select", "VNIC051", "--select", "VNIC107")
 _FILES = (
-    f"90-vnicaudit-{UPLINK}-channels-combined.rules",
     "99-vnicaudit-net.core.rps_sock_flow_entries.conf",
+    f"90-vnicaudit-{UPLINK}-channels-combined.rules",
 )
 _PATIENCE = ("VNICAUDIT_DEADLINE=300",)
 """For one visit: a fork is dear where all is emulated."""
