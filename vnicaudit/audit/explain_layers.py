@@ -27,7 +27,7 @@ from vnicaudit.model.openstack import (
 from vnicaudit.model.report import Layer, LayerFact
 
 if TYPE_CHECKING:
-    from vnicaudit.model.cluster import ClusterGuest
+    from vnicaudit.model.cluster import ClusterGuest, RecordedReference
 
 # The layers of OpenStack: flavor, image, nova.conf of the host, stored properties, and the port.
 #
@@ -305,11 +305,14 @@ def layers(
     staged = next((change for change in domain.pending.staged if change.mac == nic.mac), None)
     if staged is not None:
         yield _persistent(staged)
-    manifest = domain.declared.manifest
-    if manifest is not None and manifest.preference is not None:
+    manifest, guest = domain.declared.manifest, domain.guest
+    recorded = None if guest is None else guest.preference
+    if recorded is not None and recorded.revision:
+        yield from _kept(recorded)
+    elif manifest is not None and manifest.preference is not None:
         yield _preference(manifest)
-    if domain.guest is not None:
-        yield from _cluster(domain.guest, nic)
+    if guest is not None:
+        yield from _cluster(guest, nic)
     if domain.declared.is_definition and nic.declared.type == "network":
         yield _network(nic)
     yield _qemu(domain, nic, effective)
@@ -367,17 +370,19 @@ def _preference(manifest: Manifest) -> Layer:
     return Layer(name, None, tuple(facts))
 
 
+def _kept(recorded: RecordedReference) -> Iterator[Layer]:
+    """Layers of a preference of which a VM keeps a revision: as it is today, and as recorded."""
+    for name, fields, source in (
+        (f"Preference {recorded.name}", recorded.now, "the preference itself"),
+        (f"Preference as recorded ({recorded.revision})", recorded.then, "the ControllerRevision"),
+    ):
+        told = (LayerFact(field, text) for field, text in sorted((fields or {}).items()))
+        missing = f"{source} would show it" if fields is None else ""
+        yield Layer(name, None, tuple(told), missing)
+
+
 def _cluster(guest: ClusterGuest, nic: Nic) -> Iterator[Layer]:
-    """Layers of a VM that a cluster adds: the preference as the VM recorded it, and the
-    specification and the status of its instance."""
-    recorded = guest.preference
-    if recorded is not None and recorded.revision:
-        name = f"Preference as recorded ({recorded.revision})"
-        if recorded.then is None:
-            yield Layer(name, missing="the ControllerRevision would show it")
-        else:
-            facts = (LayerFact(field, text) for field, text in sorted(recorded.then.items()))
-            yield Layer(name, None, tuple(facts))
+    """Layers of a VM that a cluster adds: the specification and the status of its instance."""
     found = next((each for each in guest.nics if each.name == nic.alias), None)
     has = None if found is None else found.has
     if has is not None:

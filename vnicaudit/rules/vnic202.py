@@ -41,8 +41,8 @@ A restart interrupts the VM. Another model may need a driver, and moves the gues
   nothing.
 * When an interface is only in one of the two and the VM does not say `RestartRequired`: it is being
   plugged or unplugged (VNIC203).
-* On another network attachment from KubeVirt 1.9 on, which takes effect without a restart, in 1.8
-  with the gate LiveUpdateNADRef, and if the version is unknown.
+* On another network attachment from KubeVirt 1.9 on, which takes effect without a restart, and in
+  1.8 with the gate LiveUpdateNADRef. If only that differs and the version is unknown: skipped.
 * On values that KubeVirt would choose, or a preference that was not read would give: a VM does not
   say them.
 * On halted VMs, while one is being deleted, and on instances of another owner.
@@ -51,6 +51,8 @@ A restart interrupts the VM. Another model may need a driver, and moves the gues
 from __future__ import annotations
 
 from collections.abc import Iterator
+
+from msgspec.structs import replace
 
 from vnicaudit.knowledge import kube_needs
 from vnicaudit.knowledge.kubevirt_versions import changes_attachment_live
@@ -109,10 +111,28 @@ def _of_nic(
         yield "PCI address", has.pci or "any", template.pci or "any"
     if template.acpi_index != has.acpi_index:
         yield "ACPI index", str(has.acpi_index or "none"), str(template.acpi_index or "none")
+    if _attachment_is_live(guest) is False:
+        yield from _differs("network", has.network, template.network)
+
+
+def _attachment_is_live(guest: ClusterGuest) -> bool | None:
     settings = guest.cluster.kubevirt
     gates = frozenset[str]() if settings is None else settings.gates
-    if changes_attachment_live(guest.cluster.version, gates) is False:
-        yield from _differs("network", has.network, template.network)
+    return changes_attachment_live(guest.cluster.version, gates)
+
+
+def _is_decided(guest: ClusterGuest) -> bool:
+    """False if only networks differ, and it is unknown whether that waits for a restart."""
+    moved = any(
+        nic.template is not None
+        and nic.has is not None
+        and any(_differs("network", nic.has.network, nic.template.network))
+        for nic in guest.nics
+    )
+    return not moved or _attachment_is_live(guest) is not None or any(check(guest))
+
+
+_VERSION = replace(kube_needs.VERSION_OF_VM, known=_is_decided)
 
 
 def _differs(field: str, has: str | None, template: str | None) -> Iterator[Difference]:
@@ -150,5 +170,5 @@ RULE = Rule(
     name="kube-vm-runs-older-spec",
     severity="medium",
     groups=("kubevirt", "cluster", "drift"),
-    judges=(Judge("guest", applies=applies, check=check),),
+    judges=(Judge("guest", needs=(_VERSION,), applies=applies, check=check),),
 )

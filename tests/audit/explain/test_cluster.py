@@ -71,6 +71,24 @@ def test_recorded_preference_specification_and_status() -> None:
     }  # fmt: skip
 
 
+def test_the_preference_of_today_is_not_what_was_recorded() -> None:
+    today = REVISION["data"] | {"spec": {"devices": {"preferredInterfaceModel": "virtio"}}}
+    found = _layers(MACHINE, REVISION, today)
+    assert found["Preference old"] == {"preferredInterfaceModel": "virtio"}
+    assert found["Preference as recorded (web-old-1)"] == {"preferredInterfaceModel": "e1000"}
+    assert _layers(MACHINE, REVISION)["Preference old"] == "the preference itself would show it"
+
+
+def test_a_revision_that_was_not_read_is_not_the_preference_of_today() -> None:
+    today = REVISION["data"] | {"spec": {"devices": {
+        "preferredInterfaceModel": "virtio", "preferredNetworkInterfaceMultiQueue": True,
+    }}}  # fmt: skip
+    manifest = _domain(MACHINE, today).declared.manifest
+    assert manifest is not None
+    assert (manifest.preference_read, manifest.multiqueue_read) == (False, False)
+    assert (manifest.preferred_model, manifest.multiqueue) == (None, None)
+
+
 def test_what_was_not_read_is_said() -> None:
     found = _layers(MACHINE)
     assert found["Preference as recorded (web-old-1)"] == "the ControllerRevision would show it"

@@ -192,20 +192,27 @@ class ClusterReading:
         if found.kind not in VMI_SPEC or (found.kind == INSTANCE and not self.stands_alone(found)):
             return None
         preference = self._reference(found, "preference")
-        recorded = Referred({}, {}, {})
+        recorded, known = Referred({}, {}, {}), [self._referred, *others]
         for each in (preference, self._reference(found, "instancetype")):
-            if each is not None and each.revision is not None:
+            if each is not None and each.revision_name:
                 key = key_of(each.kind, each.name, found.space)
-                recorded.preferences[key] = each.revision.preference
-                recorded.vcpus[key] = each.revision.vcpus
-        domain = domain_of(found, [recorded, self._referred, *others], self._target)
+                known = [one.without(key) for one in known]
+                if each.revision is not None:
+                    recorded.preferences[key] = each.revision.preference
+                    recorded.vcpus[key] = each.revision.vcpus
+        domain = domain_of(found, [recorded, *known], self._target)
         if domain is None:
             return None
         uid = text_at(found.place, "metadata", "uid")
         guest = self._guest(found, preference)
         declared = domain.declared
         if declared.manifest is not None:
-            manifest = replace(declared.manifest, has_one_queue=_has_one_queue(guest))
+            keeps = preference is not None and bool(preference.revision_name)
+            manifest = replace(
+                declared.manifest,
+                has_one_queue=_has_one_queue(guest),
+                preference_judged=declared.manifest.preference_judged and not keeps,
+            )
             declared = replace(declared, described_by=manifest)
         fields = {name: getattr(domain, name) for name in Domain.__struct_fields__}
         return ClusterDomain(**{**fields, "declared": declared, "uuid": uid, "guest": guest})

@@ -97,6 +97,16 @@ class Referred(msgspec.Struct):
             if self.networks.setdefault(where, kind) != kind:
                 self.networks[where] = ""
 
+    def without(self, key: Key) -> Referred:
+        """The same, without what a VM that keeps a revision of it does not get: a preference or an
+        instance type as it is today."""
+        if key not in self.preferences and key not in self.vcpus:
+            return self
+        preferences, vcpus = dict(self.preferences), dict(self.vcpus)
+        preferences.pop(key, None)
+        vcpus.pop(key, None)
+        return replace(self, preferences=preferences, vcpus=vcpus)
+
     def network(self, namespace: str | None, name: str) -> str:
         """The CNI type of an attachment; empty if it is unknown."""
         exact = self.networks.get((namespace or "", name))
