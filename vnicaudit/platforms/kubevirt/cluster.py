@@ -215,7 +215,8 @@ class ClusterReading:
             )
             declared = replace(declared, described_by=manifest)
         fields = {name: getattr(domain, name) for name in Domain.__struct_fields__}
-        return ClusterDomain(**{**fields, "declared": declared, "uuid": uid, "guest": guest})
+        own = {"declared": declared, "uuid": uid, "guest": guest}
+        return ClusterDomain(**{**fields, "unjudged": _leaving(found) or domain.unjudged, **own})
 
     def _reference(self, found: Object, key: str) -> _Reference | None:
         """The preference or instance type of a VM, with what the VM recorded of it."""
@@ -294,6 +295,14 @@ class ClusterReading:
             then=None if then is None else {key: then[key] for key in left if key in then},
             now=None if now is None else {key: now[key] for key in left if key in now},
         )
+
+
+def _leaving(found: Object) -> str:
+    """Why a virtual machine that goes away is not judged; empty: it stays."""
+    if found.place.at("metadata", "deletionTimestamp") is not None:
+        return "a virtual machine that stays: this one is being deleted"
+    ended = found.kind == INSTANCE and text_at(found.place, "status", "phase") in _ENDED
+    return "an instance that runs: this one has ended" if ended else ""
 
 
 class _Revision(NamedTuple):

@@ -102,6 +102,41 @@ def test_a_guest_without_a_domain_is_not_passed_over(cluster: FakeServer) -> Non
     ]
 
 
+def test_a_namespace_without_virtual_machines_may_be_a_typo(
+    cluster: FakeServer, tmp_path: Path
+) -> None:
+    cluster.lists[f"{API}/virtualmachines"] = [vm("a")]
+    for command in ("audit", "nics"):
+        result = inside(command, "kube:prod/wbe", cwd=tmp_path)
+        assert result.returncode == 4
+        shown = result.stdout + result.stderr
+        assert "no virtual machine in namespace wbe (is the name right?)" in shown
+    assert inside("nics", "kube:prod/web", cwd=tmp_path).returncode == 0
+
+
+def test_a_whole_cluster_without_virtual_machines_is_no_error(cluster: FakeServer) -> None:
+    assert not any(isinstance(one, ReadError) for one in items(cluster))
+
+
+def test_what_is_being_deleted_or_has_ended_is_not_judged(
+    cluster: FakeServer, tmp_path: Path
+) -> None:
+    leaving, halted, failed = vm("leaving"), vm("halted"), instance("failed", model="e1000")
+    leaving["metadata"]["deletionTimestamp"] = "2026-11-30T08:00:00Z"
+    failed["status"] = {"phase": "Failed"}
+    restarting = instance("halted", "uid-web-halted")
+    restarting["metadata"]["deletionTimestamp"] = "2026-11-30T08:00:00Z"
+    cluster.lists[f"{API}/virtualmachines"] = [leaving, halted]
+    cluster.lists[f"{API}/virtualmachineinstances"] = [failed, restarting]
+    report = json.loads(inside("audit", "kube:", "--format", "json", cwd=tmp_path).stdout)
+    told = [(one["rule"], one["about"]["name"]) for one in report["findings"]]
+    assert told == [("VNIC071", "web/halted")]
+    assert [(one["rule"], one["needs"]) for one in report["skipped"] if one["rule"] == "*"] == [
+        ("*", "a virtual machine that stays: this one is being deleted"),
+        ("*", "an instance that runs: this one has ended"),
+    ]
+
+
 def test_an_object_that_is_nested_too_deep_is_one_error(cluster: FakeServer) -> None:
     deep: Item = {}
     for _ in range(300):

@@ -29,7 +29,9 @@ def read(target: str, live: LiveOptions) -> Iterator[Item]:
     """Everything in a cluster that has to do with NICs. Raises TargetError."""
     cluster = client.Cluster(target, live)
     lists, reading = Lists(cluster), _LiveCluster(target, cluster.context)
-    for _kind, page in lists.pages:
+    guests = 0
+    for kind, page in lists.pages:
+        guests += len(page) if kind in VMI_SPEC else 0
         reading.listed(lists.read, cluster)
         for item in page:
             try:
@@ -41,6 +43,9 @@ def read(target: str, live: LiveOptions) -> Iterator[Item]:
     yield from reading.rest()
     for plural, reason in lists.unread.items():
         yield ReadError(reason, target) if plural in _GUESTS else NotJudged(reason, target, 0)
+    if cluster.namespace and not guests and lists.unread.keys().isdisjoint(_GUESTS):
+        message = f"no virtual machine in namespace {cluster.namespace} (is the name right?)"
+        yield ReadError(message, target)
     for note in lists.notes:
         yield NotJudged(note, target, 0)
 
