@@ -64,12 +64,12 @@ class ExplainWork(Work):
         else:
             nics = [
                 nic for nic in domain.nics
-                if self._wanted & {nic.mac, str(nic.index), nic.target_dev}
+                if self._wanted & {nic.known_mac, str(nic.index), nic.target_dev}
             ]  # fmt: skip
         return Explained(
             names,
             is_asked_for=True,
-            macs=tuple(nic.mac for nic in domain.nics if nic.mac is not None),
+            macs=tuple(mac for nic in domain.nics if (mac := nic.known_mac) is not None),
             explanations=tuple(self._explanations(domain, nics, host, target)),
             bare="" if domain.nics or self._domain is None else _without_nics_text(domain),
         )

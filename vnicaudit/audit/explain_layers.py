@@ -308,11 +308,11 @@ def layers(
     manifest, guest = domain.declared.manifest, domain.guest
     recorded = None if guest is None else guest.preference
     if recorded is not None and recorded.revision:
-        yield from _kept(recorded)
+        yield from _of_revision(recorded)
     elif manifest is not None and manifest.preference is not None:
         yield _preference(manifest)
     if guest is not None:
-        yield from _cluster(guest, nic)
+        yield from _cluster(guest, nic, effective)
     if domain.declared.is_definition and nic.declared.type == "network":
         yield _network(nic)
     yield _qemu(domain, nic, effective)
@@ -370,7 +370,7 @@ def _preference(manifest: Manifest) -> Layer:
     return Layer(name, None, tuple(facts))
 
 
-def _kept(recorded: RecordedReference) -> Iterator[Layer]:
+def _of_revision(recorded: RecordedReference) -> Iterator[Layer]:
     """Layers of a preference of which a VM keeps a revision: as it is today, and as recorded."""
     for name, fields, source in (
         (f"Preference {recorded.name}", recorded.now, "the preference itself"),
@@ -381,13 +381,18 @@ def _kept(recorded: RecordedReference) -> Iterator[Layer]:
         yield Layer(name, None, tuple(told), missing)
 
 
-def _cluster(guest: ClusterGuest, nic: Nic) -> Iterator[Layer]:
+def _cluster(guest: ClusterGuest, nic: Nic, effective: Effective) -> Iterator[Layer]:
     """Layers of a VM that a cluster adds: the specification and the status of its instance."""
     found = next((each for each in guest.nics if each.name == nic.alias), None)
     has = None if found is None else found.has
     if has is not None:
         fields = ("model", "binding", "mac", "network", "state")
-        told = [LayerFact(key, text) for key in fields if (text := getattr(has, key))]
+        runs = nic.running is not None and effective.model.effective is not None
+        told = [
+            LayerFact(key, text, runs and key == "model")
+            for key in fields
+            if (text := getattr(has, key))
+        ]
         if guest.has is not None and guest.has.multiqueue is not None:
             told.append(LayerFact("multiqueue", "on" if guest.has.multiqueue else "off"))
         yield Layer("Specification of the instance", None, tuple(told))
@@ -395,7 +400,10 @@ def _cluster(guest: ClusterGuest, nic: Nic) -> Iterator[Layer]:
         yield Layer("Specification of the instance", missing=_NO_INSTANCE)
     status = None if found is None else found.status
     if status is not None:
-        told = [LayerFact("queues", str(status.queues))] if status.queues else []
+        wins = status.queues == effective.queues.effective
+        told = [LayerFact("queues", str(status.queues), wins)] if status.queues else []
+        if status.mac:
+            told.append(LayerFact("mac", status.mac))
         told.append(LayerFact("told by", ", ".join(sorted(status.sources)) or "nobody"))
         yield Layer("Status of the instance", None, tuple(told))
 
@@ -426,7 +434,7 @@ def _network(nic: Nic) -> Layer:
 
 def _qemu(domain: Domain, nic: Nic, effective: Effective) -> Layer:
     running = nic.running
-    if running is None:
+    if running is None or running.evidence == "instance":
         return Layer("QEMU", missing=_not_seen(domain))
     facts = [LayerFact("model", running.driver, wins=effective.model.effective is not None)]
     for field in ("backend", "vhost", "queues", "rx_queue_size", "tx_queue_size", "mtu"):

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 from vnicaudit.knowledge.backends import RING_SIZES
 from vnicaudit.knowledge.nova_releases import LASTING
 from vnicaudit.knowledge.systems import KVM_OR_QEMU, modern_only_slot
+from vnicaudit.model.finding import VIRTIO
 from vnicaudit.model.kubevirt import Preference
 from vnicaudit.model.nic import UNKNOWN
 from vnicaudit.model.nova import NovaConfig, NovaOption, as_number
@@ -164,6 +165,14 @@ def _model_is_told(subject: Subject) -> bool:
     return subject.effective.model.state != UNKNOWN
 
 
+def _next_is_told(subject: Subject) -> bool:
+    """False for a VM whose instance runs with virtio, if the next one may not."""
+    manifest = subject.domain.manifest
+    if manifest is None or subject.running is None or subject.model not in VIRTIO:
+        return True
+    return manifest.next_model(subject.nic) is not None
+
+
 def _slot_is_told(subject: Subject) -> bool:
     if subject.model == "virtio-non-transitional":
         return True
@@ -258,8 +267,9 @@ HOST_ZEROCOPY_TX: Fact[_OnHost] = Fact(
 )
 
 MANIFEST_MODEL: Fact[Subject] = Fact(
-    _model_is_told,
-    "the interface's model (the rendered manifest, or beside it the preference it refers to)",
+    lambda subject: _model_is_told(subject) and _next_is_told(subject),
+    "the interface's model (the rendered manifest, or the preference it refers to: beside it, or "
+    "in a cluster as the VM recorded it)",
 )
 PREFERENCE_READINESS: Fact[Preference] = Fact(
     lambda subject: subject.readiness != "unknown",

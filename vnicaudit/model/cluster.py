@@ -210,6 +210,7 @@ class NicSpec(_ClusterRecord, frozen=True):
 class NicStatus(_ClusterRecord, frozen=True):
     """One interface in the status of an instance."""
 
+    mac: str | None = None
     queues: int | None = None
     """``queueCount``; None: nobody says (0 means that, too)."""
     sources: frozenset[str] = frozenset()
@@ -245,6 +246,8 @@ class VmSettings(_ClusterRecord, frozen=True):
     or something that was not read decides."""
 
     multiqueue: bool | None = None
+    transitional: bool = False
+    """``useVirtioTransitional``."""
     cpu: Topology | None = None
     max_sockets: int | None = None
     eviction: str | None = None

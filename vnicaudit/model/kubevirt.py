@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import msgspec
 
 from vnicaudit.model.finding import Location, NamedDescription, Readiness
+
+if TYPE_CHECKING:
+    from vnicaudit.model.nic import NicConfig
 
 MODELS = frozenset({"e1000", "e1000e", "igb", "ne2k_pci", "pcnet", "rtl8139", "virtio"})
 """Values that KubeVirt accepts as ``model`` (igb: from 1.4.0 on). Source:
@@ -43,6 +48,12 @@ class Manifest(msgspec.Struct, frozen=True, tag="manifest"):
     """Its running instance reports a virtio NIC with one queue pair."""
     by_image: bool = False
     """Only the name of its container disk shows that the guest supports virtio."""
+
+    def next_model(self, nic: NicConfig) -> str | None:
+        """The model that an interface gets at the next start; None: unknown."""
+        if "model" in nic.unseen or not (nic.model or self.preference_read):
+            return None
+        return nic.model or self.preferred_model or "virtio"
 
 
 class Preference(NamedDescription, frozen=True):

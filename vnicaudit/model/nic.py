@@ -168,8 +168,11 @@ class Effective(msgspec.Struct, frozen=True, cache_hash=True):
 
 _GROUP = r"(?i)[0-9a-f]?[13579bdf]:[0-9a-f]"
 
-Evidence = Literal["command line", "open descriptors", "log", "arguments in <qemu:commandline>"]
-"""The source about QEMU that proves how a NIC runs."""
+Evidence = Literal[
+    "command line", "open descriptors", "log", "arguments in <qemu:commandline>", "instance"
+]
+"""The source about QEMU that proves how a NIC runs; ``instance``: a VirtualMachineInstance of
+KubeVirt tells its model, MAC and queues, and nothing else."""
 
 OVERRIDE, SET, GLOBAL = "<qemu:override>", "-set", "-global"
 """Ways to set a property of a device behind libvirt's settings; the latter two in
@@ -378,6 +381,11 @@ class Nic(msgspec.Struct, frozen=True):
     """The device's address in the definition: ``0000:00:03.0`` on PCI (domain, bus, slot,
     function), ``fe.0.0001`` on ccw (cssid, ssid, devno). None elsewhere, and where it is missing or
     incomplete."""
+
+    @property
+    def known_mac(self) -> str | None:
+        """``mac``, or else that of the running NIC, which may be another at each start."""
+        return self.mac or (None if self.running is None else self.running.mac)
 
 
 # A QEMU process, or the last start of one, as shown by its arguments and ``/proc``.

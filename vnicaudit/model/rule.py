@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Generic, NoReturn, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from vnicaudit.model.decoding import converted
 from vnicaudit.model.finding import Location, Owner
@@ -198,6 +199,11 @@ class Subject(msgspec.Struct, frozen=True, cache_hash=True):
     def proven(self) -> bool:
         """True if a running QEMU proves that this NIC starts, on the versions judged for."""
         return self.running is not None and not self.host.assumed
+
+    def not_running(self, model: str | None) -> Subject:
+        """A copy as at the next start, with that model; None: a refused one."""
+        found = replace(self.effective.model, effective=model)
+        return replace(self, running=None, effective=replace(self.effective, model=found))
 
 
 class DomainSubject(msgspec.Struct, frozen=True):

@@ -103,7 +103,8 @@ it does not with other models: on a jumbo network the guest then sends larger fr
   when only the container disk's name shows it. Skipped on a preference that does not say which
   guests it is for.
 * Skipped when the model is decided by a template, or by a preference that is in none of the files
-  beside the manifest.
+  beside the manifest; in a cluster, by the revision that the VM recorded, if it was not read. Of a
+  running VM both are judged: what its instance has, and what the next start brings.
 * On SR-IOV interfaces, whose `model` KubeVirt does not use, and on binding plugins, which create
   the device themselves.
 * On VMs that take the model from a preference in the same file, which has its own finding, or from
@@ -128,6 +129,7 @@ _SHARED = "a YAML anchor shares the value with other places, which would change 
 _IMAGE = "only the name of the container disk says that the guest is Linux"
 _READY = "the guest supports virtio"
 _UNKNOWN = "the guest may not support virtio"
+_UNREAD = "; which model the next start brings was not read"
 _S390 = "on s390x every guest supports virtio, and QEMU has no such device there"
 _ADMITTED = "Set it to virtio, or remove it: KubeVirt's default is virtio."
 _PREFERENCE = (
@@ -153,17 +155,36 @@ def applies(subject: Subject) -> bool:
         manifest.preferred_readiness == "needs-driver" or _said_elsewhere(subject, manifest)
     ):
         return False
-    return subject.effective.model.state == "unknown" or subject.model not in VIRTIO
+    if subject.effective.model.state == "unknown" or subject.model not in VIRTIO:
+        return True
+    return subject.running is not None and manifest.next_model(nic) not in VIRTIO
 
 
 def check(subject: Subject) -> Iterator[Problem]:
-    """One problem: refused, or emulated."""
+    """One problem: refused, or emulated, in the instance that runs or in the next one."""
+    manifest, running, note = subject.domain.manifest, subject.model, ""
+    later = running if manifest is None else manifest.next_model(subject.nic)
+    if subject.running is not None and running in VIRTIO:
+        subject, note = (
+            subject.not_running(later if later in MODELS else None),
+            "; it runs with virtio until a restart",
+        )
+    elif subject.running is not None and later in VIRTIO:
+        yield Problem(
+            f"{running}, with which it runs, {_reason(running)}; the VM has virtio",
+            field="model",
+            severity=_severity(running),
+            fix="Restart it at a convenient time: virtctl restart.",
+        )
+        return
+    elif subject.running is not None and later != running:
+        note = f"; the VM has {later}, which a restart brings" if later else _UNREAD
     if subject.effective.model.effective is None:
         yield _refusal_problem(subject)
         return
     found = _conversion(subject)
     yield Problem(
-        f"{subject.model}{_origin(subject)} {_reason(subject.model)}{found.note}",
+        f"{subject.model}{_origin(subject)} {_reason(subject.model)}{found.note}{note}",
         field="model",
         severity=found.severity,
         confidence="medium" if _by_image(subject) else "high",
@@ -208,7 +229,8 @@ def _said_elsewhere(subject: Subject, manifest: Manifest) -> bool:
     """True if the problem is reported for the preference. On s390x, where the VM does not start, it
     is not enough."""
     known = manifest.preferred_readiness != "unknown" and "model" not in subject.nic.unseen
-    judged = manifest.preference_judged and manifest.preferred_model is not None
+    preferred = manifest.preferred_model or "virtio"
+    judged = manifest.preference_judged and preferred not in VIRTIO
     return judged and known and subject.arch not in S390
 
 
@@ -261,7 +283,11 @@ def _by_image(subject: Subject) -> bool:
 def _origin(subject: Subject) -> str:
     """The source of the model, if it is not the interface; else empty."""
     manifest = subject.domain.manifest
-    if subject.nic.model is not None or manifest is None:
+    if manifest is None:
+        return ""
+    if subject.running is not None and manifest.next_model(subject.nic) != subject.model:
+        return ", with which it runs,"
+    if subject.nic.model is not None:
         return ""
     return f" (from preference {(manifest.preference or '')[:60]!r})"
 

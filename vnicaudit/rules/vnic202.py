@@ -52,8 +52,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from msgspec.structs import replace
-
 from vnicaudit.knowledge import kube_needs
 from vnicaudit.knowledge.kubevirt_versions import changes_attachment_live
 from vnicaudit.model.cluster import ClusterGuest, NicSpec, VmSettings
@@ -132,7 +130,7 @@ def _is_decided(guest: ClusterGuest) -> bool:
     return not moved or _attachment_is_live(guest) is not None or any(check(guest))
 
 
-_VERSION = replace(kube_needs.VERSION_OF_VM, known=_is_decided)
+_VERSION = kube_needs.guest_fact(_is_decided, kube_needs.VERSION_OF_VM.tell)
 
 
 def _differs(field: str, has: str | None, template: str | None) -> Iterator[Difference]:

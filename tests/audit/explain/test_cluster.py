@@ -4,8 +4,9 @@ from typing import Any
 
 from vnicaudit.audit.explain import layers
 from vnicaudit.cli.wiring.platforms import every_platform
-from vnicaudit.model.domain import Domain
+from vnicaudit.model.domain import Domain, DomainConfig
 from vnicaudit.model.host import HostConfig
+from vnicaudit.model.nic import Effective, Nic
 from vnicaudit.platforms.kubevirt.cluster import ClusterReading
 from vnicaudit.platforms.kubevirt.objects import decoded_object
 
@@ -52,7 +53,7 @@ def _layers(*objects: dict[str, Any]) -> dict[str, dict[str, str] | str]:
     domain = _domain(*objects)
     (nic,) = domain.nics
     effective = every_platform().resolver(domain.declared)(
-        nic.declared, domain.declared, HostConfig(), None
+        nic.declared, domain.declared, HostConfig(), nic.running
     )
     return {
         each.name: each.missing or {fact.fact: fact.value for fact in each.facts}
@@ -87,6 +88,60 @@ def test_a_revision_that_was_not_read_is_not_the_preference_of_today() -> None:
     assert manifest is not None
     assert (manifest.preference_read, manifest.multiqueue_read) == (False, False)
     assert (manifest.preferred_model, manifest.multiqueue) == (None, None)
+
+
+def _effective(*objects: dict[str, Any]) -> tuple[Nic, DomainConfig, Effective]:
+    domain = _domain(*objects)
+    (nic,) = domain.nics
+    resolve = every_platform().resolver(domain.declared)
+    found = resolve(nic.declared, domain.declared, HostConfig(), nic.running)
+    return nic, domain.declared, found
+
+
+def test_a_running_guest_has_what_its_instance_has() -> None:
+    devices = {"networkInterfaceMultiqueue": True, "useVirtioTransitional": True,
+               "interfaces": [{"name": "a", "bridge": {}}]}  # fmt: skip
+    instance = INSTANCE | {
+        "spec": SPEC | {"domain": {"cpu": {"sockets": 8}, "devices": devices}},
+        "status": {"phase": "Running", "currentCPUTopology": {"sockets": 6}, "interfaces": [
+            {"name": "a", "queueCount": 4, "mac": "02:00:00:00:00:0A"}]},
+    }  # fmt: skip
+    nic, declared, found = _effective(MACHINE, instance, REVISION)
+    assert found.model.effective == "virtio-transitional"
+    assert found.model.reason == "KubeVirt: as its instance has it, and useVirtioTransitional"
+    assert (found.queues.effective, declared.vcpus) == (4, 6)
+    assert (nic.mac, nic.known_mac) == (None, "02:00:00:00:00:0a")
+    told = _layers(MACHINE, instance, REVISION)
+    assert "a manifest is not what runs" in told["QEMU"]
+
+
+def test_an_instance_that_reports_no_queues_leaves_their_number_unknown() -> None:
+    instance = INSTANCE | {"spec": SPEC | {"domain": {"devices": {
+        "networkInterfaceMultiqueue": True, "interfaces": [{"name": "a", "bridge": {}}]}}},
+        "status": {"phase": "Running"}}  # fmt: skip
+    _nic, declared, found = _effective(MACHINE, instance, REVISION)
+    assert (found.queues.effective, found.queues.state) == (None, "unknown")
+    assert declared.vcpus == 4  # no other source tells
+
+
+def test_an_instance_that_does_not_run_tells_nothing_of_its_nics() -> None:
+    ended = INSTANCE | {"status": {"phase": "Succeeded"}}
+    nic, _declared, found = _effective(MACHINE, ended, REVISION)
+    assert (nic.running, found.model.effective) == (None, "e1000")
+    assert "preference" in found.model.reason
+
+
+def test_the_wiring_of_a_vm_without_interfaces_is_that_of_its_instance() -> None:
+    vm = MACHINE | {"status": {}, "spec": {
+        "runStrategy": "Always", "template": {"spec": {"domain": {"devices": {}}}},
+    }}  # fmt: skip
+    settings = {"apiVersion": "kubevirt.io/v1", "kind": "KubeVirt", "metadata": {"name": "k"}}
+    instance = INSTANCE | {"spec": {
+        "domain": {"devices": {"interfaces": [{"name": "default", "masquerade": {}}]}},
+        "networks": [{"name": "default", "pod": {}}],
+    }}  # fmt: skip
+    assert [nic.wiring for nic in _domain(vm, settings).nics] == ["pod-bridge"]
+    assert [nic.wiring for nic in _domain(vm, settings, instance).nics] == ["masquerade"]
 
 
 def test_what_was_not_read_is_said() -> None:

@@ -92,7 +92,7 @@ def resolve_manifest(
         return resolve(nic, domain, host, running)
     if _is_assigned(nic):
         return _effective_assigned(nic, refused=bool(nic.refused))
-    return _refused_mac(_of_manifest(nic, domain, domain.manifest), nic)
+    return _refused_mac(_of_manifest(nic, domain, domain.manifest, running), nic)
 
 
 def resolve_server(
@@ -313,34 +313,46 @@ def _impossible(emulated: EmulatedNic, model: str) -> str | None:
 
 
 _RENDERED = "KubeVirt: a template decides; the rendered manifest would show it"
+_INSTANCE = "KubeVirt: its instance has"
 _NO_RING = "KubeVirt: there is no field for it"
 
 
-def _of_manifest(nic: NicConfig, domain: DomainConfig, manifest: Manifest) -> Effective:
-    """The effective facts of one interface of a manifest."""
-    model = _model(nic, domain.arch, manifest)
+def _of_manifest(
+    nic: NicConfig, domain: DomainConfig, manifest: Manifest, running: RunningNic | None
+) -> Effective:
+    """The effective facts of one interface of a manifest, or of the instance that runs."""
+    model = _model(nic, domain.arch, manifest, running)
     name = model.effective
     removed = nic.binding in REMOVED_BINDINGS and not nic.plugin
     missing = domain.arch in S390 and name in LEGACY | E1000
     return Effective(
         model,
         _vhost(nic, name),
-        _queues(nic, domain, manifest, name),
+        _queues(nic, domain, manifest, running, name),
         _ring(name, nic),
         _ring(name, nic),
         starts=not (model.state == NONE or removed or missing or nic.refused),
     )
 
 
-def _model(nic: NicConfig, arch: str | None, manifest: Manifest) -> Resolved[str]:
+def _model(
+    nic: NicConfig, arch: str | None, manifest: Manifest, running: RunningNic | None
+) -> Resolved[str]:
     if nic.plugin and nic.actual_type != "ethernet":
         reason = f"KubeVirt: the binding plugin {(nic.binding or '')[:40]!r} makes the device"
         return Resolved(nic.model, None, reason, UNKNOWN)
+    if running is not None:
+        if not running.model:
+            return Resolved(nic.model, None, f"{_INSTANCE} another binding than the VM", UNKNOWN)
+        old = running.model == "virtio-transitional"
+        found = _admitted("virtio" if old else running.model, "as its instance has it")
+        return replace(_translated(found, arch, transitional=old), declared=nic.model)
     if "model" in nic.unseen:
         return Resolved(None, None, _RENDERED, UNKNOWN)
     if nic.model is not None:
         found = _admitted(nic.model, "as the interface says")
-        return replace(_translated(found, arch, manifest), declared=nic.model)
+        found = _translated(found, arch, transitional=manifest.transitional)
+        return replace(found, declared=nic.model)
     if not manifest.preference_read:
         reason = (
             f"KubeVirt: the interface names no model; preference {manifest.preference!r}, which "
@@ -349,8 +361,10 @@ def _model(nic: NicConfig, arch: str | None, manifest: Manifest) -> Resolved[str
         return Resolved(None, None, reason, UNKNOWN)
     if manifest.preferred_model:
         reason = f"preferredInterfaceModel of preference {manifest.preference!r}"
-        return _translated(_admitted(manifest.preferred_model, reason), arch, manifest)
-    return _translated(_admitted("virtio", "its default"), arch, manifest)
+        found = _admitted(manifest.preferred_model, reason)
+        return _translated(found, arch, transitional=manifest.transitional)
+    found = _admitted("virtio", "its default")
+    return _translated(found, arch, transitional=manifest.transitional)
 
 
 def _admitted(model: str, reason: str) -> Resolved[str]:
@@ -359,13 +373,13 @@ def _admitted(model: str, reason: str) -> Resolved[str]:
     return Resolved(None, model, f"KubeVirt: {reason}")
 
 
-def _translated(found: Resolved[str], arch: str | None, manifest: Manifest) -> Resolved[str]:
+def _translated(found: Resolved[str], arch: str | None, *, transitional: bool) -> Resolved[str]:
     """The model in libvirt's words: KubeVirt's ``virtio`` is a virtio 1.0 device, or with
     ``useVirtioTransitional`` a transitional one, on architectures with PCI; on s390x it stays
     virtio (``TransitionalModelType`` in ``converter/arch``)."""
     if found.effective != "virtio" or arch in S390:
         return found
-    if manifest.transitional:
+    if transitional:
         reason = f"{found.reason}, and useVirtioTransitional"
         return replace(found, effective="virtio-transitional", reason=reason)
     return replace(found, effective="virtio-non-transitional")
@@ -389,7 +403,11 @@ def _vhost(nic: NicConfig, model: str | None) -> Resolved[bool]:
 
 
 def _queues(
-    nic: NicConfig, domain: DomainConfig, manifest: Manifest, model: str | None
+    nic: NicConfig,
+    domain: DomainConfig,
+    manifest: Manifest,
+    running: RunningNic | None,
+    model: str | None,
 ) -> Resolved[int]:
     if model is None:
         return Resolved(None, None, "depends on the model, which is not known", UNKNOWN)
@@ -397,6 +415,10 @@ def _queues(
         return Resolved(None, 1, f"{model} has one queue")
     if nic.actual_type != "ethernet":
         return Resolved(None, 1, "KubeVirt: multiqueue is for its tap devices only")
+    if running is not None:
+        if running.queues is None:
+            return Resolved(None, None, f"{_INSTANCE} multiqueue, and reports no number", UNKNOWN)
+        return Resolved(None, running.queues, "KubeVirt: as its instance has it")
     if not manifest.multiqueue_read:
         reason = "KubeVirt: a template or a preference that is not here may set multiqueue"
         return Resolved(None, None, reason, UNKNOWN)

@@ -56,7 +56,7 @@ def nic_row(domain: Domain, nic: Nic) -> NicRow:
         domain=domain.name,
         uuid=domain.uuid,
         index=nic.index,
-        mac=nic.mac,
+        mac=nic.known_mac,
         type=nic.declared.type,
         actual_type=nic.declared.actual_type,
         origin=nic.declared.origin,

@@ -25,6 +25,7 @@ from vnicaudit.model.cluster import (
     DomainPlugin,
     KubeVirtSettings,
     NicSpec,
+    NicStatus,
     RecordedReference,
     UserNetwork,
     VmSettings,
@@ -32,9 +33,16 @@ from vnicaudit.model.cluster import (
 from vnicaudit.model.domain import ClusterDomain, Domain
 from vnicaudit.model.finding import Location
 from vnicaudit.model.kubevirt import Preference
+from vnicaudit.model.nic import Nic, RunningNic
 from vnicaudit.platforms.kubevirt import cluster_objects as read
 from vnicaudit.platforms.kubevirt.cluster_objects import Instance, metadata_of
-from vnicaudit.platforms.kubevirt.interfaces import ATTACHMENT, INSTANCETYPES, Referred, key_of
+from vnicaudit.platforms.kubevirt.interfaces import (
+    ATTACHMENT,
+    INSTANCETYPES,
+    Referred,
+    key_of,
+    wiring_in_instance,
+)
 from vnicaudit.platforms.kubevirt.objects import (
     GROUP,
     KINDS,
@@ -215,6 +223,11 @@ class ClusterReading:
             )
             declared = replace(declared, described_by=manifest)
         fields = {name: getattr(domain, name) for name in Domain.__struct_fields__}
+        if guest.runs and guest.has is not None:
+            seen = guest.current or guest.has.cpu
+            count = declared.vcpus if seen is None else seen.count
+            declared = replace(declared, vcpus=count, vcpus_max=count)
+            fields["nics"] = tuple(_as_it_runs(nic, guest, guest.has, known) for nic in domain.nics)
         own = {"declared": declared, "uuid": uid, "guest": guest}
         return ClusterDomain(**{**fields, "unjudged": _leaving(found) or domain.unjudged, **own})
 
@@ -345,6 +358,27 @@ def _revision_of(found: Object, target: str) -> _Revision | None:
     # without a file, as a change there would not reach the VM
     here = replace(preference, location=Location(target))
     return _Revision(read.preferred_of(data.child("spec")), here)
+
+
+def _as_it_runs(nic: Nic, guest: ClusterGuest, vm: VmSettings, known: list[Referred]) -> Nic:
+    """The NIC of a VM with how its instance has it. The model is empty if the two are connected in
+    ways that cannot be compared."""
+    one = next((each for each in guest.nics if each.name == nic.alias), None)
+    if one is None or one.has is None:
+        return nic
+    has, status = one.has, one.status or NicStatus()
+    wiring = wiring_in_instance(has.binding, has.network, known, plugin=has.is_plugin)
+    model = has.model or "virtio"
+    if model == "virtio" and vm.transitional:
+        model = "virtio-transitional"
+    running = RunningNic(
+        driver="",
+        model=model if wiring.type == nic.declared.actual_type else "",
+        mac=status.mac or has.mac,
+        queues=status.queues or (None if vm.multiqueue else 1),
+        evidence="instance",
+    )
+    return replace(nic, wiring=wiring.name, running=running)
 
 
 def _has_one_queue(guest: ClusterGuest) -> bool:

@@ -258,6 +258,7 @@ def _status(place: YamlPlace) -> NicStatus:
     queues = place.child("queueCount")
     sources = (text_at(place, "infoSource") or "").split(",")
     return NicStatus(
+        mac=(text_at(place, "mac") or "").lower() or None,
         queues=(None if queues is None else queues.integer) or None,
         sources=frozenset(each.strip() for each in sources if each.strip()),
     )
@@ -271,6 +272,7 @@ def vm_settings_of(spec: YamlPlace | None) -> VmSettings:
     most = None if cpu is None else cpu.child("maxSockets")
     return VmSettings(
         multiqueue=None if multiqueue is None else multiqueue.boolean,
+        transitional=domain is not None and _is_true(domain.at("devices", "useVirtioTransitional")),
         cpu=None if cpu is None else topology_of(cpu),
         max_sockets=None if most is None else most.integer,
         eviction=text_at(spec, "evictionStrategy"),

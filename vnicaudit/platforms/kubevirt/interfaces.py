@@ -98,8 +98,8 @@ class Referred(msgspec.Struct):
                 self.networks[where] = ""
 
     def without(self, key: Key) -> Referred:
-        """The same, without what a VM that keeps a revision of it does not get: a preference or an
-        instance type as it is today."""
+        """A copy without one preference or instance type, of which a VM keeps a revision: today's
+        does not affect that VM."""
         if key not in self.preferences and key not in self.vcpus:
             return self
         preferences, vcpus = dict(self.preferences), dict(self.vcpus)
@@ -262,10 +262,24 @@ def wiring_of(
     name = _name(binding, plugin=plugin, on_pod=on_pod, kind=kind)
     if network is None and binding == "bridge":
         name = "bridge"  # to an unknown network
-    libvirts = "vdpa" if name == "vhost-vdpa" else _TYPES.get(binding or "")
+    libvirts = _type(name, binding)
     qualified = attached and namespace and "/" not in attached
     where = f"{namespace}/{attached}" if qualified else attached
     return NicWiring(name, binding, libvirts, where or ("pod" if on_pod else None), plugin)
+
+
+def wiring_in_instance(
+    binding: str | None, network: str | None, known: list[Referred], *, plugin: bool
+) -> NicWiring:
+    """How an interface of an instance is connected. ``network``: ``pod``, or an attachment after
+    its namespace."""
+    kind = "" if network in (None, "pod") else _attachment(network, known, None)
+    name = _name(binding, plugin=plugin, on_pod=network == "pod", kind=kind)
+    return NicWiring(name, binding, _type(name, binding), network, plugin)
+
+
+def _type(name: str, binding: str | None) -> str | None:
+    return "vdpa" if name == "vhost-vdpa" else _TYPES.get(binding or "")
 
 
 def _network(name: str | None, networks: YamlPlace | None) -> YamlPlace | None:
