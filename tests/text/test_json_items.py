@@ -83,6 +83,8 @@ def test_limits_are_those_of_an_object_not_of_the_file(monkeypatch: pytest.Monke
     monkeypatch.setattr(module, "MAX_STEPS", 100)
     with pytest.raises(TargetError, match="JSON of more than 100 values"):
         json_items(text.encode())
+    with pytest.raises(TargetError, match="JSON of more than 100 values"):  # before it is decoded
+        json_items(text.encode() + b"\n{")
 
 
 @pytest.mark.parametrize(

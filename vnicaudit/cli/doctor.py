@@ -20,6 +20,7 @@ import msgspec
 from vnicaudit import __version__
 from vnicaudit.base.wording import count
 from vnicaudit.cli.options.candidates import CloudsFile, clouds_file
+from vnicaudit.cli.options.environment import environment
 from vnicaudit.cli.options.output import (
     Format,
     OutputOptions,
@@ -198,7 +199,7 @@ def check_state(folder: str) -> DoctorCheck:
 def check_cluster(target: str) -> Iterator[DoctorCheck]:
     """The lists that an audit of a cluster needs, and which of them this user may not read."""
     try:
-        found = cluster_rights(target)
+        found = cluster_rights(target, environment().deadline)
     except TargetError as error:
         yield DoctorCheck(target, "problem", error.message, "this cluster")
         return

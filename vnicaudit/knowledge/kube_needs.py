@@ -6,7 +6,7 @@ A list that may not be read leaves what depends on it unknown: its rules are ski
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from vnicaudit.base.wording import kubernetes_word
 from vnicaudit.knowledge.kube_owners import route
@@ -20,7 +20,7 @@ from vnicaudit.model.cluster import (
     Topology,
 )
 from vnicaudit.model.finding import VIRTIO
-from vnicaudit.model.rule import Fact
+from vnicaudit.model.rule import Fact, Problem
 
 ATTACHMENTS = "network-attachment-definitions"
 OVN = "ovn-k8s-cni-overlay"
@@ -49,7 +49,6 @@ VERSION_OF_VM = guest_fact(
     lambda guest: is_known(guest.cluster.version), f"{_KUBEVIRT}: its version"
 )
 NODES_OF_VM = guest_fact(lambda guest: guest.cluster.nodes is not None, _NODES)
-NETWORKS_OF_VM = guest_fact(lambda guest: _is_read_of(guest), _ATTACHMENTS)
 
 
 def rollout(cluster: ClusterFacts) -> str | None:
@@ -74,15 +73,22 @@ def present(guest: ClusterGuest) -> list[tuple[ClusterNic, NicSpec]]:
     return [] if guest.deleting else [(n, spec) for n, spec in found if spec.state != "absent"]
 
 
-def _is_read_of(guest: ClusterGuest) -> bool:
-    """True if networks were read, and one of the VM's own is among them, or does not exist."""
-    cluster, names = guest.cluster, [spec.network or "" for _nic, spec in present(guest)]
-    own = [name for name in names if "/" in name]
-    return cluster.attachments is not None and (
-        not own
-        or any(name in cluster.attachments_by_path for name in own)
-        or any(cluster.has_all(ATTACHMENTS, name.partition("/")[0]) for name in own)
-    )
+def networks_read(
+    used: Callable[[ClusterGuest], Iterable[tuple[str, str]]],
+    check: Callable[[ClusterGuest], Iterable[Problem]],
+) -> Fact[ClusterGuest]:
+    """That each network was read, or does not exist, on which a VM has an interface that a rule
+    looks at (``used``: names of both); or that those that were read are enough for a problem."""
+
+    def known(guest: ClusterGuest) -> bool:
+        cluster, networks = guest.cluster, [network for _name, network in used(guest)]
+        return all(
+            each in cluster.attachments_by_path
+            or cluster.has_all(ATTACHMENTS, each.partition("/")[0])
+            for each in networks
+        ) or any(True for _problem in check(guest))
+
+    return guest_fact(known, _ATTACHMENTS)
 
 
 def is_virtio(spec: NicSpec) -> bool:
@@ -104,8 +110,12 @@ def restart(guest: ClusterGuest, when: str = "at a convenient time") -> str:
 
 def machine(guest: ClusterGuest) -> str:
     """A VM in a command: ``web -n demo``."""
-    space = kubernetes_word(guest.namespace, "NAMESPACE")
-    return f"{kubernetes_word(guest.name, 'NAME')} -n {space}"
+    return f"{kubernetes_word(guest.name, 'NAME')} -n {namespace(guest)}"
+
+
+def namespace(guest: ClusterGuest) -> str:
+    """The namespace of a VM in a command."""
+    return kubernetes_word(guest.namespace, "NAMESPACE")
 
 
 def patch_kubevirt(settings: KubeVirtSettings, operation: str) -> str:

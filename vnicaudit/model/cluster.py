@@ -21,6 +21,8 @@ from vnicaudit.model.finding import Location, NamedDescription
 KVM = "devices.kubevirt.io/kvm"
 VHOST_NET = "devices.kubevirt.io/vhost-net"
 """Resources that virt-handler offers on its node."""
+SRIOV_RESOURCE = "k8s.v1.cni.cncf.io/resourceName"
+"""Annotation of a network: the resource that its devices are."""
 
 
 class _ClusterRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -85,7 +87,7 @@ class Attachment(_ClusterRecord, frozen=True):
     """``name`` of the configuration."""
     plugins: tuple[CniPlugin, ...] = ()
     resource: str = ""
-    """Annotation ``k8s.v1.cni.cncf.io/resourceName``."""
+    """:data:`SRIOV_RESOURCE`."""
     owner: ObjectOwner | None = None
 
     @property
@@ -173,9 +175,29 @@ class ClusterFacts(NamedDescription, frozen=True, dict=True):
         """The networks by namespace and name."""
         return {each.path: each for each in self.attachments or ()}
 
+    @cached_property
+    def offered(self) -> dict[str, int] | None:
+        """Resource -> how many all nodes together offer; None if one does not say."""
+        total: dict[str, int] = {}
+        for node in self.nodes or ():
+            if node.allocatable is None:
+                return None
+            for resource, count in node.allocatable.items():
+                total[resource] = total.get(resource, 0) + count
+        return total
+
+    @cached_property
+    def requested(self) -> dict[str, int]:
+        """The requests by resource."""
+        return dict(self.requests)
+
+    @cached_property
+    def _place_of(self) -> dict[str, Location]:
+        return dict(self.places)
+
     def place(self, field: str | None) -> Location:
         """Where the object of a problem is."""
-        return dict(self.places).get(field or "", self.location)
+        return self._place_of.get(field or "", self.location)
 
     def first_line(self) -> int | None:
         """None: its objects are all over the file."""

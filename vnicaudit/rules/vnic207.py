@@ -37,8 +37,8 @@ A running VM keeps its NIC until it is started again or migrated.
 ## When it does not fire
 
 * On the pod network, on interfaces that are being unplugged, and while the VM is being deleted.
-* Only *low* while a UserDefinedNetwork of that name is not ready: OVN-Kubernetes creates the
-  network then.
+* Only *low* while a UserDefinedNetwork of that name is not ready, as OVN-Kubernetes creates the
+  network then, or while UserDefinedNetworks or ClusterUserDefinedNetworks may not be listed.
 * Skipped when the networks of that namespace may not be listed, or a file holds the VM: it does not
   show what else the cluster has.
 """
@@ -102,10 +102,11 @@ def _missing(guest: ClusterGuest) -> list[tuple[str, str]]:
 
 
 def _severity(guest: ClusterGuest, namespace: str, name: str) -> Severity:
-    """Low while OVN-Kubernetes is about to create the network."""
-    coming = any(
+    """Low while OVN-Kubernetes is about to create the network, or nobody knows."""
+    networks = guest.cluster.user_networks
+    coming = networks is None or any(
         one.name == name and one.namespace in ("", namespace) and one.ready is not True
-        for one in guest.cluster.user_networks or ()
+        for one in networks
     )
     return "low" if coming else "error"
 

@@ -35,7 +35,7 @@ The VM gets its new network at its next start. Its address may change.
 ## When it does not fire
 
 * On networks that only pods use, on other bindings, and on interfaces that are being unplugged.
-* Skipped when the networks may not be listed.
+* Skipped when a network of the VM may not be listed, and no other is wrong.
 """
 
 from __future__ import annotations
@@ -77,9 +77,11 @@ def _bridges(guest: ClusterGuest) -> Iterator[tuple[str, str]]:
             yield nic.name, spec.network or ""
 
 
+_NETWORKS = kube_needs.networks_read(_bridges, check)
+
 RULE = Rule(
     name="kube-network-cannot-bridge",
     severity="error",
     groups=("kubevirt", "cluster"),
-    judges=(Judge("guest", needs=(kube_needs.NETWORKS_OF_VM,), applies=applies, check=check),),
+    judges=(Judge("guest", needs=(_NETWORKS,), applies=applies, check=check),),
 )

@@ -43,7 +43,8 @@ A change of an SriovNetworkNodePolicy drains and may reboot nodes.
 * On interfaces whose device comes from a ResourceClaim (KubeVirt 1.9).
 * When the network does not exist: VNIC207.
 * *Medium* when there are devices, but fewer than are asked for.
-* Skipped when the networks or the nodes may not be listed, or a file holds only some of them.
+* Skipped when the nodes or a network of the VM may not be listed, or a file holds only some of
+  them.
 """
 
 from __future__ import annotations
@@ -51,10 +52,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vnicaudit.knowledge import kube_needs
-from vnicaudit.model.cluster import Attachment, ClusterFacts, ClusterGuest
+from vnicaudit.model.cluster import SRIOV_RESOURCE, Attachment, ClusterFacts, ClusterGuest
 from vnicaudit.model.rule import Judge, Problem, Rule
 
-_ANNOTATION = "k8s.v1.cni.cncf.io/resourceName"
 _ALL_NODES = kube_needs.guest_fact(
     lambda guest: guest.cluster.has_all("nodes") or not any(_resources(guest)),
     "all nodes, from the cluster itself (right: list nodes)",
@@ -75,7 +75,7 @@ def check(guest: ClusterGuest) -> Iterator[Problem]:
         if not attached.resource:
             yield Problem(
                 f"interface {name} is SR-IOV, and its network {network} has no annotation "
-                f"{_ANNOTATION}: the VM gets no device",
+                f"{SRIOV_RESOURCE}: the VM gets no device",
                 field=f"{name}/network",
                 fix="Create the network by an SriovNetwork, which writes the annotation.",
             )
@@ -85,24 +85,17 @@ def check(guest: ClusterGuest) -> Iterator[Problem]:
 
 def _offer(name: str, attached: Attachment, cluster: ClusterFacts) -> Iterator[Problem]:
     """The problem that the nodes offer no device, or too few; nothing if some do not say."""
-    counts = [each.offers(attached.resource) for each in cluster.nodes or ()]
-    if None in counts:
+    if cluster.offered is None:
         return
-    total = sum(each or 0 for each in counts)
-    running = dict(cluster.requests).get(attached.resource, 0)
-    if not total:
+    total = cluster.offered.get(attached.resource, 0)
+    running = cluster.requested.get(attached.resource, 0)
+    needs = f"interface {name} needs {attached.resource}"
+    few = f"{needs}: the nodes offer {total}, and running VMs ask for {running}"
+    if not total or total < running:
         yield Problem(
-            f"interface {name} needs {attached.resource}, which no node offers: the VM cannot be "
-            "placed",
+            few if total else f"{needs}, which no node offers: the VM cannot be placed",
             field=f"{name}/network",
-            fix="Add virtual functions of that resourceName in an SriovNetworkNodePolicy.",
-        )
-    elif total < running:
-        yield Problem(
-            f"interface {name} needs {attached.resource}: the nodes offer {total}, and running "
-            f"VMs ask for {running}",
-            field=f"{name}/network",
-            severity="medium",
+            severity="medium" if total else None,
             fix="Add virtual functions of that resourceName in an SriovNetworkNodePolicy.",
         )
 
@@ -121,11 +114,11 @@ def _resources(guest: ClusterGuest) -> Iterator[str]:
             yield attached.resource
 
 
+_NETWORKS = kube_needs.networks_read(_assigned, check)
+
 RULE = Rule(
     name="kube-sriov-no-resource",
     severity="error",
     groups=("kubevirt", "cluster"),
-    judges=(
-        Judge("guest", needs=(kube_needs.NETWORKS_OF_VM, _ALL_NODES), applies=applies, check=check),
-    ),
+    judges=(Judge("guest", needs=(_NETWORKS, _ALL_NODES), applies=applies, check=check),),
 )

@@ -35,7 +35,7 @@ A guest without a virtio driver loses the network.
 ## When it does not fire
 
 * On virtio, masquerade, and networks with `ipam`; and when the network names no MTU.
-* Skipped when the networks may not be listed.
+* Skipped when a network of the VM may not be listed, and no other is wrong.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def check(guest: ClusterGuest) -> Iterator[Problem]:
         if mtu is not None and mtu != _USUAL:
             yield Problem(
                 f"interface {name} is {spec.model} on a network of MTU {mtu[:8]} without IPAM: "
-                "nothing tells the guest",
+                "the guest does not learn the MTU",
                 field=f"{name}/model",
                 fix=kube_needs.with_owner(
                     guest, "Set model: virtio if the guest has the driver, or the MTU in the guest."
@@ -85,9 +85,13 @@ def _mtu(attached: Attachment) -> str | None:
     return next((mtu for each in attached.plugins if (mtu := each.settings.get("mtu"))), None)
 
 
+_NETWORKS = kube_needs.networks_read(
+    lambda guest: ((name, spec.network or "") for name, spec in _emulated(guest)), check
+)
+
 RULE = Rule(
     name="kube-mtu-not-told",
     severity="low",
     groups=("kubevirt", "cluster", "mtu"),
-    judges=(Judge("guest", needs=(kube_needs.NETWORKS_OF_VM,), applies=applies, check=check),),
+    judges=(Judge("guest", needs=(_NETWORKS,), applies=applies, check=check),),
 )

@@ -38,15 +38,14 @@ No change is proposed.
 
 * When no hook is there, and on Plugins without hooks for domains or without the gate Plugins.
 * Says "may" where a Plugin has a condition: it is an expression that only KubeVirt evaluates.
-* Skipped when the Plugins may not be listed, or a file holds the VM, unless KubeVirt is older than
-  1.9.
+* Skipped when the Plugins or the KubeVirt object, which has the gate, may not be listed, or a file
+  holds the VM, unless KubeVirt is older than 1.9.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vnicaudit.base.wording import kubernetes_word
 from vnicaudit.knowledge import kube_needs
 from vnicaudit.knowledge.kubevirt_versions import PLUGINS, is_at_least
 from vnicaudit.model.cluster import ClusterGuest
@@ -65,6 +64,11 @@ _PLUGINS = kube_needs.guest_fact(
     "the Plugins (right: list plugins.plugin.kubevirt.io)",
 )
 
+_GATE = kube_needs.guest_fact(
+    lambda guest: guest.hooks or guest.cluster.kubevirt is not None,
+    kube_needs.KUBEVIRT_OF_VM.tell,
+)
+
 
 def applies(guest: ClusterGuest) -> bool:
     """A VM that is not being deleted."""
@@ -75,7 +79,7 @@ def applies(guest: ClusterGuest) -> bool:
 
 def check(guest: ClusterGuest) -> Iterator[Problem]:
     """One problem for the VM."""
-    fix = _FIX.format(kubernetes_word(guest.namespace, "NAMESPACE"))
+    fix = _FIX.format(kube_needs.namespace(guest))
     if guest.hooks:
         yield Problem("a hook sidecar rewrites its domain: its NICs may be others", fix=fix)
         return
@@ -89,5 +93,5 @@ RULE = Rule(
     name="kube-domain-changed-by-hook",
     severity="info",
     groups=("kubevirt", "cluster"),
-    judges=(Judge("guest", needs=(_PLUGINS,), applies=applies, check=check),),
+    judges=(Judge("guest", needs=(_PLUGINS, _GATE), applies=applies, check=check),),
 )

@@ -72,6 +72,8 @@ def json_items(data: bytes) -> list[JsonItem] | None:
     start = len(BOM_UTF8) if data.startswith(BOM_UTF8) else 0
     if not data[start : start + 4096].lstrip().startswith(b"{"):
         return None
+    if sum(map(data.count, (b",", b"{", b"["))) > MAX_STEPS:
+        raise TargetError(f"JSON of more than {MAX_STEPS} values: not read")
     cuts = [(match.start(), match.end()) for match in _NEXT_VALUE.finditer(data, start)]
     starts, ends = [start, *(end for _, end in cuts)], [*(begin for begin, _ in cuts), len(data)]
     found: list[tuple[int, msgspec.Raw, int, str]] = []
@@ -82,8 +84,6 @@ def json_items(data: bytes) -> list[JsonItem] | None:
             found += ((at + begin, raw, number, to) for at, raw, to in _objects(value, fields))
         except (msgspec.DecodeError, RecursionError, UnicodeError):
             return None
-    if sum(map(data.count, (b",", b"{", b"["))) > MAX_STEPS:
-        raise TargetError(f"JSON of more than {MAX_STEPS} values: not read")
     return list(_placed(data, found, several=bool(cuts)))
 
 

@@ -64,6 +64,8 @@ def test_the_rights_in_a_cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         monkeypatch.setenv("KUBECONFIG", str(file))
         result = inside("doctor", "kube:prod", "--format", "json", cwd=tmp_path)
         unknown = inside("doctor", "kube:lab", cwd=tmp_path)
+        monkeypatch.setenv("VNICAUDIT_DEADLINE", "soon")
+        assert inside("doctor", "kube:prod", cwd=tmp_path).returncode == 2
     assert result.returncode == 4
     able, unable = json.loads(result.stdout)["checks"]
     assert able["message"].startswith("Kubernetes v1.36.3, may list: kubevirts.kubevirt.io, ")

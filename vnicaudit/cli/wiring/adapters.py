@@ -283,8 +283,9 @@ class ClusterRights(NamedTuple):
     rights: tuple[ListRight, ...]
 
 
-def cluster_rights(target: str) -> ClusterRights:
-    """The rights of this user in a cluster. Raises TargetError, UsageError, MissingExtraError."""
+def cluster_rights(target: str, deadline: float) -> ClusterRights:
+    """The rights of this user in a cluster. ``deadline``: seconds per request. Raises TargetError,
+    UsageError, MissingExtraError."""
     from vnicaudit.cli.wiring.platforms import cluster_of
 
     if cluster_of(target) is None:
@@ -292,7 +293,7 @@ def cluster_rights(target: str) -> ClusterRights:
     from vnicaudit.platforms.kubevirt.live.client import Cluster
     from vnicaudit.platforms.kubevirt.live.lists import can_list, rights
 
-    cluster = Cluster(target, LiveOptions())
+    cluster = Cluster(target, LiveOptions(deadline=deadline))
     found = tuple(
         ListRight(each.resource.name, each.allowed, can_list(cluster, each.resource))
         for each in rights(cluster)

@@ -173,9 +173,9 @@ class ClusterReading:
             kubevirt=settings,
             nodes=self._known(self._nodes, "nodes"),
             attachments=self._known(self._attachments, "network-attachment-definitions"),
-            user_networks=self._known(
-                self._networks, "userdefinednetworks", "clusteruserdefinednetworks"
-            ),
+            user_networks=tuple(self._networks)
+            if self._looked("userdefinednetworks") and self._looked("clusteruserdefinednetworks")
+            else None,
             plugins=self._known(self._plugins, "plugins"),
             requests=tuple(sorted(requests.items())),
             complete=frozenset(self._complete),
@@ -185,10 +185,12 @@ class ClusterReading:
             ),
         )
 
-    def _known(self, found: list[T], *resources: str) -> tuple[T, ...] | None:
+    def _known(self, found: list[T], resource: str) -> tuple[T, ...] | None:
         """The objects that were found; None if it may be that nobody looked."""
-        looked = any(resource in resources for resource, _namespace in self._complete)
-        return tuple(found) if found or looked else None
+        return tuple(found) if found or self._looked(resource) else None
+
+    def _looked(self, resource: str) -> bool:
+        return any(resource == each for each, _namespace in self._complete)
 
     def stands_alone(self, found: Object) -> bool:
         """True for an instance that belongs to none of the VMs that were taken."""

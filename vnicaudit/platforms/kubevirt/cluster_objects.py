@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from vnicaudit.knowledge.kube_owners import Marks, OwnerReference, owner_of
 from vnicaudit.model.cluster import (
+    SRIOV_RESOURCE,
     Attachment,
     Binding,
     ClusterNode,
@@ -37,7 +38,6 @@ _KEPT = (
     "physicalNetworkName", "role", "bridge", "device", "master",
 )  # fmt: skip
 """Settings of a CNI plugin that are kept."""
-_RESOURCE = "k8s.v1.cni.cncf.io/resourceName"
 _SCHEDULABLE = "kubevirt.io/schedulable"
 
 
@@ -117,7 +117,7 @@ def attachment_of(found: Object, target: str) -> Attachment:
         name=found.name or "",
         namespace=found.namespace or "",
         location=location_of(config or found.place.at("metadata", "name") or found.place, target),
-        resource=marks.annotations.get(_RESOURCE, ""),
+        resource=marks.annotations.get(SRIOV_RESOURCE, ""),
         owner=owner_of(marks),
         is_empty=config is None or config.text == "",
         is_certain=config is None or config.text is not None,
