@@ -22,7 +22,7 @@ from vnicaudit.cli.diff_compare import ReportDifferences
 from vnicaudit.cli.doctor import DoctorReport
 from vnicaudit.model.finding import SEVERITIES
 from vnicaudit.model.history import AuditDetails, Drift, HistoryStatus, Trend
-from vnicaudit.model.host_partitions import HostCpus
+from vnicaudit.model.host import HostCpus
 from vnicaudit.model.host_recording import HostRecording
 from vnicaudit.model.measurement import BenchResult
 from vnicaudit.model.names import RulesReport

@@ -7,8 +7,8 @@ import msgspec
 from tests.rows import rows
 from vnicaudit.knowledge.cpu_lists import as_list
 from vnicaudit.knowledge.partitions import TABLES, partition_of, tables_of
+from vnicaudit.model.host import Cell
 from vnicaudit.model.host_facts import HostFacts
-from vnicaudit.model.host_partitions import Cell
 
 
 def facts_of(given: dict[str, Any]) -> HostFacts:

@@ -24,8 +24,8 @@ from vnicaudit.knowledge.host_cpus import (
     polled,
     serves_on,
 )
+from vnicaudit.model.host import Cell, CpuClass, CpuColumn, HostCpus
 from vnicaudit.model.host_facts import HostFacts
-from vnicaudit.model.host_partitions import Cell, CpuClass, CpuColumn, HostCpus
 
 GUARANTEED, OTHER_PODS = "guaranteed pods", "burstable and best-effort pods"
 PINNED, FLOATING = "pinned vCPUs", "floating vCPUs and emulators"

@@ -18,6 +18,7 @@ from vnicaudit.model.finding import (
     Skipped,
 )
 from vnicaudit.model.fix import FixRefusal
+from vnicaudit.model.host import HostCpus
 from vnicaudit.model.names import NO_NAMES, FixNames, file_title
 from vnicaudit.model.nic import Resolved
 
@@ -266,6 +267,8 @@ class Audited(msgspec.Struct, frozen=True):
     """The number of the guest, which several readings can show; 0: this is the only one."""
     again: bool = False
     """A judgement of the same guest with findings came before: it is not counted again."""
+    cpus: HostCpus | None = None
+    """The partition matrix of a host whose CPUs somebody divided."""
 
     @property
     def title(self) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import zip_longest
 
 from vnicaudit.knowledge.cpu_lists import as_list
-from vnicaudit.model.host_partitions import Cell, CpuColumn, HostCpus
+from vnicaudit.model.host import Cell, CpuColumn, HostCpus
 from vnicaudit.reports.as_text import Pen
 from vnicaudit.reports.safe import fold
 from vnicaudit.reports.writers import Options

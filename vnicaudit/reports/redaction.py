@@ -29,6 +29,7 @@ from vnicaudit.model.finding import (
 )
 from vnicaudit.model.fix import SetHostSetting
 from vnicaudit.model.fleet import Coverage, FleetAudit, HostReading, InventoryHost
+from vnicaudit.model.host import CpuColumn, HostCpus
 from vnicaudit.model.names import FixNames, RuleInfo, RuleSetting
 from vnicaudit.model.nic import Nic, Resolved, RunningNic
 from vnicaudit.model.openstack import Aggregate, CloudServer, Flavor, Image, NodeFacts
@@ -142,6 +143,8 @@ KINDS: Mapping[type[msgspec.Struct], Mapping[str, Kind]] = {
     NodeFacts: {"file": "path"},
     Aggregate: {"name": "group", "zone": "group"},
     Coverage: {"rules": "keep", "limit": "pattern"},
+    HostCpus: {"tables": "keep"},
+    CpuColumn: {"cells": "keep"},
     InventoryHost: {
         "name": "host", "uri": "target", "site": "site", "groups": "group",
     },

@@ -1,12 +1,15 @@
 """Hosts themselves as targets: their findings in reports, and options for visits."""
 
+import html
 import json
 import os
+import re
 from pathlib import Path
 
 import pytest
 
 from tests.cli.inside import inside
+from tests.reports.redaction.planting import unpacked
 
 LINKS = [
     {"ifname": "tap9", "mtu": 1500, "flags": ["UP"], "linkinfo": {"info_kind": "tun"}},
@@ -24,6 +27,7 @@ SECTIONS = {
 }
 MESSAGE = "tap9 has an MTU of 1500, and carries web with 9000: larger frames are dropped"
 ONLY = ("--select", "VNIC048")
+_PRE = re.compile(r"<pre[^>]*>(.*?)</pre>", re.S)
 
 
 @pytest.fixture
@@ -64,6 +68,37 @@ def test_a_redacted_report_names_neither_host_nor_guest(recording: Path) -> None
     assert "VNIC048" in text
     for name in ("kvm1", "tap9", '"web"', " web "):
         assert name not in text
+
+
+DIVIDED = "".join(
+    f"{path}\0{text}\n"
+    for path, text in (
+        ("/sys/devices/system/cpu/online", "0-3"),
+        ("/sys/devices/system/cpu/isolated", "2-3"),
+        ("/etc/tuned/openshift-node-performance-acme/tuned.conf", "[main]"),
+    )
+)
+
+
+def test_a_page_draws_how_the_cpus_of_a_host_are_divided(recording: Path) -> None:
+    told = json.loads(recording.read_text())
+    told["sections"].append({"name": "files", "text": DIVIDED, "code": 0})
+    recording.write_text(json.dumps(told))
+    drawn = inside("host", "cpus", recording, env={"COLUMNS": "100"}).stdout
+    command = ("audit", recording, *ONLY, "--format", "html")
+    (matrix,) = _PRE.findall(inside(*command).stdout)
+    assert html.unescape(matrix) + "\n" == drawn
+    assert "-acme/tuned.conf" in drawn
+    redacted = unpacked(inside(*command, "--redact").stdout)
+    (matrix,) = _PRE.findall(redacted)
+    assert html.unescape(matrix).splitlines()[2:] == drawn.splitlines()[2:]
+    assert not [name for name in ("acme", "kvm1", "tap9", '"web"', " web ") if name in redacted]
+
+
+def test_a_page_of_a_host_that_nobody_divided_has_no_matrix(recording: Path) -> None:
+    page = inside("audit", recording, *ONLY, "--format", "html").stdout
+    assert "<pre" not in page
+    assert "which CPUs" not in page
 
 
 def test_a_recording_is_not_planned(recording: Path) -> None:

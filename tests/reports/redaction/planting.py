@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import msgspec
 
 from vnicaudit.model.fix import Advice
+from vnicaudit.model.host import Cell
 from vnicaudit.model.names import FixNames
 from vnicaudit.model.nic import Resolved
 from vnicaudit.reports.redaction import KINDS
@@ -82,7 +83,7 @@ class Planter:
 def _kept(hint: object) -> object:
     """A value of a field that identifies nothing; None: it has no text of its own."""
     if typing.get_origin(hint) is dict:
-        return {"VNIC001": 1}
+        return {"VNIC001": Cell(True, True) if Cell in typing.get_args(hint) else 1}
     if typing.get_origin(hint) is tuple:
         return ("VNIC001",)
     return "VNIC001" if hint is str or str in typing.get_args(hint) else None

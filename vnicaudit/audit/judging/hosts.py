@@ -17,6 +17,7 @@ from vnicaudit.audit.judging.judgement import (
     fingerprint_of,
 )
 from vnicaudit.knowledge.host_links import carried_by
+from vnicaudit.knowledge.partitions import is_divided, partition_of
 from vnicaudit.model.finding import Location, Ref
 from vnicaudit.model.host import Host
 from vnicaudit.model.host_facts import HostFacts, HostGuest, NicOnHost
@@ -128,7 +129,10 @@ class HostAuditor:
         elif facts is not None:
             for rule in self._link_rules.of():
                 collector.note(RuleVerdict(rule, needs=_LINKS, live=True), Ref("host"))
-        return collector.audited(target, name, "host", "host")
+        audited = collector.audited(target, name, "host", "host")
+        if facts is not None and is_divided(facts):
+            return replace(audited, cpus=partition_of(facts))
+        return audited
 
     def _take(
         self,

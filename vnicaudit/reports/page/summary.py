@@ -10,9 +10,11 @@ from urllib.parse import urlencode
 
 from vnicaudit.base.wording import count
 from vnicaudit.model.history import AuditSummary, FindingRecord
+from vnicaudit.model.host import HostCpus
 from vnicaudit.model.ranking import PageChanges, RankedChange, Ranking
 from vnicaudit.model.report import DATA_PATHS
 from vnicaudit.reports.as_html import head, stylesheet, table_text, template, text
+from vnicaudit.reports.host_cpus import host_cpus_text
 from vnicaudit.reports.model import Row, Table
 from vnicaudit.reports.page.from_audit import (
     PageAbout,
@@ -27,6 +29,7 @@ from vnicaudit.reports.page.tables import AnswerCounts, Cure, PageTables, RuleCo
 from vnicaudit.reports.ranking import change_place, change_title
 from vnicaudit.reports.safe import safe
 from vnicaudit.reports.wording import WORST_FIRST
+from vnicaudit.reports.writers import Options
 
 # The last audits as a small chart of open problems; those not checked are drawn separately.
 
@@ -339,6 +342,31 @@ def _problems(problems: list[RuleCount], end: PageEnd) -> Iterator[str]:
     yield "</section>\n"
 
 
+# Which tasks use which CPUs of the hosts whose CPUs are divided.
+
+
+_DRAWN = 200
+_WIDTH = 100
+
+
+def _drawn(host: str, cpus: HostCpus) -> str:
+    """The partition matrix of a host, as ``vnicaudit host cpus`` draws it."""
+    lines = "".join(host_cpus_text(cpus, Options(width=_WIDTH))).splitlines()
+    matrix = "\n".join(map(text, lines))
+    title = f"<details><summary>{text(host)}</summary>\n"
+    return f'{title}<pre class="scroll mono">{matrix}</pre></details>\n'
+
+
+def _cpus(drawn: Sequence[str], hosts: int) -> Iterator[str]:
+    if not hosts:
+        return
+    yield '<section class="cpus">\n<h2>Which tasks use which CPUs</h2>\n'
+    yield from drawn
+    if (more := hosts - len(drawn)) > 0:
+        yield f"<p>{more:,} more: <code>vnicaudit host cpus TARGET</code> draws each</p>\n"
+    yield "</section>\n"
+
+
 # The page, in pieces.
 
 
@@ -355,11 +383,17 @@ class HtmlPage:
     def __init__(self) -> None:
         self._tables = PageTables()
         self._answer = AnswerCounts()
+        self._cpus: list[str] = []
+        self._divided = 0
 
     def add(self, subject: PageSubject) -> None:
         """Add an audited subject."""
         self._tables.add(subject)
         self._answer.add(subject.audited)
+        if subject.audited.cpus is not None:
+            self._divided += 1
+            if len(self._cpus) < _DRAWN:
+                self._cpus.append(_drawn(subject.host, subject.audited.cpus))
 
     def add_settled(self, one: FindingRecord) -> None:
         """Add a finding that is not open: fixed, gone, or accepted."""
@@ -371,6 +405,7 @@ class HtmlPage:
         script = page_script()
         yield head(safe(about.title), stylesheet(*_STYLES), script)
         parts = body_parts(about, end, self._answer, self._tables.settled.count)
+        parts["cpus"] = "".join(_cpus(self._cpus, self._divided))
         yield Template(template("page/body.html")).substitute(parts)
         yield '<script type="application/octet-stream" id="data">\n'
         yield from self._tables.data(_facts(about, end))
