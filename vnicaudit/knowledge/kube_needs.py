@@ -25,30 +25,58 @@ from vnicaudit.model.rule import Fact, Problem
 ATTACHMENTS = "network-attachment-definitions"
 OVN = "ovn-k8s-cni-overlay"
 """CNI type of OVN-Kubernetes."""
-_KUBEVIRT = "the KubeVirt object (right: list kubevirts.kubevirt.io)"
-_NODES = "the nodes (right: list nodes)"
-_ATTACHMENTS = f"the networks (right: list {ATTACHMENTS}.k8s.cni.cncf.io)"
+KUBEVIRTS = "kubevirts.kubevirt.io"
+_KUBEVIRT = "the KubeVirt object"
+_NODES = "the nodes"
+_ATTACHMENTS, _NADS = "the networks", f"{ATTACHMENTS}.k8s.cni.cncf.io"
 
 
-def cluster_fact(known: Callable[[ClusterFacts], bool], tell: str) -> Fact[ClusterFacts]:
-    """A fact of a cluster, for a rule on all of it."""
-    return Fact(known, tell)
+def cluster_fact(
+    known: Callable[[ClusterFacts], bool], tell: str, *resources: str
+) -> Fact[ClusterFacts]:
+    """A fact of a cluster, for a rule on all of it. ``resources``: plurals of what tells it."""
+    why = _why(tell, resources)
+    return Fact(known, tell, why=lambda cluster: why(cluster, ""))
 
 
-def guest_fact(known: Callable[[ClusterGuest], bool], tell: str) -> Fact[ClusterGuest]:
-    """A fact for a rule on one VM."""
-    return Fact(known, tell)
+def guest_fact(
+    known: Callable[[ClusterGuest], bool], tell: str, *resources: str
+) -> Fact[ClusterGuest]:
+    """A fact for a rule on one VM. ``resources``: plurals of what tells it."""
+    why = _why(tell, resources)
+    return Fact(known, tell, why=lambda guest: why(guest.cluster, guest.namespace))
 
 
-KUBEVIRT = cluster_fact(lambda cluster: cluster.kubevirt is not None, _KUBEVIRT)
-NODES = cluster_fact(lambda cluster: cluster.nodes is not None, _NODES)
-NETWORKS = cluster_fact(lambda cluster: cluster.attachments is not None, _ATTACHMENTS)
+def _why(tell: str, resources: tuple[str, ...]) -> Callable[[ClusterFacts, str], str]:
+    """A function that completes "needs …" with why it is not known: it is not in the file, there is
+    none, or it may not be listed."""
 
-KUBEVIRT_OF_VM = guest_fact(lambda guest: guest.cluster.kubevirt is not None, _KUBEVIRT)
+    def why(cluster: ClusterFacts, namespace: str) -> str:
+        plurals = [each.partition(".")[0] for each in resources]
+        if not resources or (plurals == ["kubevirts"] and cluster.kubevirt is not None):
+            return tell
+        if not cluster.complete:
+            return f"{tell} (not in this file)"
+        # networks may be in another namespace than the VM
+        spaces = ["" if plural == ATTACHMENTS else namespace for plural in plurals]
+        if all(map(cluster.has_all, plurals, spaces)):
+            return f"{tell} (the cluster has none)"
+        return f"{tell} (right: list {' and '.join(resources)})"
+
+    return why
+
+
+KUBEVIRT = cluster_fact(lambda cluster: cluster.kubevirt is not None, _KUBEVIRT, KUBEVIRTS)
+NODES = cluster_fact(lambda cluster: cluster.nodes is not None, _NODES, "nodes")
+NETWORKS = cluster_fact(lambda cluster: cluster.attachments is not None, _ATTACHMENTS, _NADS)
+
+KUBEVIRT_OF_VM = guest_fact(lambda guest: guest.cluster.kubevirt is not None, _KUBEVIRT, KUBEVIRTS)
 VERSION_OF_VM = guest_fact(
-    lambda guest: is_known(guest.cluster.version), f"{_KUBEVIRT}: its version"
+    lambda guest: is_known(guest.cluster.version),
+    "the version of KubeVirt in the KubeVirt object",
+    KUBEVIRTS,
 )
-NODES_OF_VM = guest_fact(lambda guest: guest.cluster.nodes is not None, _NODES)
+NODES_OF_VM = guest_fact(lambda guest: guest.cluster.nodes is not None, _NODES, "nodes")
 
 
 def rollout(cluster: ClusterFacts) -> str | None:
@@ -88,7 +116,7 @@ def networks_read(
             for each in networks
         ) or any(True for _problem in check(guest))
 
-    return guest_fact(known, _ATTACHMENTS)
+    return guest_fact(known, _ATTACHMENTS, _NADS)
 
 
 def is_virtio(spec: NicSpec) -> bool:

@@ -130,7 +130,7 @@ def _is_decided(guest: ClusterGuest) -> bool:
     return not moved or _attachment_is_live(guest) is not None or any(check(guest))
 
 
-_VERSION = kube_needs.guest_fact(_is_decided, kube_needs.VERSION_OF_VM.tell)
+_VERSION = kube_needs.guest_fact(_is_decided, kube_needs.VERSION_OF_VM.tell, kube_needs.KUBEVIRTS)
 
 
 def _differs(field: str, has: str | None, template: str | None) -> Iterator[Difference]:

@@ -58,8 +58,8 @@ _AGE = kube_needs.guest_fact(
 )
 _STRATEGY = kube_needs.guest_fact(
     lambda guest: _blocked(guest) is not None or kube_needs.rollout(guest.cluster) is not None,
-    "vmRolloutStrategy, or the version whose default counts, in the KubeVirt object (right: list "
-    "kubevirts.kubevirt.io)",
+    "vmRolloutStrategy, or the version whose default counts, in the KubeVirt object",
+    kube_needs.KUBEVIRTS,
 )
 
 

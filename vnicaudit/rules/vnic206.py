@@ -55,12 +55,14 @@ from vnicaudit.model.rule import Judge, Problem, Rule
 
 _RECORDED = kube_needs.guest_fact(
     lambda guest: guest.preference is not None and guest.preference.then is not None,
-    "the revision that the VM recorded (right: list controllerrevisions.apps)",
+    "the revision that the VM recorded",
+    "controllerrevisions.apps",
 )
 _PRESENT = kube_needs.guest_fact(
     lambda guest: guest.preference is not None and guest.preference.now is not None,
-    "the preference as it is today (right: list virtualmachinepreferences and "
-    "virtualmachineclusterpreferences.instancetype.kubevirt.io)",
+    "the preference as it is today",
+    "virtualmachinepreferences.instancetype.kubevirt.io",
+    "virtualmachineclusterpreferences.instancetype.kubevirt.io",
 )
 _NEW = (
     "Refer to another preference, or set what is wanted on the VM and remove spec.preference; then "

@@ -68,8 +68,8 @@ _LISTED = kube_needs.guest_fact(
         guest.cluster.has_all(kube_needs.ATTACHMENTS, network.partition("/")[0])
         for _name, network in _attached(guest)
     ),
-    "all networks of the namespace, from the cluster itself (right: list "
-    f"{kube_needs.ATTACHMENTS}.k8s.cni.cncf.io)",
+    "all networks of the namespace, from the cluster itself",
+    f"{kube_needs.ATTACHMENTS}.k8s.cni.cncf.io",
 )
 
 

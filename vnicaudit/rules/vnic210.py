@@ -57,7 +57,8 @@ from vnicaudit.model.rule import Judge, Problem, Rule
 
 _ALL_NODES = kube_needs.guest_fact(
     lambda guest: guest.cluster.has_all("nodes") or not any(_resources(guest)),
-    "all nodes, from the cluster itself (right: list nodes)",
+    "all nodes, from the cluster itself",
+    "nodes",
 )
 
 

@@ -65,7 +65,8 @@ _STRATEGY = kube_needs.guest_fact(
         guest.cluster.kubevirt is not None
         or (_own_strategy(guest) is not None and not any(one[2] for one in _primary(guest)))
     ),
-    "the KubeVirt object, for its plugins and evictionStrategy (right: list kubevirts.kubevirt.io)",
+    "the KubeVirt object, for its plugins and evictionStrategy",
+    kube_needs.KUBEVIRTS,
 )
 
 

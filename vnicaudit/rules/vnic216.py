@@ -61,12 +61,14 @@ _PLUGINS = kube_needs.guest_fact(
         or guest.cluster.plugins is not None
         or is_at_least(guest.cluster.version, PLUGINS) is False
     ),
-    "the Plugins (right: list plugins.plugin.kubevirt.io)",
+    "the Plugins",
+    "plugins.plugin.kubevirt.io",
 )
 
 _GATE = kube_needs.guest_fact(
     lambda guest: guest.hooks or guest.cluster.kubevirt is not None,
     kube_needs.KUBEVIRT_OF_VM.tell,
+    kube_needs.KUBEVIRTS,
 )
 
 

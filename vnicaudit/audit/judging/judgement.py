@@ -117,7 +117,8 @@ def ask(rules: Iterable[LoadedRule[S]], subject: S) -> tuple[RuleVerdict, ...]:
                 continue
             missing = [need for need in judge.needs if not need.known(subject)]
             if missing:
-                needs = "; ".join(dict.fromkeys(need.tell for need in missing))
+                told = (each.why(subject) if each.why else each.tell for each in missing)
+                needs = "; ".join(dict.fromkeys(told))
                 live = any(need.live for need in missing)
                 verdicts.append(RuleVerdict(rule, needs=needs, live=live))
             elif problems := tuple(judge.check(subject)):
