@@ -22,16 +22,16 @@ def test_the_reason_why_an_object_is_not_known(
 ) -> None:
     cluster = ClusterFacts("kube:lab", "lab", Location("kube:lab"), complete=frozenset(complete))
     guest = ClusterGuest(cluster=cluster, name="web", namespace="demo")
-    assert kube_needs.KUBEVIRT.why is not None
-    assert kube_needs.KUBEVIRT.why(cluster) == why
-    assert kube_needs.KUBEVIRT_OF_VM.why is not None
-    assert kube_needs.KUBEVIRT_OF_VM.why(guest) == why
+    assert kube_needs.KUBEVIRT.reason is not None
+    assert kube_needs.KUBEVIRT.reason(cluster) == why
+    assert kube_needs.KUBEVIRT_OF_VM.reason is not None
+    assert kube_needs.KUBEVIRT_OF_VM.reason(guest) == why
 
 
 def test_networks_may_be_in_another_namespace_than_the_one_that_was_listed() -> None:
     complete = frozenset({("network-attachment-definitions", "demo")})
     cluster = ClusterFacts("kube:lab", "lab", Location("kube:lab"), complete=complete)
     guest = ClusterGuest(cluster=cluster, name="web", namespace="demo")
-    why = kube_needs.networks_read(lambda _guest: [("a", "other/lan")], lambda _guest: ()).why
+    why = kube_needs.networks_read(lambda _guest: [("a", "other/lan")], lambda _guest: ()).reason
     assert why is not None
     assert why(guest) == "the networks (right: list network-attachment-definitions.k8s.cni.cncf.io)"

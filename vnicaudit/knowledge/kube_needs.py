@@ -35,23 +35,23 @@ def cluster_fact(
     known: Callable[[ClusterFacts], bool], tell: str, *resources: str
 ) -> Fact[ClusterFacts]:
     """A fact of a cluster, for a rule on all of it. ``resources``: plurals of what tells it."""
-    why = _why(tell, resources)
-    return Fact(known, tell, why=lambda cluster: why(cluster, ""))
+    reason = _reason(tell, resources)
+    return Fact(known, tell, reason=lambda cluster: reason(cluster, ""))
 
 
 def guest_fact(
     known: Callable[[ClusterGuest], bool], tell: str, *resources: str
 ) -> Fact[ClusterGuest]:
     """A fact for a rule on one VM. ``resources``: plurals of what tells it."""
-    why = _why(tell, resources)
-    return Fact(known, tell, why=lambda guest: why(guest.cluster, guest.namespace))
+    reason = _reason(tell, resources)
+    return Fact(known, tell, reason=lambda guest: reason(guest.cluster, guest.namespace))
 
 
-def _why(tell: str, resources: tuple[str, ...]) -> Callable[[ClusterFacts, str], str]:
+def _reason(tell: str, resources: tuple[str, ...]) -> Callable[[ClusterFacts, str], str]:
     """A function that completes "needs …" with why it is not known: it is not in the file, there is
     none, or it may not be listed."""
 
-    def why(cluster: ClusterFacts, namespace: str) -> str:
+    def reason(cluster: ClusterFacts, namespace: str) -> str:
         plurals = [each.partition(".")[0] for each in resources]
         if not resources or (plurals == ["kubevirts"] and cluster.kubevirt is not None):
             return tell
@@ -63,7 +63,7 @@ def _why(tell: str, resources: tuple[str, ...]) -> Callable[[ClusterFacts, str],
             return f"{tell} (the cluster has none)"
         return f"{tell} (right: list {' and '.join(resources)})"
 
-    return why
+    return reason
 
 
 KUBEVIRT = cluster_fact(lambda cluster: cluster.kubevirt is not None, _KUBEVIRT, KUBEVIRTS)

@@ -63,7 +63,7 @@ class Fact(msgspec.Struct, Generic[S], frozen=True):
     tell: str
     live: bool = False
     """True if only a live host has it, and no definition."""
-    why: Callable[[S], str] | None = None
+    reason: Callable[[S], str] | None = None
     """Returns what to say of one subject in place of ``tell``."""
 
 

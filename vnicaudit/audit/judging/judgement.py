@@ -117,7 +117,7 @@ def ask(rules: Iterable[LoadedRule[S]], subject: S) -> tuple[RuleVerdict, ...]:
                 continue
             missing = [need for need in judge.needs if not need.known(subject)]
             if missing:
-                told = (each.why(subject) if each.why else each.tell for each in missing)
+                told = (each.reason(subject) if each.reason else each.tell for each in missing)
                 needs = "; ".join(dict.fromkeys(told))
                 live = any(need.live for need in missing)
                 verdicts.append(RuleVerdict(rule, needs=needs, live=live))
