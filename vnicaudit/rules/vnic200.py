@@ -57,8 +57,8 @@ _REMOVE = '{"op":"remove","path":"/spec/configuration/developerConfiguration/use
 
 
 def applies(cluster: ClusterFacts) -> bool:
-    """Emulation is allowed, or that is unknown."""
-    return cluster.kubevirt is None or cluster.kubevirt.emulation
+    """Emulation is allowed, or that is unknown; not of manifests, which have no nodes."""
+    return cluster.nodes != () and (cluster.kubevirt is None or cluster.kubevirt.emulation)
 
 
 def check(cluster: ClusterFacts) -> Iterator[Problem]:

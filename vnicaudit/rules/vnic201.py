@@ -51,8 +51,8 @@ from vnicaudit.model.rule import Judge, Problem, Rule
 
 
 def applies(cluster: ClusterFacts) -> bool:
-    """Emulation is not allowed, or that is unknown."""
-    return cluster.kubevirt is None or not cluster.kubevirt.emulation
+    """Emulation is not allowed, or that is unknown; not of manifests, which have no nodes."""
+    return cluster.nodes != () and (cluster.kubevirt is None or not cluster.kubevirt.emulation)
 
 
 def check(cluster: ClusterFacts) -> Iterator[Problem]:

@@ -106,7 +106,7 @@ def _faults(each: Attachment) -> Iterator[str]:
 def _ovn_faults(each: Attachment, settings: dict[str, str]) -> Iterator[str]:
     named, topology = settings.get("netAttachDefName", ""), settings.get("topology", "")
     # without a topology it is the default network of all pods, which runs without that name
-    if topology and named != each.path:
+    if topology and each.namespace and named != each.path:
         yield f"has netAttachDefName {named[:80] or 'not set'}, and must have {each.path}"
     if topology and topology not in _TOPOLOGIES:
         yield f"has topology {topology[:40]}, and OVN-Kubernetes has {', '.join(_TOPOLOGIES)}"

@@ -138,3 +138,41 @@ def test_manifests_are_read_without_what_reads_clusters() -> None:
     del vm["metadata"]["uid"]
     (domain,) = _in_file(vm)
     assert not isinstance(domain, ClusterDomain)
+
+
+def _nad(name: str, **metadata: str) -> dict[str, Any]:
+    return {
+        "apiVersion": "k8s.cni.cncf.io/v1",
+        "kind": "NetworkAttachmentDefinition",
+        "metadata": {"name": name, **metadata},
+        "spec": {"config": "{}"},
+    }
+
+
+def test_machines_of_a_cluster_alone_are_judged_as_its_own() -> None:
+    (domain,) = _in_file(_vm("v"))
+    assert isinstance(domain, ClusterDomain)
+    assert (domain.guest.cluster.kubevirt, domain.guest.runs) == (None, False)
+
+
+def test_networks_alone_are_judged() -> None:
+    (facts,) = _in_file(_nad("a", namespace="demo", uid="a"), _nad("b"))
+    assert isinstance(facts, ClusterFacts)
+    assert [each.path for each in facts.attachments or ()] == ["demo/a", "/b"]
+    assert facts.nodes is None
+
+
+def test_networks_beside_manifests_are_judged_and_need_no_cluster() -> None:
+    vm = _vm("v")
+    del vm["metadata"]["uid"]
+    domain, facts = _in_file(vm, _nad("b"))
+    assert not isinstance(domain, ClusterDomain)
+    assert isinstance(facts, ClusterFacts)
+    assert (facts.nodes, facts.kubevirt) == ((), None)
+
+
+def test_a_uid_in_a_script_makes_no_cluster_of_a_manifest() -> None:
+    vm = _vm("v", volumes=[{"name": "seed", "cloudInitNoCloud": {"userData": '"uid": 1000'}}])
+    vm["metadata"] = {"name": "web", "labels": {"uid": "1000"}}
+    (domain,) = _in_file(vm)
+    assert not isinstance(domain, ClusterDomain)

@@ -59,18 +59,20 @@ def is_wanted(document: str) -> bool:
     return _is_own(document) or _BESIDE.search(document) is not None
 
 
-_INSTANCE = re.compile(
+_OBJECT = re.compile(
     rb"""(?:^[ \t\-]*kind:[ \t]*["']?|"kind"[ \t]*:[ \t]*")"""
-    rb"""(?:KubeVirt|VirtualMachineInstance)["'\s]""",
+    rb"""(?:KubeVirt|VirtualMachine(?:Instance)?)["'\s]""",
     re.MULTILINE,
 )
 _UID = re.compile(rb"""^[ \t]*uid:|"uid"[ \t]*:""", re.MULTILINE)
 
 
 def is_of_cluster(data: bytes) -> bool:
-    """True if a file holds a KubeVirt object, or instances of VMs, as a cluster has them: with
-    UIDs."""
-    return _INSTANCE.search(data) is not None and _UID.search(data) is not None
+    """True if a file holds network attachments, or a KubeVirt object, VMs or instances as a cluster
+    has them: with UIDs."""
+    return b"NetworkAttachmentDefinition" in data or (
+        _OBJECT.search(data) is not None and _UID.search(data) is not None
+    )
 
 
 def is_wanted_item(item: str) -> bool:
