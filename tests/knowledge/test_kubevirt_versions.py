@@ -9,10 +9,9 @@ GATE = frozenset({"LiveUpdateNADRef"})
 
 @rows
 def test_facts_of_a_version(
-    version: str, igb: bool, rollout: str, blocked: bool, live: bool, gated: bool
+    version: str, rollout: str, blocked: bool, live: bool, gated: bool
 ) -> None:
     assert versions.is_known(version)
-    assert versions.admits_igb(version) is igb
     assert versions.default_rollout(version) == rollout
     assert versions.multiqueue_blocks_cpu_hotplug(version) is blocked
     assert versions.changes_attachment_live(version, NO_GATES) is live
@@ -23,7 +22,6 @@ def test_facts_of_a_version(
 def test_of_an_unknown_version_nothing_is_known(version: str) -> None:
     for each in (version, None):
         assert not versions.is_known(each)
-        assert versions.admits_igb(each) is None
         assert versions.default_rollout(each) is None
         assert versions.multiqueue_blocks_cpu_hotplug(each) is None
         assert versions.changes_attachment_live(each, GATE) is None

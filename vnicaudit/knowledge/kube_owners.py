@@ -1,5 +1,5 @@
 """Who owns an object of Kubernetes, by its marks, and where a change of it then belongs: a change
-made behind an owner's back is taken back at its next turn.
+made behind an owner's back is reverted at its next turn.
 
 Sources: Argo CD's docs/user-guide/resource_tracking.md; Flux's kustomize-controller and
 helm-controller (labels ``…/name`` and ``…/namespace``); Helm's pkg/action/validate.go; OLM's
@@ -18,9 +18,10 @@ from vnicaudit.model.cluster import ObjectOwner
 _MANAGED = "app.kubernetes.io/managed-by"
 _INSTANCE = "app.kubernetes.io/instance"
 _HELM = "meta.helm.sh/release-name"
-_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+"""An annotation with the whole object, as somebody wrote it."""
 
-GIT = "make the change in its source, or it is taken back"
+GIT = "make the change in its source, or it will be reverted"
 
 
 class OwnerReference(NamedTuple):
@@ -65,17 +66,17 @@ _BY_MANAGER = {
 }
 
 _ROUTES = {
-    "Argo CD": f"Argo CD keeps it: {GIT}",
-    "Flux": f"Flux keeps it: {GIT}",
-    "Helm": "Helm keeps it: change the values of release {name}, and helm upgrade",
-    "Open Cluster Management": f"Open Cluster Management keeps it: {GIT} (on the hub)",
-    "OLM": "OLM keeps it: change the operator's own custom resource",
-    "HyperConverged": "HyperConverged keeps it: change the HyperConverged object",
-    "virt-operator": "virt-operator keeps it: change the KubeVirt object",
-    "SSP": "the SSP operator keeps it: use a copy of your own",
-    "VirtualMachinePool": "VirtualMachinePool {name} keeps it: change its virtualMachineTemplate",
-    "Cluster API": "Cluster API keeps it: change the machine template",
-    "kubectl apply": "it was applied from a file: change that too, or the next apply takes it back",
+    "Argo CD": f"Argo CD manages it: {GIT}",
+    "Flux": f"Flux manages it: {GIT}",
+    "Helm": "Helm manages it: change the values of release {name}, and helm upgrade",
+    "Open Cluster Management": f"Open Cluster Management manages it: {GIT} (on the hub)",
+    "OLM": "OLM manages it: change the operator's own custom resource",
+    "HyperConverged": "HyperConverged manages it: change the HyperConverged object",
+    "virt-operator": "virt-operator manages it: change the KubeVirt object",
+    "SSP": "the SSP operator manages it: use a copy of your own",
+    "VirtualMachinePool": "VirtualMachinePool {name} manages it: change its virtualMachineTemplate",
+    "Cluster API": "Cluster API manages it: change the machine template",
+    "kubectl apply": "it was applied from a file: change that too, or the next apply reverts it",
     "app.kubernetes.io/instance": (
         "the label app.kubernetes.io/instance may stand for Argo CD or Helm: if so, make the "
         "change in its source"
@@ -92,7 +93,7 @@ def route(owner: ObjectOwner | None) -> str:
     """A sentence on where a change belongs; empty: nowhere else."""
     if owner is None:
         return ""
-    words = _ROUTES.get(owner.name, "its controller {kind} {name} keeps it: change it there")
+    words = _ROUTES.get(owner.name, "its controller {kind} {name} manages it: change it there")
     text = words.format(kind=owner.name, name=owner.of or "NAME")
     return f"{text[:1].upper()}{text[1:]}."
 
@@ -109,8 +110,8 @@ def _owners(marks: Marks) -> Iterator[ObjectOwner]:
         yield ObjectOwner(name="Helm", mark=_HELM, of=marks.annotations[_HELM])
     if manager in _BY_MANAGER:
         yield ObjectOwner(name=_BY_MANAGER[manager], mark=f"{_MANAGED}: {manager}")
-    if _APPLIED in marks.annotations or "config.kubernetes.io/origin" in marks.annotations:
-        yield ObjectOwner(name="kubectl apply", mark=_APPLIED)
+    if APPLIED in marks.annotations or "config.kubernetes.io/origin" in marks.annotations:
+        yield ObjectOwner(name="kubectl apply", mark=APPLIED)
     if _INSTANCE in marks.labels:
         yield ObjectOwner(name=_INSTANCE, mark=_INSTANCE, of=marks.labels[_INSTANCE])
 

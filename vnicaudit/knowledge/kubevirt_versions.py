@@ -17,8 +17,6 @@ _Number = tuple[int, int, int]
 _VERSION = re.compile(r"v?(\d{1,4})\.(\d{1,4})(?:\.(\d{1,6}))?(?![\d.])")
 _FIRST = (1, 0, 0)
 
-IGB = (1, 4, 0)
-"""``validInterfaceModels`` in pkg/network/admitter/netiface.go."""
 LIVE_UPDATE = (1, 6, 0)
 """From here on the default of ``vmRolloutStrategy``, Stage before: ``DefaultVMRolloutStrategy`` in
 pkg/virt-config/virt-config.go."""
@@ -59,11 +57,6 @@ def is_at_least(version: str | None, first: _Number) -> bool | None:
     """True from that version on."""
     number = number_of(version)
     return None if number is None else number >= first
-
-
-def admits_igb(version: str | None) -> bool | None:
-    """True if igb is among the models that are admitted."""
-    return is_at_least(version, IGB)
 
 
 def default_rollout(version: str | None) -> Rollout | None:

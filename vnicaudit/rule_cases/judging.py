@@ -346,14 +346,14 @@ def _judge_cluster(rule: OneRule, case: Case) -> Audited:
     """Findings on a cluster and each of its VMs. All lists were read, except those of
     ``unread``."""
     # imported here: no other case needs it
-    from vnicaudit.platforms.kubevirt.cluster import RESOURCES, ClusterReading
+    from vnicaudit.platforms.kubevirt.cluster import NEEDED_LISTS, ClusterReading
     from vnicaudit.platforms.kubevirt.objects import decoded_object
 
     found = [decoded_object(each, CLUSTER) for each in case.objects]
     reading = ClusterReading(CLUSTER, "lab", _READ_AT)
     for each in found:
         reading.take(each)
-    for resource in RESOURCES:
+    for resource in NEEDED_LISTS:
         if resource not in case.unread:
             reading.listed(resource)
     audited = [rule.descriptions().audit(reading.facts, CLUSTER)]

@@ -59,6 +59,7 @@ from vnicaudit.model.finding import Confidence
 from vnicaudit.model.rule import Judge, Problem, Rule
 
 _SRIOV = "sriov"
+_GENERATED = "generated"
 Difference = tuple[str, str, str]
 """Field, as it runs, and as the VM has it."""
 
@@ -77,7 +78,7 @@ def check(guest: ClusterGuest) -> Iterator[Problem]:
         found = list(_of_nic(nic.template, nic.has, guest))
         text = _differing(f"interface {nic.name}", found) if found else ""
         if waits and nic.template is None:
-            text = f"interface {nic.name} runs, and the VM has it no more: a restart removes it"
+            text = f"interface {nic.name} runs, and is no longer in the VM: a restart removes it"
         elif waits and nic.has is None and kube_needs.spec_of(nic).state != "absent":
             text = f"the VM has an interface {nic.name} that does not run: a restart adds it"
         if text:
@@ -104,7 +105,7 @@ def _of_nic(
         yield from _differs("model", has.model, template.model)
     yield from _differs("binding", has.binding, template.binding)
     if template.mac:
-        yield from _differs("MAC address", has.mac or "another", template.mac)
+        yield from _differs("MAC address", has.mac or _GENERATED, template.mac)
     if template.pci != has.pci:
         yield "PCI address", has.pci or "any", template.pci or "any"
     if template.acpi_index != has.acpi_index:
@@ -160,7 +161,13 @@ def _on(value: bool) -> str:
 
 
 def _differing(what: str, found: list[Difference]) -> str:
-    has, template = (", ".join(f"{each[0]} {each[part]}" for each in found) for part in (1, 2))
+    has, template = (
+        ", ".join(
+            f"a {_GENERATED} {each[0]}" if each[part] == _GENERATED else f"{each[0]} {each[part]}"
+            for each in found
+        )
+        for part in (1, 2)
+    )
     return f"{what} runs with {has}, and the VM has {template}: a restart changes it"
 
 

@@ -11,7 +11,7 @@ from tests.reports.golden import golden
 from tests.reports.plan.plans import PLANS
 from tests.reports.plan.samples import EMPTY, FILE, LINK, MAIL, MAIL_1, NOT_PLANNED, NOVA, PLAN
 from tests.shares import examples
-from vnicaudit.model.finding import Ref
+from vnicaudit.model.finding import Change, Ref
 from vnicaudit.model.plan import (
     FileUnit,
     GuestView,
@@ -23,6 +23,7 @@ from vnicaudit.model.plan import (
     Snippet,
     Step,
 )
+from vnicaudit.reports.plan.changes import field_and_change
 from vnicaudit.reports.plan.text import render, summary
 from vnicaudit.reports.safe import width_of
 from vnicaudit.reports.writers import Options
@@ -198,3 +199,19 @@ def test_whatever_a_plan_holds_lines_are_harmless(plan: Plan, width: int, verbos
         assert line.replace("\t", "").isprintable(), ascii(line)
     heads = re.findall(r"^    (?:safe|unsafe|blocked)(?:$|  )", text, re.MULTILINE)
     assert len(heads) >= len(plan.steps)
+
+
+@pytest.mark.parametrize(
+    ("field", "old", "new", "words"),
+    [
+        ("queues", "1", "4", "queues 1 → 4"),
+        ("irq:eth0:39", "0", "1", "irq:eth0:39 0 → 1"),
+        ("irq:eth0:39 irq:eth0:40", "0 0", "1 2", "irq of eth0 39, 40: 0 → 1, 2"),
+        ("irq:eth0:3 irq:eth0:4 irq:eth0:5", "0 1 2", "1 1 1", "irq of eth0 3, 4, …: 0, 1, … → 1"),
+        ("sysctl::net.a sysctl::net.b", "0 ", "1 2", "sysctl net.a, net.b: 0, none → 1, 2"),
+        ("mtu:eth0 mtu:br0", "1500 1500", "9000 9000", "mtu:eth0, mtu:br0: 1500 → 9000"),
+        ("rps:eth0:rx-0 mtu:eth0", "1 9", "3 8", "rps:eth0:rx-0, mtu:eth0: 1, 9 → 3, 8"),
+    ],
+)  # fmt: skip
+def test_a_change_of_several_settings(field: str, old: str, new: str, words: str) -> None:
+    assert field_and_change(Change(field, old, new, safe=True), most=2) == words

@@ -56,7 +56,7 @@ from vnicaudit.text.yaml_nodes import YamlPlace
 
 T = TypeVar("T")
 
-RESOURCES = (
+NEEDED_LISTS = (
     "virtualmachines", "virtualmachineinstances", "kubevirts", "nodes",
     "network-attachment-definitions", "userdefinednetworks", "clusteruserdefinednetworks",
     "virtualmachinepreferences", "virtualmachineclusterpreferences", "controllerrevisions",

@@ -132,7 +132,7 @@ def _with_config(known: Attachment, text: str) -> Attachment:
     try:
         return _with_settings(known, json.loads(text))
     except json.JSONDecodeError as error:
-        return replace(known, fault=f"is not JSON ({error.msg})")
+        return replace(known, fault=f"is not JSON (line {error.lineno}, column {error.colno})")
     except (ValueError, RecursionError):  # a number of thousands of digits
         return replace(known, fault="is not JSON that can be read")
 

@@ -12,9 +12,9 @@ from vnicaudit.model.plan import FileUnit, Naming, Plan, ServerUnit, SettingUnit
 from vnicaudit.reports.as_text import Grid, Pen
 from vnicaudit.reports.grouped import and_more
 from vnicaudit.reports.model import Part
+from vnicaudit.reports.plan.changes import change_text, field_and_change
 from vnicaudit.reports.plan.steps import (
     STYLES,
-    change_text,
     guest_key,
     guest_kind,
     guest_names,
@@ -28,6 +28,8 @@ _EACH = 20
 """Up to this number, each step has a row; beyond it, equal changes share one."""
 _ROWS = 16
 _REASONS = 3
+_MOST_SETTINGS = 3
+"""Settings of one change that are named."""
 _BY_HAND = "by hand"
 _ORDER = ("blocked", "unsafe", _BY_HAND, "safe")
 """Exceptions first."""
@@ -143,7 +145,7 @@ def _parts(row: _Row) -> list[Part]:
 
 def _row(step: Step, name: str) -> _Row:
     changes = [
-        change_text(one) if one.field == "model" else f"{one.field} {change_text(one)}"
+        change_text(one) if one.field == "model" else field_and_change(one, _MOST_SETTINGS)
         for one in step.changes
     ]
     what = ", ".join(changes) or f"to {step.to}"

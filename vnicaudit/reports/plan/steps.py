@@ -22,6 +22,7 @@ from vnicaudit.model.ranking import PlanHistory, StepHistory, UnreadHost
 from vnicaudit.reports.as_text import Pen
 from vnicaudit.reports.grouped import files_of_a_host
 from vnicaudit.reports.model import Part
+from vnicaudit.reports.plan.changes import field_and_change
 from vnicaudit.reports.safe import hidden, safe
 from vnicaudit.reports.unified_diff import DIFF_STYLES, tabbed
 from vnicaudit.reports.wording import name_and_id, part_label
@@ -179,15 +180,9 @@ def _reasons_differ(changes: tuple[Change, ...]) -> bool:
     return len({(change.safe, change.reason) for change in changes}) > 1
 
 
-def change_text(change: Change) -> str:
-    """``1 → 4``, ``not set → virtio``."""
-    old = "not set" if change.old is None else change.old
-    return f"{old} → {'removed' if change.new is None else change.new}"
-
-
 def _change_words(change: Change, *, explained: bool) -> str:
     """``queues 1 → 4``. An unsafe change is always marked; ``explained``: a safe one too."""
-    text = f"{change.field} {change_text(change)}"
+    text = field_and_change(change)
     if change.safe and not explained:
         return text
     why = f"{_safety(change.safe)}: {change.reason}" if change.reason else ""

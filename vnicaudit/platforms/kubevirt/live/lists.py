@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from vnicaudit.knowledge.kube_owners import APPLIED
 from vnicaudit.platforms.kubevirt.live.client import (
     ApiError,
     ApiRequest,
@@ -70,9 +71,6 @@ _SECRET = frozenset({
     "userDataBase64", "networkData", "networkDataBase64", "env",
 })  # fmt: skip
 """Parts of objects that may hold passwords and keys: only that they are there is kept."""
-_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
-"""An annotation with the whole object, as somebody wrote it."""
-
 
 _NO_RULES = "rules that need it are skipped"
 _WITHOUT = {
@@ -238,8 +236,8 @@ def pruned(item: Object) -> Object:
     metadata = part(item, "metadata")
     metadata.pop("managedFields", None)
     annotations = metadata.get("annotations")
-    if isinstance(annotations, dict) and _APPLIED in annotations:
-        annotations[_APPLIED] = ""
+    if isinstance(annotations, dict) and APPLIED in annotations:
+        annotations[APPLIED] = ""
     pending: list[object] = [item]
     while pending:
         place = pending.pop()
