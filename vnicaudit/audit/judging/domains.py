@@ -42,7 +42,8 @@ from vnicaudit.model.report import Audited, DataPath, NicRow, Placed
 from vnicaudit.model.rule import DomainSubject, Problem, Subject
 
 if TYPE_CHECKING:
-    from vnicaudit.model.cluster import ClusterGuest
+    from vnicaudit.model.cluster import ClusterGuest, ObjectOwner
+    from vnicaudit.model.fix import Fix
 
 # A domain's NIC -> its row of ``vnicaudit.nics/1``.
 
@@ -377,7 +378,7 @@ def _take_nic(
             path = None if field is None else platforms.place_of(field, domain.declared)
             where = _nic_place(nic, field, path, nic.location)
             fix = collector.wordings.worded(
-                problem.change, problem.fix, owner, named, in_arguments=behind
+                problem.change, _advice(problem, domain), owner, named, in_arguments=behind
             )
             collector.findings.append(
                 finding_of(verdict.rule, problem, ref, where, owner, fingerprint, fix)
@@ -425,11 +426,28 @@ def _take_guest(
         collector.note(verdict, domain.ref)
 
 
+def _maker(domain: Domain) -> ObjectOwner | None:
+    """The replica set or pool that makes a guest from its template; None: neither does."""
+    owner = None if domain.guest is None else domain.guest.owner
+    return owner if owner is not None and owner.name.startswith("VirtualMachine") else None
+
+
+def _advice(problem: Problem, domain: Domain) -> str | Fix:
+    """The advice on a NIC, with the object whose template describes it."""
+    maker, advice = _maker(domain), problem.fix
+    if maker is None or not isinstance(advice, str):
+        return advice
+    from vnicaudit.knowledge.kube_owners import route  # no file of manifests needs it
+
+    return f"{advice} {route(maker)}".strip()
+
+
 def _names_for_fix(domain: Domain) -> FixNames:
     """Names that a fix can use: the kind of a manifest, or the server, if its cloud was read."""
     manifest, cloud = domain.declared.manifest, domain.cloud
     if manifest is not None:
-        return FixNames(manifest_kind=manifest.kind)
+        maker = _maker(domain)
+        return FixNames(manifest_kind=manifest.kind if maker is None else maker.name)
     return NO_NAMES if cloud is None else of_server(cloud.target, cloud.id, domain.declared.server)
 
 
