@@ -80,7 +80,7 @@ def json_items(data: bytes) -> list[JsonItem] | None:
     for number, (begin, end) in enumerate(zip(starts, ends, strict=True), 1):
         value = data[begin:end] if cuts or begin else data
         try:
-            fields = msgspec.json.decode(value, type=_Value)
+            fields = msgspec.json.decode(value, type=dict[str, msgspec.Raw])
             found += ((at + begin, raw, number, to) for at, raw, to in _objects(value, fields))
         except (msgspec.DecodeError, RecursionError, UnicodeError):
             return None

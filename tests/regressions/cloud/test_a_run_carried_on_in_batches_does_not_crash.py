@@ -16,6 +16,7 @@ from tests.rows import rows
 
 ROOT = Path(vnicaudit.__file__).parents[1]
 OWNER = "vnicaudit/model/decoding.py"
+_RAW = {"dict[str, msgspec.Raw]", "list[msgspec.Raw]"}
 
 _STRESS = """
 import sys, threading
@@ -123,9 +124,11 @@ def _reads(source: str) -> Iterator[int]:
 
 
 def _harmless(node: ast.AST) -> Iterator[ast.AST]:
-    """``json.decode(text)`` without a type, and what is only a type for who reads the source."""
+    """``json.decode(text)`` without a type or with one that has no record in it, and what is only a
+    type for who reads the source."""
     if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("json.decode"):
-        if len(node.args) == 1 and not node.keywords:
+        kinds = [ast.unparse(one.value) for one in node.keywords if one.arg == "type"]
+        if len(node.args) == 1 and len(kinds) == len(node.keywords) and {*kinds} <= _RAW:
             yield node.func
     elif isinstance(node, ast.Subscript):
         yield node.value

@@ -13,6 +13,7 @@ EDGES = {
     "cli/main.py": 1,
     "fleet/notifying.py": 1,  # a channel: the others are notified
     "fleet/serving.py": 2,  # a request: logged; a thread: raised where it is awaited
+    "platforms/kubevirt/live/client.py": 2,  # a kubeconfig and a login: errors may quote a token
     "remedy/applying/domains/driving.py": 2,  # a trial of a guest that is being changed
     "remedy/applying/runner.py": 1,  # undoing a unit: raised when the others are undone
 }
