@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate
 from shlex import join, quote
 from typing import cast
 
@@ -35,8 +36,9 @@ _FACTS = (
     processes.PROGRAMS, owners.FACT, management.FACT,
 )  # fmt: skip
 _SECTION_BYTES = 4 * 2**20
-_MOST = 256
-"""Settings in one command, which is one argument of at most 128 KiB (MAX_ARG_STRLEN of Linux)."""
+_MOST_BYTES = 96 * 2**10
+"""Of what is set by one command, as quoted for a shell: it is one argument of at most 128 KiB
+(MAX_ARG_STRLEN of Linux), with what reads the facts."""
 _PATH = "LC_ALL=C PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin; export LC_ALL PATH"
 """Programs of the system's administrator are found; the words to run are arguments."""
 _IDENTITY = "cat /proc/sys/kernel/random/boot_id && readlink /proc/self/ns/net"
@@ -80,12 +82,14 @@ class SettingsPlace:
         is armed, and read everything again. Returns the facts, and why some were not accepted.
         Raises NoResponseError if there is no answer or the timer was not armed, ActionError if it
         does not tell its links."""
-        if rest := values[_MOST:]:
-            _facts, refused = self.set(values[:_MOST], timer)
+        words = (join(words_to_set(*each)) for each in values)
+        lines = [f"fact setting if_armed {command}" for command in words]
+        ends = accumulate(map(_quoted_size, lines))
+        most = max(sum(end <= _MOST_BYTES for end in ends), 1)
+        if rest := values[most:]:
+            _facts, refused = self.set(values[:most], timer)
             facts, others = self.set(rest, timer)
             return facts, refused | others
-        words = (join(words_to_set(*each)) for each in values)
-        lines = (f"fact setting if_armed {command}" for command in words)
         script = "\n".join((undo_timer.IF_ARMED, *lines, ""))
         sections = self._ask(script, timer, 2 * self._seconds + len(values))
         refused = {}
@@ -107,6 +111,11 @@ class SettingsPlace:
     def arm(self, timer: str, script: str, digest: str, seconds: int) -> None:
         """Have the host run this script, of that SHA-256, by itself after so many seconds. Raises
         NoResponseError if there is no answer, ActionError if nothing would run it."""
+        if _quoted_size(script) > _MOST_BYTES:
+            raise ActionError(
+                "the timer's script, which sets back all settings that belong together, is longer "
+                f"than {_MOST_BYTES >> 10} KiB: the device has too many queues"
+            )
         inside = ("ip", "netns", "exec", self._name) if self._scheme == "netns" else ()
         ran = self._run(undo_timer.ARM, timer, str(seconds), digest, script, *inside)
         if ran.code != 0:
@@ -177,6 +186,10 @@ class SettingsPlace:
         if ran.code is None or (ran.code == _SSH_FAILED and self._scheme == "ssh"):
             raise NoResponseError(f"no answer: {_reason(ran.stderr, ran.code)}")
         return ran
+
+
+def _quoted_size(text: str) -> int:
+    return len(quote(text).encode())
 
 
 def _reason(said: str, code: int | None) -> str:
