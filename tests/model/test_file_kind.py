@@ -4,6 +4,7 @@ from typing import get_args
 
 from vnicaudit.audit.reading import files
 from vnicaudit.model import file_kind, report
+from vnicaudit.model.cluster import ClusterFacts
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.finding import Description, NamedDescription
 from vnicaudit.model.kubevirt import Preference
@@ -23,7 +24,7 @@ def test_all_but_domains_are_listed() -> None:
 
 
 def test_what_gets_no_comments_is_listed() -> None:
-    described = {Domain, Image, Flavor, Preference}
+    described = {Domain, Image, Flavor, Preference, ClusterFacts}
     abstract: set[type] = {Description, NamedDescription, *Image.__bases__}
     below: set[type] = set().union(*(type.__subclasses__(base) for base in abstract))
     kinds = (members() | below) - abstract
