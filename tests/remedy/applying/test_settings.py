@@ -31,14 +31,15 @@ from tests.remedy.applying.settings_host import (
 from vnicaudit.cli.wiring.adapters import adapters
 from vnicaudit.errors import RefusedError, UsageError
 from vnicaudit.knowledge.host_setting_values import value_of
-from vnicaudit.knowledge.host_settings import HostSetting
+from vnicaudit.knowledge.host_settings import HostSetting, SettingKind
 from vnicaudit.model.host_facts import HostFacts, HostLink, Qeth, SettingOwner
 from vnicaudit.model.measurement import Ran
 from vnicaudit.model.plan import Step
+from vnicaudit.platforms.host.visiting import settings
 from vnicaudit.reaching.opening import OpenPlace
 from vnicaudit.remedy.applying.history import runs
 from vnicaudit.remedy.applying.rollback import RollbackSelection
-from vnicaudit.remedy.planning.host_settings import setting_diff, setting_digest
+from vnicaudit.remedy.planning.host_settings import owners_of, setting_diff, setting_digest
 
 
 @pytest.fixture
@@ -260,6 +261,17 @@ def test_a_plan_names_no_program_to_reach_a_host(world: SettingsWorld) -> None:
 
 
 @pytest.mark.parametrize(
+    ("kind", "name", "word"),
+    [("ring", "rx", "ring"), ("channels", "combined", "channels"), ("feature", "tso", "features")],
+)
+def test_a_profile_of_tuned_owns_what_it_sets(kind: SettingKind, name: str, word: str) -> None:
+    tuned = SettingOwner(name="tuned", evidence="/x", sets=(word,))
+    facts = replace(FACTS, owners=(tuned,))
+    assert owners_of([HostSetting(kind, "eth0", name)], facts) == [tuned]
+    assert owners_of([HostSetting("mtu", "eth0")], facts) == []
+
+
+@pytest.mark.parametrize(
     ("owner", "field", "is_blocked"),
     [
         (SettingOwner(name="tuned", evidence="/x", sets=("features",)), TX, True),
@@ -460,6 +472,7 @@ def test_all_settings_of_a_pass_are_one_command(monkeypatch: pytest.MonkeyPatch)
         assert list(refused) == [odd]
         assert refused[odd].startswith("1 was not accepted: ")
         ran.clear()
+        monkeypatch.setattr(settings, "_MOST_BYTES", 12 * 2**10)
         facts, refused = place.set([(length, str(1 + number)) for number in range(600)])
         assert (len(ran), value_of(facts, length), refused) == (3, "600", {})
 

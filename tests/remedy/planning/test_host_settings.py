@@ -23,6 +23,7 @@ from vnicaudit.model.host_facts import (
     Interrupt,
     Ovs,
     OvsPort,
+    Qeth,
     Queue,
     Softnet,
 )
@@ -118,6 +119,23 @@ def test_features_of_members_go_together(links: list[HostLink], codes: list[str]
 def test_a_mac_address_that_follows_other_links_identifies_none(kind: str, mac: str) -> None:
     link = HostLink(name="eth0", kind=kind, mac="52:54:00:00:00:01", queue_length=1)
     assert step_to(HostFacts(links=(link,)), TARGET, {"queue-length:eth0": "1000"}).unit.mac == mac
+
+
+@pytest.mark.parametrize(("managed_by", "codes"), [((), []), (("osa0",), ["operator-only"])])
+def test_an_adapter_by_which_the_host_is_reached_is_not_taken_offline(
+    managed_by: tuple[str, ...], codes: list[str]
+) -> None:
+    link = HostLink(name="osa0", qeth=Qeth(device="0.0.1000", buffers=64))
+    facts = HostFacts(links=(link,), managed_by=managed_by)
+    step = step_to(facts, TARGET, {"qeth:osa0:buffer_count": "128"})
+    assert [one.code for one in step.blocked] == codes
+
+
+@pytest.mark.parametrize(("kind", "told"), [("bridge", 1), ("", 0)])
+def test_a_bridge_whose_mtu_is_set_leaves_its_ports(kind: str, told: int) -> None:
+    facts = HostFacts(links=(HostLink(name="eth0", kind=kind, mtu=1500),))
+    step = step_to(facts, TARGET, {"mtu:eth0": "9000"})
+    assert len([one for one in step.notes if "follow its ports again" in one]) == told
 
 
 def test_the_hosts_of_an_inventory_are_read_side_by_side() -> None:

@@ -13,6 +13,7 @@ from vnicaudit.audit.reading.targets import Target
 from vnicaudit.base.wording import count
 from vnicaudit.errors import RefusedError
 from vnicaudit.knowledge.fixes.host_owners import owners_way
+from vnicaudit.knowledge.host_links import may_manage
 from vnicaudit.knowledge.host_setting_values import value_of, values_of, wanted_in
 from vnicaudit.knowledge.host_settings import (
     COST,
@@ -57,6 +58,14 @@ _MAY_CUT = (
     "It may interrupt traffic. Where the way to the host leads over it, a timer there sets it back "
     "unless a new connection confirms it in time."
 )
+_LEAVES_ITS_PORTS = (
+    "{} has followed the smallest MTU of its ports, or was set before: from now on its MTU is its "
+    "own, and a rollback sets the old value, but does not have it follow its ports again."
+)
+_TAKEN_OFFLINE = (
+    "{} has to be taken offline for it, and the way to this host may lead over it: change it from "
+    "the console of the machine (HMC), or by another way"
+)
 _KEEPS = (
     "It keeps the values of the step before it: rules of udev set them when the device is added, "
     "at boot; files of sysctl.d, tmpfiles.d and modules-load.d at boot."
@@ -76,7 +85,10 @@ _GUESTS = (
 )
 _OWN_CONFIGURATION = "links"
 """What a :class:`SettingOwner` sets if it is the host's own configuration of its network."""
-_OF_OWNER = {"feature": "features", "rps": "rps", "governor": "governor", "scheduler": COST}
+_OF_OWNER = {
+    "feature": "features", "ring": "ring", "channels": "channels", "rps": "rps",
+    "governor": "governor", "scheduler": COST,
+}  # fmt: skip
 """Kind of a setting -> the name that its owners have for it."""
 _FOLLOWERS = frozenset({"bridge", "bond", "team", "vlan", "ipvlan", "ipvtap", "openvswitch"})
 """Kinds of links whose MAC address may follow that of another link (br_stp_recalculate_bridge_id,
@@ -203,6 +215,7 @@ def _steps(
     files, why_none = _files_for(settings, owners, facts, target)
     kept = [*([_KEPT] if files else []), *([_STAYS] if any(map(stays, settings)) else [])]
     kept += [_MAY_CUT] if any(map(may_cut, settings)) and not blocked else []
+    kept += [_LEAVES_ITS_PORTS.format(device)] if _is_mtu_of_bridge(settings, facts) else []
     step = UnitStep(
         id="",
         target=target,
@@ -249,6 +262,13 @@ def _keeping(
     )
 
 
+def _is_mtu_of_bridge(settings: Iterable[HostSetting], facts: HostFacts) -> bool:
+    """True for the MTU of a bridge of Linux: it follows its ports until it is set
+    (br_mtu_auto_adjust in net/bridge/br_if.c)."""
+    links = (facts.link(one.device) for one in settings if one.kind == "mtu")
+    return any(link is not None and link.kind == "bridge" for link in links)
+
+
 def _files_for(
     settings: Mapping[HostSetting, str],
     owners: Sequence[SettingOwner],
@@ -290,6 +310,9 @@ def _blocked(
         yield Blocked("operator-only", CONTAINER.format(facts.container))
     if target.startswith("netns://") and any(map(is_of_host, settings)):
         yield Blocked("operator-only", NOT_OF_NETNS)
+    for device in dict.fromkeys(one.device for one in settings if one.kind == "qeth"):
+        if may_manage(facts, device):
+            yield Blocked("operator-only", _TAKEN_OFFLINE.format(device))
     for members in members_of(settings, facts):
         yield Blocked("teamed", members)
     for owner in owners:
