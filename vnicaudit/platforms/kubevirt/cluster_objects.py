@@ -46,20 +46,21 @@ def metadata_of(place: YamlPlace) -> Marks:
     metadata = place.child("metadata")
     if metadata is None:
         return Marks({}, {})
-    references = metadata.child("ownerReferences")
     return Marks(
         texts_of(metadata.child("labels")),
         texts_of(metadata.child("annotations")),
-        tuple(
-            OwnerReference(
-                text_at(each, "kind") or "",
-                text_at(each, "name") or "",
-                text_at(each, "uid") or "",
-                bool((control := each.child("controller")) and control.boolean),
-            )
-            for each in ([] if references is None else references.items())
-        ),
+        tuple(_references(metadata.child("ownerReferences"))),
     )
+
+
+def _references(place: YamlPlace | None) -> Iterator[OwnerReference]:
+    for each in [] if place is None else place.items():
+        yield OwnerReference(
+            text_at(each, "kind") or "",
+            text_at(each, "name") or "",
+            text_at(each, "uid") or "",
+            _is_true(each.child("controller")),
+        )
 
 
 def node_of(found: Object, target: str) -> ClusterNode:
@@ -250,7 +251,7 @@ def instance_of(found: Object) -> Instance:
 
 def owner_uid(found: Object) -> str:
     """The UID of the VirtualMachine that controls an instance; empty: none does."""
-    owners = metadata_of(found.place).references
+    owners = _references(found.place.at("metadata", "ownerReferences"))
     return next((one.uid for one in owners if one.kind == "VirtualMachine" and one.controls), "")
 
 

@@ -17,8 +17,13 @@ from vnicaudit.platforms.kubevirt.faults import word_in
 from vnicaudit.platforms.kubevirt.interfaces import Key, key_of
 from vnicaudit.platforms.kubevirt.live import client
 from vnicaudit.platforms.kubevirt.live.lists import RESOURCES, Lists, namespace_of
-from vnicaudit.platforms.kubevirt.objects import KINDS, VMI_SPEC, Object, preference_of
-from vnicaudit.text.json_items import decoded_place
+from vnicaudit.platforms.kubevirt.objects import (
+    KINDS,
+    VMI_SPEC,
+    Object,
+    decoded_object,
+    preference_of,
+)
 
 _GUESTS = ("virtualmachines", "virtualmachineinstances")
 """Without these lists guests were not judged: an error, and not a note."""
@@ -35,7 +40,7 @@ def read(target: str, live: LiveOptions) -> Iterator[Item]:
         reading.listed(lists.read, cluster)
         for item in page:
             try:
-                found = _object(item, target)
+                found = decoded_object(item, target)
                 if (told := reading.take(found)) is not None:
                     yield told
             except TargetError as error:
@@ -48,12 +53,6 @@ def read(target: str, live: LiveOptions) -> Iterator[Item]:
         yield ReadError(message, target)
     for note in lists.notes:
         yield NotJudged(note, target, 0)
-
-
-def _object(item: client.Object, target: str) -> Object:
-    """A decoded object. Raises TargetError if it is nested too deep."""
-    group = str(item.get("apiVersion")).partition("/")[0]
-    return Object(str(item.get("kind")), group, decoded_place(item, target))
 
 
 class _LiveCluster:
@@ -88,13 +87,9 @@ class _LiveCluster:
         domain = self._cluster.domain(found)
         if domain is None:
             body = ".".join((*VMI_SPEC[found.kind], "spec.domain"))
-            word, name = word_in(found), found.display_name
-            text = (
-                f"{name}: {word} is a word: not judged"
-                if word
-                else (f"{name} has no {body} that can be read: not judged")
-            )
-            return ReadError(text, self._target)
+            word = word_in(found)
+            why = f": {word} is a word" if word else f" has no {body} that can be read"
+            return ReadError(f"{found.display_name}{why}: not judged", self._target)
         preference = domain.guest.preference if isinstance(domain, ClusterDomain) else None
         if preference is not None:
             self._used.add(key_of(preference.kind, preference.name, found.space))
