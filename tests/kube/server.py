@@ -232,7 +232,8 @@ class Server:
             )  # fmt: skip
 
         def established(name: str) -> bool:
-            found = self.ask("GET", f"{api}/{name}").get("status", {}).get("conditions", [])
+            status = self.ask("GET", f"{api}/{name}").get("status") or {}
+            found = status.get("conditions") or []  # null in a new definition
             return ("Established", "True") in [(one["type"], one["status"]) for one in found]
 
         wait_for(lambda: all(map(established, names)), "the kinds are served")

@@ -28,6 +28,7 @@ try:
     from kubernetes import config
     from kubernetes.config import kube_config
     from urllib3.exceptions import HTTPError
+    from urllib3.exceptions import TimeoutError as NoAnswerError
 except ImportError as error:
     raise MissingExtraError("reading a Kubernetes cluster", "kube") from error
 
@@ -282,6 +283,8 @@ class Cluster:
                 raise
         except api.ApiException as error:
             raise self._refusal(error) from None
+        except NoAnswerError:
+            raise self.time_up() from None
         except (HTTPError, OSError) as error:
             raise self.error(_transport(error), "unreachable") from None
         try:
