@@ -211,6 +211,17 @@ class GuestView(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     snippets: tuple[Snippet, ...] = ()
 
 
+class OwnerFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """An object for the owner to review and to apply there, in that owner's own form.
+
+    ``name``: of its file, below the folder of the step's target; a slash makes folders. ``text``:
+    its lines, with the last one's line break.
+    """
+
+    name: str
+    text: str
+
+
 class _Unit(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="kind"):
     gives_way: ClassVar[bool] = False
 
@@ -343,6 +354,8 @@ class UnitStep(msgspec.Struct, Generic[UnitT_co], frozen=True, forbid_unknown_fi
     """Why it cannot be applied as it is; empty: it can."""
     procedure: tuple[str, ...] = ()
     """Instructions for the owner's system: commands and sentences, in order."""
+    files: tuple[OwnerFile, ...] = ()
+    """What the owner is given, as files that ``plan --patches`` writes."""
     notes: tuple[str, ...] = ()
     """Further remarks, such as a managed save or a host that could not be checked."""
     risk: str = ""

@@ -22,7 +22,9 @@ from tests.remedy.planning.units import file_of
 from tests.rows import rows
 from vnicaudit.cli.main import run
 from vnicaudit.cli.options.output import OutputOptions
-from vnicaudit.cli.remedy.plan_output import print_plan
+from vnicaudit.cli.remedy.plan_output import print_plan, write_owner_files
+from vnicaudit.errors import UsageError
+from vnicaudit.model.plan import OwnerFile
 from vnicaudit.reports.plan.json import from_json
 
 
@@ -106,6 +108,35 @@ def test_the_next_command_trusts_a_host_whose_address_the_user_gave(
         assert capsys.readouterr().err == (
             f"Written to p.json; next: vnicaudit apply p.json{trust}\n"
         )
+
+
+def test_what_owners_are_given_is_written_and_never_overwrites_another_text(
+    here: Path, capsys: Capture
+) -> None:
+    assert run(["plan", "a.xml", "-o", "plan.json"]) == 0
+    plan = from_json((here / "plan.json").read_bytes(), "plan.json")
+    files = (OwnerFile("tuned-eth0.conf", "[main]\n"), OwnerFile("../ns/.vm é.yaml", "a: b\n"))
+    (step,) = plan.steps
+    given = replace(plan, steps=(replace(step, target="ssh://root@kvm1", files=files),))
+    written = [Path("out/ssh-root-kvm1", one) for one in ("tuned-eth0.conf", "unnamed/ns/vm-.yaml")]
+    capsys.readouterr()
+    for _again in range(2):  # what is there already is the same
+        write_owner_files(given, "out")
+        assert capsys.readouterr().err == "2 files for the owners in out: review them\n"
+        found = sorted(path for path in Path("out").rglob("*") if path.is_file())
+        assert found == written
+        assert [path.read_text() for path in written] == ["[main]\n", "a: b\n"]
+    for there in ("[main]\nmine\n", ""):
+        written[0].write_text(there)
+        written[1].unlink(missing_ok=True)
+        with pytest.raises(UsageError, match=r"out/ssh-root-kvm1/tuned-eth0.conf has another text"):
+            write_owner_files(given, "out")
+        assert (written[0].read_text(), written[1].exists()) == (there, False)
+    write_owner_files(plan, "none")
+    assert capsys.readouterr().err == "No file was written: no step has one for an owner\n"
+    assert run(["plan", "a.xml", "--patches", "none"]) == 0
+    assert capsys.readouterr().err == "No file was written: no step has one for an owner\n"
+    assert not Path("none").exists()
 
 
 def test_a_plan_of_blocked_steps_alone_names_no_command_to_apply_it(

@@ -13,6 +13,7 @@ import yaml
 from vnicaudit.knowledge.fixes.host_owners import owners_way
 from vnicaudit.knowledge.host_settings import HostSetting
 from vnicaudit.model.host_facts import HostFacts, HostLink, SettingOwner
+from vnicaudit.model.plan import OwnerFile
 
 FACTS = HostFacts(links=(HostLink(name="ens3", physical=True),), tuned_profile="virtual-host")
 ENTRIES = HostSetting("sysctl", name="net.core.rps_sock_flow_entries")
@@ -32,8 +33,17 @@ def loaded(text: str) -> Any:
 def way(
     name: str, settings: dict[HostSetting, str], evidence: str = "/x", **sets: object
 ) -> list[str]:
-    """The sentences and files for an owner of that name."""
-    return list(owners_way(SettingOwner(name=name, evidence=evidence, **sets), settings, FACTS))  # type: ignore[arg-type]
+    """The sentences and the texts of files for an owner of that name. A file's name is in the
+    sentence before it."""
+    owner = SettingOwner(name=name, evidence=evidence, **sets)  # type: ignore[arg-type]
+    texts: list[str] = []
+    for one in owners_way(owner, settings, FACTS):
+        if isinstance(one, OwnerFile):
+            assert one.name.startswith(f"{name}-vnicaudit-")
+            assert one.name in texts[-1]
+            assert one.text.endswith("\n")
+        texts.append(one if isinstance(one, str) else one.text)
+    return texts
 
 
 def test_a_machine_config_has_the_files_that_a_host_of_its_own_gets() -> None:

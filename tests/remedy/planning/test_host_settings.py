@@ -25,6 +25,7 @@ from vnicaudit.model.host_facts import (
     OvsPort,
     Qeth,
     Queue,
+    SettingOwner,
     Softnet,
 )
 from vnicaudit.model.nic import Nic, RunningNic
@@ -32,6 +33,8 @@ from vnicaudit.model.plan import Plan, SettingUnit
 from vnicaudit.platforms.host.visiting import visit
 from vnicaudit.platforms.qemu.proc import config_of
 from vnicaudit.remedy.planning.run import PlanOptions, make_plan
+from vnicaudit.reports.plan.steps import StepText
+from vnicaudit.reports.writers import Options
 
 TARGET = "ssh://kvm1"
 FACTS = HostFacts(
@@ -136,6 +139,19 @@ def test_a_bridge_whose_mtu_is_set_leaves_its_ports(kind: str, told: int) -> Non
     facts = HostFacts(links=(HostLink(name="eth0", kind=kind, mtu=1500),))
     step = step_to(facts, TARGET, {"mtu:eth0": "9000"})
     assert len([one for one in step.notes if "follow its ports again" in one]) == told
+
+
+def test_an_owner_is_given_a_file_that_the_procedure_names() -> None:
+    owner = SettingOwner(name="machine-config", evidence="/x")
+    facts = replace(FACTS, owners=(owner,), sysctls={"net.core.rps_sock_flow_entries": "0"})
+    step = step_to(facts, TARGET, {"sysctl::net.core.rps_sock_flow_entries": "8192"})
+    (file,), (sentence,) = step.files, step.procedure
+    assert file.name == "machine-config-vnicaudit-host.yaml"
+    assert file.name in sentence
+    shown = "".join(StepText(Options()).lines(step))
+    assert f"file: {file.name}\n" in shown
+    for line in file.text.splitlines():
+        assert f"{line}\n" in shown
 
 
 def test_the_hosts_of_an_inventory_are_read_side_by_side() -> None:

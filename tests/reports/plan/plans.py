@@ -24,6 +24,7 @@ from vnicaudit.model.plan import (
     ModeOption,
     Naming,
     NotPlanned,
+    OwnerFile,
     Plan,
     ServerUnit,
     Snippet,
@@ -97,6 +98,7 @@ STEP = st.builds(
     losses=_some(st.builds(Loss, TEXT, TEXT, st.booleans())),
     blocked=_some(st.builds(Blocked, st.sampled_from(get_args(BlockedCode)), TEXT)),
     procedure=_some(TEXT),
+    files=_some(st.builds(OwnerFile, TEXT, TEXT)),
     notes=_some(TEXT),
 )
 NOT_PLANNED = st.builds(

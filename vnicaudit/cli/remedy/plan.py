@@ -34,7 +34,7 @@ from vnicaudit.cli.remedy.plan_options import (
     plan_rule_options,
     planning_options,
 )
-from vnicaudit.cli.remedy.plan_output import print_plan
+from vnicaudit.cli.remedy.plan_output import print_plan, write_owner_files
 from vnicaudit.cli.wiring import Wiring, pass_wiring
 from vnicaudit.errors import TargetError
 from vnicaudit.model.plan import GOALS
@@ -125,6 +125,13 @@ rest is planned."""
     "profile, a machine config), and may set again.",
 )
 @click.option(
+    "--patches",
+    type=click.Path(file_okay=False),
+    metavar="DIR",
+    help="Write what the owner of a setting or definition is to apply (a machine config, a tuned "
+    "profile, a patch) to DIR, one file for each object. No file there is overwritten.",
+)
+@click.option(
     "--diff",
     is_flag=True,
     help="Show every step in full, with its diff, instead of the table. --verbose adds "
@@ -186,6 +193,8 @@ def command(options: PlanCommandOptions, wiring: Wiring) -> int:
     progress.clear()
     print_plan(plan, options.plan_file, options.group_by, options.output,
                "vnicaudit apply {}".format, diff=options.diff)  # fmt: skip
+    if options.patches is not None:
+        write_owner_files(plan, options.patches)
     return TargetError.exit_code if plan.errors else 0
 
 

@@ -17,7 +17,7 @@ from vnicaudit.cli.options.history import HistoryOptions, is_history_named
 from vnicaudit.cli.options.records import state_folder
 from vnicaudit.cli.output.progress import tell
 from vnicaudit.cli.remedy.plan_options import PlanCommandOptions
-from vnicaudit.cli.remedy.plan_output import print_plan
+from vnicaudit.cli.remedy.plan_output import print_plan, write_owner_files
 from vnicaudit.cli.wiring import Wiring
 from vnicaudit.cli.wiring.platforms import PlatformRegistry
 from vnicaudit.errors import HistoryError, TargetError, UsageError
@@ -71,6 +71,8 @@ def plan_fleet(
     print_plan(plan, options.plan_file, options.group_by or "change", options.output,
                lambda path: own_command(f"apply {path}", state), diff=options.diff,
                history=lambda: earlier.of(plan, hosts))  # fmt: skip
+    if options.patches is not None:
+        write_owner_files(plan, options.patches)
     if earlier.missing and (earlier.is_failed or not quiet):
         kind = "Error" if earlier.is_failed else "Note"
         text = f"{kind}: the plan is shown without facts from earlier audits: {earlier.missing}"

@@ -38,6 +38,7 @@ class PlanCommandOptions(msgspec.Struct, frozen=True):
     accepted: tuple[str, ...]
     include_unsafe: bool
     over_owner: bool
+    patches: str | None
     diff: bool
     group_by: PlanGroupBy | None
     selected: tuple[str, ...]

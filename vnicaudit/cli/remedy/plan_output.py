@@ -4,12 +4,14 @@ overwritten."""
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from vnicaudit.base.files import open_descriptor
-from vnicaudit.base.opening import as_usage_error, open_regular
-from vnicaudit.base.wording import path_word
+from vnicaudit.base.opening import as_usage_error, open_regular, read_regular
+from vnicaudit.base.wording import count, path_word
 from vnicaudit.cli.options.output import OutputOptions, screen_options
 from vnicaudit.cli.output.files import ReportOutput, emit, flush
 from vnicaudit.cli.output.progress import tell
@@ -24,6 +26,8 @@ from vnicaudit.text.targets import unsafe_parts
 if TYPE_CHECKING:
     from vnicaudit.model.plan import Plan
 
+_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9._-]+")
+_NO_FILES = "No file was written: no step has one for an owner"
 _PLAN_HEAD = 100
 """Bytes in which a plan names its schema."""
 
@@ -46,6 +50,42 @@ def write_plan(path: str, text: bytes) -> None:
             raise UsageError(f"{path} exists and is not a plan: choose another name")
     with ReportOutput(path, private=True) as output:
         output.write(text.decode())
+
+
+def write_owner_files(plan: Plan, folder: str) -> None:
+    """Write what the owners are given: a folder for each target, a file for each object. Nothing is
+    written if a file there has another text: somebody may have edited it, or uses it."""
+    texts: dict[str, str] = {}
+    for step in plan.steps:
+        for file in step.files:
+            names = map(_as_name, (step.target, *file.name.split("/")))
+            place = os.path.join(folder, *names)
+            if texts.setdefault(place, file.text) != file.text or _has_other(place, file.text):
+                raise UsageError(
+                    f"{place} has another text, so nothing was written to {folder}: compare them "
+                    "in another folder, or remove it"
+                )
+    for place, text in texts.items():
+        with as_usage_error(place), suppress(FileExistsError):
+            os.makedirs(os.path.dirname(place), exist_ok=True)
+            with open(place, "x", encoding="utf-8", errors="backslashreplace") as stream:
+                stream.write(text)
+    what = count(len(texts), "file")
+    tell(f"{what} for the owners in {safe(folder)}: review them" if texts else _NO_FILES)
+
+
+def _as_name(text: str) -> str:
+    """A name of a file or folder that is the same everywhere, and never hidden or ``..``."""
+    return _NOT_IN_NAMES.sub("-", text).strip("-.") or "unnamed"
+
+
+def _has_other(place: str, text: str) -> bool:
+    """True if something is there that is not a file of that text."""
+    with as_usage_error(place):
+        if not os.path.lexists(place):
+            return False
+        data = text.encode("utf-8", "backslashreplace")
+        return read_regular(place, len(data) + 1) != data
 
 
 def _is_plan(path: str) -> bool:

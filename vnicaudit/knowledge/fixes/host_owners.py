@@ -21,10 +21,12 @@ from collections.abc import Callable, Iterator, Mapping
 from vnicaudit.knowledge.host_settings import FILES, SHORT, HostSetting, path_of, words_to_set
 from vnicaudit.knowledge.persistent_forms import OwnFile, for_nodes
 from vnicaudit.model.host_facts import HostFacts, SettingOwner
+from vnicaudit.model.plan import OwnerFile
 
 Settings = Mapping[HostSetting, str]
+Way = Iterator[str | OwnerFile]
 
-_RESTARTS = "Review it, give it the role of the node's pool, and oc apply -f it: {}"
+_RESTARTS = "Review {}, give it the role of the node's pool, and oc apply -f it: {}"
 _MACHINE_CONFIG = """apiVersion: machineconfiguration.openshift.io/v1
 kind: MachineConfig
 metadata:
@@ -82,18 +84,27 @@ _TUNED_KEYS = {"feature": "features", "ring": "ring", "channels": "channels"}
 _PLAIN_KEYS = {"mtu": "mtu", "queue-length": "txqueuelen"}
 
 
-def owners_way(owner: SettingOwner, settings: Settings, facts: HostFacts) -> Iterator[str]:
-    """Sentences and files to review that give settings of a device, or of the host, to their owner;
-    nothing where it has no form for them."""
+def owners_way(owner: SettingOwner, settings: Settings, facts: HostFacts) -> Way:
+    """Sentences, each before the file that it names, that give settings of a device, or of the
+    host, to their owner; nothing where it has no form for them."""
     way = _WAYS.get(owner.name)
     yield from () if way is None else way(owner, settings, facts)
 
 
-def _machine_config(_owner: SettingOwner, settings: Settings, _facts: HostFacts) -> Iterator[str]:
+def _with_file(sentence: str, owner: str, settings: Settings, text: str) -> Way:
+    """A file, after the sentence that says where it goes, with its name."""
+    suffix = "conf" if owner in ("tuned", "kolla") else "yaml"
+    name = f"{owner}-{_name(settings)}.{suffix}"
+    yield sentence.format(name)
+    yield OwnerFile(name, text)
+
+
+def _machine_config(_owner: SettingOwner, settings: Settings, _facts: HostFacts) -> Way:
     files = [one for one in for_nodes(settings) if isinstance(one, OwnFile)]
     if files:
-        yield _RESTARTS.format("its nodes are restarted one after the other.")
-        yield _MACHINE_CONFIG.format(name=_name(settings)) + "".join(map(_in_ignition, files))
+        how = _RESTARTS.format("{}", "its nodes are restarted one after the other.")
+        text = _MACHINE_CONFIG.format(name=_name(settings)) + "".join(map(_in_ignition, files))
+        yield from _with_file(how, "machine-config", settings, text)
 
 
 def _in_ignition(file: OwnFile) -> str:
@@ -113,9 +124,7 @@ def _in_url(text: str) -> str:
     return "".join(one if one.isalnum() or one in "-._~" else f"%{ord(one):02X}" for one in text)
 
 
-def _performance_profile(
-    owner: SettingOwner, settings: Settings, _facts: HostFacts
-) -> Iterator[str]:
+def _performance_profile(owner: SettingOwner, settings: Settings, _facts: HostFacts) -> Way:
     if owner.sets:
         yield (
             "RPS is the PerformanceProfile's: its annotation performance.openshift.io/enable-rps "
@@ -125,18 +134,19 @@ def _performance_profile(
         return
     if lines := _profile(owner.evidence.split("/")[-2], settings):
         data = "".join(f"      {line}\n" for line in lines)
-        yield _RESTARTS.format("tuned on its nodes takes it over at once.")
-        yield _TUNED.format(data=data, name=_name(settings))
+        how = _RESTARTS.format("{}", "tuned on its nodes takes it over at once.")
+        text = _TUNED.format(data=data, name=_name(settings))
+        yield from _with_file(how, "performance-profile", settings, text)
 
 
-def _tuned(_owner: SettingOwner, settings: Settings, facts: HostFacts) -> Iterator[str]:
+def _tuned(_owner: SettingOwner, settings: Settings, facts: HostFacts) -> Way:
     name = _name(settings)
     if lines := _profile(facts.tuned_profile or "", settings):
-        yield (
-            f"Write a child profile, /etc/tuned/{name}/tuned.conf (where there is "
+        how = (
+            f"Copy {{}}, a child profile, to /etc/tuned/{name}/tuned.conf (where there is "
             f"/etc/tuned/profiles: in that), then: tuned-adm profile {name}"
         )
-        yield "\n".join(lines) + "\n"
+        yield from _with_file(how, "tuned", settings, "\n".join(lines) + "\n")
 
 
 def _profile(parent: str, settings: Settings) -> list[str]:
@@ -169,7 +179,7 @@ def _sections(settings: Settings) -> Iterator[str]:
     yield from ("[sysfs]", *files) if files else ()
 
 
-def _nmstate(_owner: SettingOwner, settings: Settings, facts: HostFacts) -> Iterator[str]:
+def _nmstate(_owner: SettingOwner, settings: Settings, facts: HostFacts) -> Way:
     device = next(iter(settings)).device
     link = facts.link(device)
     ring = [f"{one.name}: {value}" for one, value in settings.items() if one.kind == "ring"]
@@ -187,11 +197,12 @@ def _nmstate(_owner: SettingOwner, settings: Settings, facts: HostFacts) -> Iter
         lines.append("      ethtool:")
     for key, values in (("ring", ring), ("feature", features)):
         lines += [f"        {key}:", *(f"          {line}" for line in values)] if values else []
-    yield "Review it, and kubectl apply -f it (on a host of its own: nmstatectl apply the state):"
-    yield _POLICY.format(name=_name(settings)) + "".join(f"{line}\n" for line in lines)
+    how = "Review {}, and kubectl apply -f it (on a host of its own: nmstatectl apply the state)."
+    text = _POLICY.format(name=_name(settings)) + "".join(f"{line}\n" for line in lines)
+    yield from _with_file(how, "nmstate", settings, text)
 
 
-def _os_net_config(_owner: SettingOwner, settings: Settings, _facts: HostFacts) -> Iterator[str]:
+def _os_net_config(_owner: SettingOwner, settings: Settings, _facts: HostFacts) -> Way:
     device = next(iter(settings)).device
     mtu = [f"    mtu: {value}\n" for one, value in settings.items() if one.kind == "mtu"]
     options = [
@@ -202,42 +213,44 @@ def _os_net_config(_owner: SettingOwner, settings: Settings, _facts: HostFacts) 
     if not mtu and not options:
         return
     ethtool = f'    ethtool_opts: "{"; ".join(options)}"\n' if options else ""
-    yield (
-        "Put it into the nic-config template of the node's role (NetworkConfigTemplate, of "
-        "director's parameters), and deploy:"
+    how = (
+        "Put what is in {} into the nic-config template of the node's role (NetworkConfigTemplate, "
+        "of director's parameters), and deploy."
     )
-    yield f"network_config:\n  - type: interface\n    name: {device}\n{''.join(mtu)}{ethtool}"
+    text = f"network_config:\n  - type: interface\n    name: {device}\n{''.join(mtu)}{ethtool}"
+    yield from _with_file(how, "os-net-config", settings, text)
 
 
-def _openstack_ansible(
-    _owner: SettingOwner, settings: Settings, _facts: HostFacts
-) -> Iterator[str]:
+def _openstack_ansible(_owner: SettingOwner, settings: Settings, _facts: HostFacts) -> Way:
     found = [(one.name, value) for one, value in settings.items() if one.kind == "sysctl"]
     if found:
-        yield "In /etc/openstack_deploy/user_variables.yml, then run openstack_hosts_setup:"
-        yield "openstack_user_kernel_options:\n" + "".join(
-            f"  - key: {key}\n    value: {value}\n" for key, value in found
+        how = (
+            "Put what is in {} into /etc/openstack_deploy/user_variables.yml, then run "
+            "openstack_hosts_setup."
         )
+        lines = (f"  - key: {key}\n    value: {value}\n" for key, value in found)
+        text = "openstack_user_kernel_options:\n" + "".join(lines)
+        yield from _with_file(how, "openstack-ansible", settings, text)
 
 
-def _juju(_owner: SettingOwner, settings: Settings, _facts: HostFacts) -> Iterator[str]:
+def _juju(_owner: SettingOwner, settings: Settings, _facts: HostFacts) -> Way:
     found = [f"{one.name}: {value}" for one, value in settings.items() if one.kind == "sysctl"]
     if found:
-        yield (
-            "Add it to the option sysctl of the charm, which is one map (juju config nova-compute "
-            "sysctl shows what it has):"
+        how = (
+            "Add what is in {} to the option sysctl of the charm, which is one map (juju config "
+            "nova-compute sysctl shows what it has)."
         )
-        yield f"{{ {', '.join(found)} }}\n"
+        yield from _with_file(how, "juju", settings, f"{{ {', '.join(found)} }}\n")
 
 
-def _kolla(owner: SettingOwner, settings: Settings, _facts: HostFacts) -> Iterator[str]:
+def _kolla(owner: SettingOwner, settings: Settings, _facts: HostFacts) -> Way:
     masks = [value for one, value in settings.items() if one.name == "pmd-cpu-mask"]
     if masks and "pmd-cpu-mask" in owner.sets:
-        yield (
+        how = (
             f"Kolla Ansible sets it from {owner.evidence} when it restarts ovsdpdk_db, and keeps "
-            "your values there. Write it there; plan --over-owner sets it now:"
+            "your values there. Write what is in {} there; plan --over-owner sets it now."
         )
-        yield f"[ovs]\npmd_coremask = {masks[0]}\n"
+        yield from _with_file(how, "kolla", settings, f"[ovs]\npmd_coremask = {masks[0]}\n")
     if any(one.name in owner.sets and one.kind == "sysctl" for one in settings):
         yield (
             "Kolla Ansible has no variable for it alone: set_sysctl: false in globals.yml leaves "
@@ -245,7 +258,7 @@ def _kolla(owner: SettingOwner, settings: Settings, _facts: HostFacts) -> Iterat
         )
 
 
-_WAYS: Mapping[str, Callable[[SettingOwner, Settings, HostFacts], Iterator[str]]] = {
+_WAYS: Mapping[str, Callable[[SettingOwner, Settings, HostFacts], Way]] = {
     "juju": _juju,
     "kolla": _kolla,
     "machine-config": _machine_config,

@@ -37,6 +37,7 @@ from vnicaudit.model.plan import (
     FindingKey,
     ModeOption,
     NotPlanned,
+    OwnerFile,
     SettingUnit,
     UnitStep,
 )
@@ -213,6 +214,7 @@ def _steps(
     unit = SettingUnit(device, mac, values, old, machine, names)
     blocked = tuple(_blocked(settings, stops, facts, target))
     files, why_none = _files_for(settings, owners, facts, target)
+    ways = [way for owner in stops for way in owners_way(owner, settings, facts)]
     kept = [*([_KEPT] if files else []), *([_STAYS] if any(map(stays, settings)) else [])]
     kept += [_MAY_CUT] if any(map(may_cut, settings)) and not blocked else []
     kept += [_LEAVES_ITS_PORTS.format(device)] if _is_mtu_of_bridge(settings, facts) else []
@@ -233,7 +235,8 @@ def _steps(
         diff=setting_diff(device, old, values),
         unit=unit,
         blocked=blocked,
-        procedure=tuple(way for owner in stops for way in owners_way(owner, settings, facts)),
+        procedure=tuple(one for one in ways if isinstance(one, str)),
+        files=tuple(one for one in ways if isinstance(one, OwnerFile)),
         notes=(*kept, *map(_UNTIL_BOOT.format, why_none), *_may_set(over, settings, facts)),
         findings=tuple(FindingKey(one.rule, one.fingerprint) for one in findings),
     )

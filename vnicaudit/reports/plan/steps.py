@@ -149,10 +149,10 @@ class StepText:
             order = "do this there, in this order"
             yield self._labelled("procedure", f"{name_of(step.owner)} owns the definition: {order}")
         for number, part in enumerate(step.procedure, 1):
-            if isinstance(step.unit, SettingUnit):
-                yield from (f"{_HANG}{safe(line)}\n" for line in _split(part))
-            else:
-                yield f"{_HANG}{number}. {safe(part)}\n"
+            yield f"{_HANG}{number}. {safe(part)}\n"
+        for file in step.files:
+            yield self._labelled("file", file.name)
+            yield from (f"{_HANG}{tabbed(line)}".rstrip() + "\n" for line in _split(file.text))
 
     def _diff(self, diff: str) -> Iterator[str]:
         inside = False
@@ -427,6 +427,7 @@ def _change_of(step: Step) -> tuple[object, ...]:
     lines = without_heads(step.diff).splitlines()
     texts = (
         *(one.text for one in step.blocked), *step.procedure, *step.notes, *guest.notes,
+        *(one.text for one in step.files),
         *(line for line in lines if line[:1] in ("+", "-")),
     )  # fmt: skip
     return (
