@@ -130,7 +130,11 @@ GOALS: tuple[Goal, ...] = ("virtio", "vdpa", "vhostuser")
 CloudObject = Literal["server", "image", "flavor"]
 """An object of a cloud that can be changed."""
 
-UnitKind = Literal["domain", "file", "server", "image", "flavor", "setting"]
+ClusterKind = Literal["kube-vm", "kube-preference", "kube-nad", "kube-config"]
+"""An object of a cluster that can be changed: a virtual machine, a preference (of one namespace or
+of all), a network attachment definition, the KubeVirt object."""
+
+UnitKind = Literal["domain", "file", "server", "image", "flavor", "setting"] | ClusterKind
 
 PLAN_SCHEMA: Literal["vnicaudit.plan/1"] = "vnicaudit.plan/1"
 
@@ -312,7 +316,66 @@ class SettingUnit(_Unit, frozen=True, tag="setting"):
     over: tuple[str, ...] = ()
 
 
-Unit = DomainUnit | FileUnit | ServerUnit | ImageUnit | FlavorUnit | SettingUnit
+JsonValue = str | bool | int | dict[str, str]
+"""The value of a field of an object of a cluster, as far as one is changed."""
+
+
+class PatchLine(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """One field of an object of a cluster. ``path``: JSON pointer to it; ``before`` and ``after``:
+    its values, None if it is not there; ``name``: of the interface or the network in whose entry of
+    a list it is, which tells that entry from others (empty: it is in none)."""
+
+    path: str
+    name: str = ""
+    before: JsonValue | None = None
+    after: JsonValue | None = None
+
+
+class ClusterUnit(_Unit, frozen=True):
+    """An object of a cluster that is patched. ``namespace`` empty: it is in none."""
+
+    kind: ClassVar[ClusterKind]
+    uid: str
+    namespace: str
+    name: str
+    patch: tuple[PatchLine, ...]
+
+    @property
+    def full_name(self) -> str:
+        """``namespace/name``."""
+        return f"{self.namespace}/{self.name}" if self.namespace else self.name
+
+
+class VmUnit(ClusterUnit, frozen=True, tag="kube-vm"):
+    """A virtual machine. ``groups``: pools and groups with anti-affinity that it is a member of,
+    whose members are changed one at a time."""
+
+    kind: ClassVar[ClusterKind] = "kube-vm"
+    groups: tuple[str, ...] = ()
+
+
+class PreferenceUnit(ClusterUnit, frozen=True, tag="kube-preference"):
+    """A preference of one namespace, or of all of them."""
+
+    kind: ClassVar[ClusterKind] = "kube-preference"
+
+
+class NetworkUnit(ClusterUnit, frozen=True, tag="kube-nad"):
+    """A network attachment definition."""
+
+    kind: ClassVar[ClusterKind] = "kube-nad"
+
+
+class ConfigUnit(ClusterUnit, frozen=True, tag="kube-config"):
+    """The KubeVirt object."""
+
+    kind: ClassVar[ClusterKind] = "kube-config"
+
+
+Unit = (
+    DomainUnit | FileUnit | ServerUnit | ImageUnit | FlavorUnit | SettingUnit
+    | VmUnit | PreferenceUnit | NetworkUnit | ConfigUnit
+)  # fmt: skip
 """The object that one step changes."""
 
 UnitT = TypeVar("UnitT", bound=Unit)

@@ -1,0 +1,46 @@
+"""Which fields of objects of a cluster may be changed, by JSON pointers.
+
+Nothing else reaches a plan, a journal or a report: other fields may hold passwords and keys
+(``cloudInitNoCloud``, ``sysprep``, ``accessCredentials``). Fields as in staging/src/kubevirt.io/api
+of KubeVirt 1.9.0, and k8s.cni.cncf.io/v1.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from vnicaudit.model.plan import ClusterKind
+
+TEMPLATE = "/spec/template"
+"""Begins the fields of a virtual machine that its instance has without it."""
+
+_INTERFACES = f"{TEMPLATE}/spec/domain/devices/interfaces/[0-9]{{1,4}}"
+_FIELDS: dict[ClusterKind, tuple[str, ...]] = {
+    "kube-vm": (
+        f"{_INTERFACES}/(?:model|pciAddress|acpiIndex)",
+        f"{TEMPLATE}/spec/domain/devices/networkInterfaceMultiqueue",
+        f"{TEMPLATE}/spec/networks/[0-9]{{1,4}}/multus/networkName",
+        "/spec/(?:preference|instancetype)(?:/(?:name|kind|revisionName))?",
+    ),
+    "kube-preference": (
+        "/spec/devices/(?:preferredInterfaceModel|preferredNetworkInterfaceMultiQueue)",
+    ),
+    "kube-nad": ("/spec/config",),
+    "kube-config": ("/spec/configuration/developerConfiguration/useEmulation",),
+}
+_MAY_CHANGE = {kind: re.compile("|".join(fields)) for kind, fields in _FIELDS.items()}
+_IN_LIST = re.compile("(/.+/(?:interfaces|networks))/([0-9]+)/(.+)")
+
+
+def may_change(kind: ClusterKind, path: str) -> bool:
+    """True for a field of such an object that may be changed."""
+    return _MAY_CHANGE[kind].fullmatch(path) is not None
+
+
+def in_list(path: str) -> tuple[str, int, str] | None:
+    """The list, the index and the field of a pointer into an entry that has a name; None for
+    another pointer."""
+    found = _IN_LIST.fullmatch(path)
+    return None if found is None else (found[1], int(found[2]), found[3])
