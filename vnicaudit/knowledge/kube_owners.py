@@ -10,10 +10,10 @@ VirtualMachinePool; Cluster API's ``cluster.x-k8s.io/cluster-name``; Forklift's 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+from collections.abc import Collection, Iterator, Mapping
+from typing import Literal, NamedTuple
 
-from vnicaudit.model.cluster import ObjectOwner
+from vnicaudit.model.cluster import ObjectOwner, OwnedObject
 
 _MANAGED = "app.kubernetes.io/managed-by"
 _INSTANCE = "app.kubernetes.io/instance"
@@ -66,6 +66,7 @@ _BY_MANAGER = {
 }
 
 _ROUTES = {
+    "GitOps": f"a repository keeps it: {GIT}",
     "Argo CD": f"Argo CD manages it: {GIT}",
     "Flux": f"Flux manages it: {GIT}",
     "Helm": "Helm manages it: change the values of release {name}, and helm upgrade",
@@ -84,9 +85,37 @@ _ROUTES = {
 }
 
 
-def owner_of(marks: Marks) -> ObjectOwner | None:
-    """The owner of an object; None: nobody but who created it."""
-    return next(_owners(marks), None)
+Way = Literal["live", "file", "pool", "refuse"]
+"""How a change is made that an owner would see: ``live``, with a note; by a patch in a ``file`` for
+its repository, of the object or of the ``pool`` that made it; or not here at all (``refuse``)."""
+
+_GITOPS = "GitOps"
+_WAYS: dict[str, Way] = {
+    **dict.fromkeys(("kubectl apply", _INSTANCE), "live"),
+    **dict.fromkeys((_GITOPS, "Argo CD", "Flux", "Helm", "Open Cluster Management"), "file"),
+    "VirtualMachinePool": "pool",
+}
+
+
+def owner_to_ask(
+    found: OwnedObject, gitops: Collection[str], owned: Collection[str]
+) -> ObjectOwner | None:
+    """The owner that decides on a change of an object; None: nobody. ``gitops``: labels of objects
+    that a repository keeps; ``owned``: marks that do not count here."""
+    label = next((each for each in found.labels if each in gitops), None)
+    if label is not None:
+        return ObjectOwner(name=_GITOPS, mark=label)
+    return next((each for each in found.owners if each.mark not in owned), None)
+
+
+def way_of(owner: ObjectOwner | None) -> Way:
+    """How a change is made; not at all under an owner that is not known."""
+    return "live" if owner is None else _WAYS.get(owner.name, "refuse")
+
+
+def owners_of(marks: Marks) -> tuple[ObjectOwner, ...]:
+    """All owners that the marks name, the strongest first."""
+    return tuple(_owners(marks))
 
 
 def route(owner: ObjectOwner | None) -> str:
@@ -99,12 +128,12 @@ def route(owner: ObjectOwner | None) -> str:
 
 
 def _owners(marks: Marks) -> Iterator[ObjectOwner]:
-    """All owners that the marks name, the strongest first."""
-    yield from _by_keys(marks)
+    # who made the object first: a pool gives its virtual machines the labels of its template
     for each in marks.references:
         if each.controls or each.kind in _BY_REFERENCE:
             name = _BY_REFERENCE.get(each.kind, each.kind)
             yield ObjectOwner(name=name, mark=f"owner {each.kind}", of=each.name)
+    yield from _by_keys(marks)
     manager = marks.labels.get(_MANAGED, "")
     if manager == "Helm" and _HELM in marks.annotations:
         yield ObjectOwner(name="Helm", mark=_HELM, of=marks.annotations[_HELM])
@@ -120,7 +149,7 @@ def _by_keys(marks: Marks) -> Iterator[ObjectOwner]:
     """The owners that a label or an annotation names by its key."""
     for key, name in _BY_ANNOTATION.items():
         if key in marks.annotations:
-            yield ObjectOwner(name=name, mark=key)
+            yield ObjectOwner(name=name, mark=key, of=marks.annotations[key])
     for key, name in _BY_LABEL.items():
         if key in marks.labels:
             yield ObjectOwner(name=name, mark=key, of=marks.labels[key])

@@ -43,6 +43,21 @@ class ObjectOwner(_ClusterRecord, frozen=True):
     """Its object: the release, the pool…"""
 
 
+class OwnedObject(_ClusterRecord, frozen=True, kw_only=True):
+    """An object that can be changed, and who else may change it."""
+
+    uid: str = ""
+    owners: tuple[ObjectOwner, ...] = ()
+    """All that its marks name, the strongest first."""
+    labels: tuple[str, ...] = ()
+    """The names of its labels."""
+
+    @property
+    def owner(self) -> ObjectOwner | None:
+        """The strongest owner; None: nobody but who created it."""
+        return self.owners[0] if self.owners else None
+
+
 class ClusterNode(_ClusterRecord, frozen=True):
     """One node."""
 
@@ -71,7 +86,7 @@ class CniPlugin(_ClusterRecord, frozen=True):
     has_ipam: bool = False
 
 
-class Attachment(_ClusterRecord, frozen=True):
+class Attachment(OwnedObject, frozen=True):
     """A NetworkAttachmentDefinition."""
 
     name: str
@@ -88,7 +103,8 @@ class Attachment(_ClusterRecord, frozen=True):
     plugins: tuple[CniPlugin, ...] = ()
     resource: str = ""
     """:data:`SRIOV_RESOURCE`."""
-    owner: ObjectOwner | None = None
+    config: str = ""
+    """The text of its configuration; empty: it has none, or a long one."""
 
     @property
     def path(self) -> str:
@@ -126,7 +142,7 @@ class Binding(_ClusterRecord, frozen=True):
     """It has ``migration``."""
 
 
-class KubeVirtSettings(_ClusterRecord, frozen=True):
+class KubeVirtSettings(OwnedObject, frozen=True):
     """The settings in a KubeVirt object."""
 
     name: str
@@ -143,7 +159,6 @@ class KubeVirtSettings(_ClusterRecord, frozen=True):
     """``vmRolloutStrategy``; None: the default of the version."""
     eviction: str | None = None
     """``evictionStrategy``, for VMs that name none."""
-    owner: ObjectOwner | None = None
 
 
 class ClusterFacts(NamedDescription, frozen=True, dict=True):
@@ -157,6 +172,8 @@ class ClusterFacts(NamedDescription, frozen=True, dict=True):
     attachments: tuple[Attachment, ...] | None = None
     user_networks: tuple[UserNetwork, ...] | None = None
     plugins: tuple[DomainPlugin, ...] | None = None
+    migrations: frozenset[str] | None = None
+    """UIDs of Forklift's migrations into this cluster that have begun and not ended."""
     requests: tuple[tuple[str, int], ...] = ()
     """Resource of SR-IOV -> how many interfaces of the instances that were read ask for it."""
     complete: frozenset[tuple[str, str]] = frozenset()
@@ -297,7 +314,7 @@ class RecordedReference(_ClusterRecord, frozen=True):
     now: dict[str, str] | None = None
 
 
-class ClusterGuest(_ClusterRecord, frozen=True):
+class ClusterGuest(OwnedObject, frozen=True):
     """A VM and its instance, joined by UID, as a rule sees them."""
 
     cluster: ClusterFacts
@@ -324,7 +341,12 @@ class ClusterGuest(_ClusterRecord, frozen=True):
     """Annotation ``hooks.kubevirt.io/hookSidecars``."""
     bridge_may_migrate: bool = False
     """Annotation ``kubevirt.io/allow-pod-bridge-network-live-migration``."""
-    owner: ObjectOwner | None = None
+    busy: tuple[str, ...] = ()
+    """What is being done to the VM, or with it, so that it is not changed now."""
+    imported_by: str = ""
+    """UID of Forklift's migration that created it; empty: none did."""
+    groups: tuple[str, ...] = ()
+    """Selectors of the pods that its launcher pod keeps away from (``podAntiAffinity``)."""
 
     def condition(self, kind: str) -> Condition | None:
         """The condition of that type; None: it has none."""

@@ -15,7 +15,6 @@ from typing import NamedTuple, TypeVar
 
 from msgspec.structs import replace
 
-from vnicaudit.knowledge.kube_owners import owner_of
 from vnicaudit.model.cluster import (
     Attachment,
     ClusterFacts,
@@ -35,7 +34,7 @@ from vnicaudit.model.finding import Location
 from vnicaudit.model.kubevirt import Preference
 from vnicaudit.model.nic import Nic, RunningNic
 from vnicaudit.platforms.kubevirt import cluster_objects as read
-from vnicaudit.platforms.kubevirt.cluster_objects import Instance, metadata_of
+from vnicaudit.platforms.kubevirt.cluster_objects import Instance
 from vnicaudit.platforms.kubevirt.interfaces import (
     ATTACHMENT,
     INSTANCETYPES,
@@ -93,6 +92,7 @@ class ClusterReading:
         self._revisions: dict[tuple[str, str], _Revision] = {}
         self._instances: dict[str, Instance] = {}
         self._machines: set[str] = set()
+        self._migrations: set[str] = set()
         self._requests: Counter[str] = Counter()
         self._takers = {
             INSTANCE: self._take_instance,
@@ -104,6 +104,7 @@ class ClusterReading:
             **dict.fromkeys((*KINDS, *INSTANCETYPES), self._take_preference),
             "ControllerRevision": self._take_revision,
             "Plugin": self._take_plugin,
+            "Migration": self._take_migration,
         }
 
     def listed(self, resource: str, namespace: str = "") -> None:
@@ -150,6 +151,10 @@ class ClusterReading:
         if plugin is not None and found.group == "plugin.kubevirt.io":
             self._plugins.append(plugin)
 
+    def _take_migration(self, found: Object) -> None:
+        if found.group == "forklift.konveyor.io" and read.runs(found):
+            self._migrations.add(text_at(found.place, "metadata", "uid") or "")
+
     def _take_instance(self, found: Object) -> None:
         instance = read.instance_of(found)
         for spec in () if instance.phase in _ENDED else instance.specs.values():
@@ -177,6 +182,7 @@ class ClusterReading:
             if self._looked("userdefinednetworks") and self._looked("clusteruserdefinednetworks")
             else None,
             plugins=self._known(self._plugins, "plugins"),
+            migrations=frozenset(self._migrations) if self._looked("migrations") else None,
             requests=tuple(sorted(requests.items())),
             complete=frozenset(self._complete),
             places=(
@@ -254,7 +260,7 @@ class ClusterReading:
         uid, namespace = text_at(place, "metadata", "uid") or "", found.namespace or ""
         instance = self._instances.get(uid if has_vm else read.owner_uid(found) or uid)
         spec = place.at("spec", "template", "spec") if has_vm else None
-        marks, prefers = metadata_of(place), self._prefers(found, preference)
+        prefers = self._prefers(found, preference)
         annotations = {*read.texts_of(place.at("spec", "template", "metadata", "annotations"))}
         if instance is not None:
             annotations |= instance.annotations
@@ -279,7 +285,10 @@ class ClusterReading:
             preference=self._recorded(found, spec, preference),
             hooks=_HOOKS in annotations,
             bridge_may_migrate=_ALLOW_BRIDGE in annotations,
-            owner=owner_of(marks),
+            busy=read.busy_of(place),
+            imported_by=read.import_of(place),
+            groups=read.anti_affinity_of(spec),
+            **read.ownership_of(found),
         )
 
     def _prefers(self, found: Object, preference: _Reference | None) -> dict[str, str] | None:

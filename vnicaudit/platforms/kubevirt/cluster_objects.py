@@ -6,11 +6,11 @@ import json
 import re
 from collections.abc import Iterator
 from datetime import datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
-from vnicaudit.knowledge.kube_owners import Marks, OwnerReference, owner_of
+from vnicaudit.knowledge.kube_owners import Marks, OwnerReference, owners_of
 from vnicaudit.model.cluster import (
     SRIOV_RESOURCE,
     Attachment,
@@ -31,6 +31,8 @@ from vnicaudit.platforms.kubevirt.objects import Object, location_of, text_at
 from vnicaudit.text.yaml_nodes import YamlPlace
 
 _LONGEST_CONFIG = 64 * 1024
+_SHORT_CONFIG = 4096
+"""The longest configuration that is kept, to be corrected."""
 _QUANTITY = re.compile(r"(\d{1,12})([kMG]?)")
 _SCALE = {"": 1, "k": 1000, "M": 1000_000, "G": 1000_000_000}
 _KEPT = (
@@ -61,6 +63,12 @@ def _references(place: YamlPlace | None) -> Iterator[OwnerReference]:
             text_at(each, "uid") or "",
             _is_true(each.child("controller")),
         )
+
+
+def ownership_of(found: Object) -> dict[str, Any]:
+    """The fields of :class:`~vnicaudit.model.cluster.OwnedObject`."""
+    marks, uid = metadata_of(found.place), text_at(found.place, "metadata", "uid")
+    return {"uid": uid or "", "owners": owners_of(marks), "labels": tuple(marks.labels)}
 
 
 def node_of(found: Object, target: str) -> ClusterNode:
@@ -107,27 +115,29 @@ def settings_of(found: Object, target: str) -> KubeVirtSettings:
         ),
         rollout=text_at(place, "vmRolloutStrategy"),
         eviction=text_at(place, "evictionStrategy"),
-        owner=owner_of(metadata_of(found.place)),
+        **ownership_of(found),
     )
 
 
 def attachment_of(found: Object, target: str) -> Attachment:
     """A NetworkAttachmentDefinition."""
-    config, marks = found.place.at("spec", "config"), metadata_of(found.place)
+    config = found.place.at("spec", "config")
     known = Attachment(
         name=found.name or "",
         namespace=found.namespace or "",
         location=location_of(config or found.place.at("metadata", "name") or found.place, target),
-        resource=marks.annotations.get(SRIOV_RESOURCE, ""),
-        owner=owner_of(marks),
+        resource=text_at(found.place, "metadata", "annotations", SRIOV_RESOURCE) or "",
+        **ownership_of(found),
         is_empty=config is None or config.text == "",
         is_certain=config is None or config.text is not None,
     )
     text = None if config is None else config.text
-    return _with_config(known, text) if text else known
+    return with_config(known, text) if text else known
 
 
-def _with_config(known: Attachment, text: str) -> Attachment:
+def with_config(known: Attachment, text: str) -> Attachment:
+    """The network with that configuration."""
+    known = replace(known, config=text if len(text) <= _SHORT_CONFIG else "")
     if len(text) > _LONGEST_CONFIG:
         return replace(known, is_certain=False)
     try:
@@ -164,6 +174,13 @@ def _text(value: object) -> str:
     if value is None:
         return ""
     return value if isinstance(value, str) else json.dumps(value)
+
+
+def runs(migration: Object) -> bool:
+    """True for a Migration of Forklift that has begun and not ended (``Timed`` in
+    pkg/apis/forklift/v1beta1/plan)."""
+    began, ended = (migration.place.at("status", key) for key in ("started", "completed"))
+    return began is not None and ended is None
 
 
 USER_NETWORKS = ("UserDefinedNetwork", "ClusterUserDefinedNetwork")
@@ -279,6 +296,65 @@ def vm_settings_of(spec: YamlPlace | None) -> VmSettings:
         eviction=text_at(spec, "evictionStrategy"),
         arch=text_at(spec, "architecture"),
     )
+
+
+def import_of(vm: YamlPlace) -> str:
+    """The UID of Forklift's migration that created a VM; empty: none did (``vmLabels`` in
+    pkg/controller/plan/kubevirt.go)."""
+    labels = texts_of(vm.at("metadata", "labels"))
+    return labels.get("migration", "") if {"plan", "vmID"} <= labels.keys() else ""
+
+
+_STATES = {
+    "Paused": "it is paused",
+    "Migrating": "it is being migrated",
+    "Starting": "it is starting",
+    "Stopping": "it is being stopped",
+}
+"""Value of ``status.printableStatus`` -> the words."""
+_UNDER_WAY = {
+    "snapshotInProgress": "a snapshot of it is being taken",
+    "restoreInProgress": "it is being restored",
+}
+
+
+def busy_of(vm: YamlPlace) -> tuple[str, ...]:
+    """Why a VM is not changed now (``VirtualMachineStatus`` of KubeVirt 1.9.0)."""
+    status = vm.child("status")
+    state = _STATES.get(text_at(status, "printableStatus") or "")
+    under_way = [words for key, words in _UNDER_WAY.items() if text_at(status, key)]
+    return (*([state] if state else []), *under_way)
+
+
+def anti_affinity_of(spec: YamlPlace | None) -> tuple[str, ...]:
+    """The selectors of the pods that those of a VM keep away from, as text."""
+    rules = None if spec is None else spec.at("affinity", "podAntiAffinity")
+    found: dict[str, None] = {}
+    for way, inner in _ANTI_AFFINITY.items():
+        terms = None if rules is None else rules.child(way)
+        for each in [] if terms is None else terms.items():
+            selector = each.at(*inner, "labelSelector")
+            if selector is not None:
+                found[", ".join(_selected(selector))[:_LONGEST_SELECTOR]] = None
+    return tuple(found)
+
+
+def _selected(selector: YamlPlace) -> Iterator[str]:
+    for name, value in sorted(texts_of(selector.child("matchLabels")).items()):
+        yield f"{name}={value}"
+    expressions = selector.child("matchExpressions")
+    for each in [] if expressions is None else expressions.items():
+        values = each.child("values")
+        words = [one.text or "" for one in ([] if values is None else values.items())]
+        yield f"{text_at(each, 'key')} {text_at(each, 'operator')} {' '.join(words)}".rstrip()
+
+
+_LONGEST_SELECTOR = 200
+_ANTI_AFFINITY = {
+    "requiredDuringSchedulingIgnoredDuringExecution": (),
+    "preferredDuringSchedulingIgnoredDuringExecution": ("podAffinityTerm",),
+}
+"""Terms of ``podAntiAffinity`` -> the way to the term itself."""
 
 
 def says_multiqueue(spec: YamlPlace | None) -> bool:

@@ -55,6 +55,7 @@ RESOURCES = (
     ClusterList("ControllerRevision", "apps", "controllerrevisions",
                 selector="instancetype.kubevirt.io/object-kind"),
     ClusterList("Plugin", "plugin.kubevirt.io", "plugins", namespaced=False),
+    ClusterList("Migration", "forklift.konveyor.io", "migrations"),
     ClusterList("VirtualMachineInstance", "kubevirt.io", "virtualmachineinstances"),
     ClusterList("VirtualMachineInstanceReplicaSet", "kubevirt.io",
                 "virtualmachineinstancereplicasets"),
@@ -76,6 +77,7 @@ _NO_RULES = "rules that need it are skipped"
 _WITHOUT = {
     "VirtualMachine": "no virtual machine is judged",
     "VirtualMachineInstance": "what virtual machines run with is not judged",
+    "Migration": "a plan cannot tell which migrations into the cluster still run",
 }
 """Kind -> what follows if this user may not list it."""
 
