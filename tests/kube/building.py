@@ -1,10 +1,10 @@
-"""kube-apiserver, built from the Go module proxy, and Debian's etcd: made once, and kept.
+"""kube-apiserver and podexec, built from the Go module proxy, and Debian's etcd: made once, kept.
 
     python -m tests.kube.building             make what is missing
     python -m tests.kube.building obstacle    why it cannot be made here; exit code 1 if so
 
-No registry has a binary of kube-apiserver. The build takes 550 seconds of CPU and the network; a
-build that is interrupted goes on where it was.
+No registry has a binary of kube-apiserver. Its build takes 550 seconds of CPU and the network, that
+of podexec 25; a build that is interrupted goes on where it was.
 """
 
 import fcntl
@@ -15,7 +15,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from tests.rig.cache import digest
@@ -23,8 +23,9 @@ from tests.rig.errors import Missing, RigError
 from tests.rig.process import log, run
 
 MODULE = Path(__file__).with_name("go.mod")
-"""The one requirement is the release. It requires its parts at v0.0.0, so each is replaced, by its
-v0.X.Y: the list is that of the go.mod of k8s.io/kubernetes."""
+"""That of both programs. The one requirement is the release. It requires its parts at v0.0.0, so
+each is replaced, by its v0.X.Y: the list is that of the go.mod of k8s.io/kubernetes."""
+_PODEXEC = Path(__file__).with_name("podexec.go")
 VERSION = re.findall(r"k8s\.io/kubernetes (v\S+)", MODULE.read_text())[0]
 _OLDEST_GO = (1, 26)
 _FAST = "-N -l -dwarf=false"
@@ -40,11 +41,13 @@ _LINKED = (
     f"-s -w -X {_VERSION_OF}.gitVersion={VERSION} -X {_VERSION_OF}.gitMajor=1"
     f" -X {_VERSION_OF}.gitMinor={VERSION.split('.')[1]} -X {_VERSION_OF}.gitTreeState=clean"
 )
+_ALWAYS = ("-mod=mod", "-trimpath")
 FLAGS = (
-    "-mod=mod", "-trimpath", f"-ldflags={_LINKED}",
+    *_ALWAYS, f"-ldflags={_LINKED}",
     *(f"-gcflags={package}/...={_FAST}" for package in _LARGE),
     "-gcflags=k8s.io/apiserver/...=-dwarf=false",
 )  # fmt: skip
+_APISERVER = f"kube-apiserver-{VERSION}-{digest(MODULE, *FLAGS)}"
 
 
 def folder() -> Path:
@@ -56,7 +59,15 @@ def folder() -> Path:
 
 def apiserver() -> Path:
     """The program, from an earlier run or built now. Raises Missing."""
-    return _made(f"kube-apiserver-{VERSION}-{digest(MODULE, *FLAGS)}", _build)
+    package = f"{_KUBERNETES}/cmd/kube-apiserver"
+    return _made(_APISERVER, lambda program: _build(program, f"kube-apiserver {VERSION}", package))
+
+
+def podexec() -> Path:
+    """What runs commands in pods, from an earlier run or built now. Raises Missing."""
+    flags = (*_ALWAYS, "-ldflags=-s -w")
+    name = f"podexec-{digest(MODULE, _PODEXEC, *flags)}"
+    return _made(name, lambda program: _build(program, "podexec", "podexec.go", flags))
 
 
 def etcd() -> Path:
@@ -72,8 +83,7 @@ def obstacle() -> str:
     try:
         _go()
     except Missing as error:
-        name = f"kube-apiserver-{VERSION}-{digest(MODULE, *FLAGS)}"
-        return "" if (folder() / name).exists() else str(error)
+        return "" if (folder() / _APISERVER).exists() else str(error)
     return ""
 
 
@@ -101,26 +111,27 @@ def _go() -> str:
     return found
 
 
-def _build(program: Path) -> None:
-    go, work = _go(), folder() / "build"
+def _build(program: Path, what: str, package: str, flags: Sequence[str] = FLAGS) -> None:
+    go, work = _go(), folder() / f"build-{what.split()[0]}"
     (work / "module").mkdir(parents=True, exist_ok=True)
-    shutil.copy(MODULE, work / "module/go.mod")  # Go adds to it
+    for file in (MODULE, _PODEXEC):
+        shutil.copy(file, work / "module")  # Go adds to go.mod
     environment = {
         **os.environ, "CGO_ENABLED": "0", "GOCACHE": f"{work}/cache", "GOGC": "400",
         "GOFLAGS": "-buildvcs=false -modcacherw", "GOMODCACHE": f"{work}/modules",
     }  # fmt: skip
-    log(f"building kube-apiserver {VERSION}")
+    log(f"building {what}")
     began = time.monotonic()
     kindly = ["setpriv", "--pdeathsig", "TERM", "nice", "-n", "19"]
     ended = subprocess.run(
-        [*kindly, go, "build", *FLAGS, "-o", program, f"{_KUBERNETES}/cmd/kube-apiserver"],
+        [*kindly, go, "build", *flags, "-o", program, package],
         cwd=work / "module", env=environment, capture_output=True, text=True, check=False,
     )  # fmt: skip
     if ended.returncode:
-        raise Missing(f"kube-apiserver cannot be built: {ended.stderr[-600:].strip()}")
+        raise Missing(f"{what} cannot be built: {ended.stderr[-600:].strip()}")
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     log(
-        f"built kube-apiserver in {time.monotonic() - began:.0f} s"
+        f"built {what} in {time.monotonic() - began:.0f} s"
         f" ({used.ru_utime + used.ru_stime:.0f} s of CPU)"
     )
     shutil.rmtree(work)
@@ -148,7 +159,7 @@ def main(*words: str) -> str | None:
             return ""
         return None
     try:
-        print(apiserver(), etcd())
+        print(apiserver(), etcd(), podexec())
     except RigError as error:
         return str(error)
     return None

@@ -15,10 +15,11 @@ def make_authority(folder: Path) -> None:
 
 
 def make_certificate(folder: Path, name: str, *groups: str, server: bool = False) -> None:
-    """Files ``NAME.crt`` and ``NAME.key``: for a server on loopback, or for a user who is in these
-    groups."""
+    """Files ``NAME.crt`` and ``NAME.key``: for a server on loopback, also in the place of virt-api,
+    or for a user who is in these groups."""
     subject = "".join(f"/O={group}" for group in groups) + f"/CN={name}"
-    use = "extendedKeyUsage=serverAuth\nsubjectAltName=DNS:localhost,IP:127.0.0.1\n"
+    names = "DNS:localhost,IP:127.0.0.1,DNS:virt-api.kubevirt.svc"
+    use = f"extendedKeyUsage=serverAuth\nsubjectAltName={names}\n"
     (folder / f"{name}.ext").write_text(use if server else "extendedKeyUsage=clientAuth\n")
     openssl("req", *_KEY, "-keyout", folder / f"{name}.key", "-out", folder / f"{name}.csr",
             "-subj", subject)  # fmt: skip

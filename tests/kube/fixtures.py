@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.kube.pods import Pods, running_pods
 from tests.kube.server import Server, running_server
 from tests.not_run import not_run
 from tests.rig.errors import Missing
@@ -24,3 +25,22 @@ def cluster(api_server: Server) -> Iterator[Server]:
     """The same; what a test creates there is gone after it."""
     yield api_server
     api_server.unload()
+
+
+@pytest.fixture(scope="session")
+def pods_of_session(api_server: Server) -> Iterator[Pods]:
+    """What runs commands in pods."""
+    try:
+        with running_pods(api_server) as running:
+            yield running
+    except Missing as error:
+        not_run("kube", str(error))
+
+
+@pytest.fixture
+def pods(pods_of_session: Pods, cluster: Server) -> Iterator[Pods]:
+    """The pods of the cluster, none at first; the node that they are on is another one than those
+    of a small cluster."""
+    del cluster  # what is loaded by them is unloaded by it
+    yield pods_of_session
+    pods_of_session.clear()

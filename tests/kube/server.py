@@ -69,6 +69,7 @@ class Server:
         self._context = ssl.create_default_context(cafile=str(folder / "ca.crt"))
         self._served: dict[str, dict[str, tuple[str, bool]]] = {}
         self._loaded: list[str] = []
+        self._accounts: set[str] = set()
         self.admin = self.kubeconfig("admin", {"token": ADMIN})
 
     def ask(
@@ -135,7 +136,10 @@ class Server:
 
     def account(self, name: str, rules: Sequence[Object], *, namespace: str = "") -> str:
         """The token of a service account in the namespace ``accounts``, with these rights, which
-        are in force: in one namespace, or everywhere."""
+        are in force: in one namespace, or everywhere. A name is given once: the rights of one that
+        is gone would stay in force for a while."""
+        assert name not in self._accounts, name
+        self._accounts.add(name)
         self.namespace("accounts")
         where = f"/namespaces/{namespace}" if namespace else ""
         kind = "Role" if namespace else "ClusterRole"
@@ -154,8 +158,9 @@ class Server:
         return token
 
     def _may(self, token: str, rule: Object, namespace: str) -> bool:
+        resource, _slash, part = rule["resources"][-1].partition("/")
         asked = {
-            "group": rule["apiGroups"][-1], "resource": rule["resources"][-1],
+            "group": rule["apiGroups"][-1], "resource": resource, "subresource": part,
             "verb": rule["verbs"][-1], "namespace": namespace,
         }  # fmt: skip
         path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
@@ -223,20 +228,36 @@ class Server:
     def define(self, definitions: Iterable[Object]) -> None:
         """Load definitions of kinds, in place of those of the same name; they are served when this
         returns."""
-        api, names = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", []
+        definitions = list(definitions)
         for one in definitions:
-            names.append(name := one["metadata"]["name"])
+            path = f"/apis/{one['apiVersion']}/customresourcedefinitions/{one['metadata']['name']}"
             self.ask(
-                "PATCH", f"{api}/{name}", one, kind="application/apply-patch+yaml",
-                fieldManager="tests", force="true",
+                "PATCH", path, one, kind="application/apply-patch+yaml", fieldManager="tests",
+                force="true",
             )  # fmt: skip
+        self.namespace("default")
+        wait_for(lambda: all(map(self._is_in_force, definitions)), "the kinds are served")
 
-        def established(name: str) -> bool:
-            status = self.ask("GET", f"{api}/{name}").get("status") or {}
-            found = status.get("conditions") or []  # null in a new definition
-            return ("Established", "True") in [(one["type"], one["status"]) for one in found]
-
-        wait_for(lambda: all(map(established, names)), "the kinds are served")
+    def _is_in_force(self, definition: Object) -> bool:
+        """Whether the kind is served as it is defined here: one that was defined otherwise before
+        counts as established all the time."""
+        spec = definition["spec"]
+        names, version = spec["names"], next(one for one in spec["versions"] if one["storage"])
+        api = f"/apis/{spec['group']}/{version['name']}"
+        path = f"{api}/{'namespaces/default/' * (spec['scope'] == 'Namespaced')}{names['plural']}"
+        schema = version["schema"]["openAPIV3Schema"]
+        takes_anything = bool(schema.get("x-kubernetes-preserve-unknown-fields"))
+        tried = {
+            "apiVersion": api.removeprefix("/apis/"), "kind": names["kind"],
+            "metadata": {"name": "tried"}, "unknown-field": 1,
+        }  # fmt: skip
+        try:
+            if names["kind"] not in [one["kind"] for one in self.ask("GET", api)["resources"]]:
+                return False
+            self.ask("POST", path, tried, dryRun="All", fieldValidation="Strict")
+        except Refused as error:
+            return error.status in (400, 422) and not takes_anything
+        return takes_anything
 
     def define_kubevirts(self) -> None:
         """Have KubeVirt's own definitions in the place of ours."""
@@ -246,7 +267,8 @@ class Server:
     def requests(self, account: str) -> list[dict[str, Any]]:
         """What a service account asked for so far, as the server's audit log has it: ``verb``,
         ``requestURI`` and, but for discovery, ``objectRef``."""
-        lines = map(json.loads, (self.folder / "audit.log").read_text().splitlines())
+        whole, _newline, _begun = (self.folder / "audit.log").read_text().rpartition("\n")
+        lines = map(json.loads, whole.splitlines())
         name = f"system:serviceaccount:accounts:{account}"
         return [one for one in lines if one["user"]["username"] == name]
 
@@ -304,6 +326,7 @@ def running_server() -> Iterator[Server]:
         ended.callback(shutil.rmtree, folder, ignore_errors=True)
         make_authority(folder)
         make_certificate(folder, "server", server=True)
+        make_certificate(folder, "to-kubelets")
         (folder / "tokens.csv").write_text(f"{ADMIN},admin,1,system:masters\n")
         (folder / "policy.json").write_text(json.dumps(_POLICY))
         port, etcd_port = free_port(), free_port()
@@ -353,6 +376,9 @@ def _server_options(folder: Path, port: int, etcd_port: int) -> list[str]:
         f"--service-account-key-file={folder}/accounts.key",
         f"--service-account-signing-key-file={folder}/accounts.key",
         "--authorization-mode=RBAC", "--disable-admission-plugins=ServiceAccount",
+        "--kubelet-preferred-address-types=InternalIP",
+        f"--kubelet-client-certificate={folder}/to-kubelets.crt",
+        f"--kubelet-client-key={folder}/to-kubelets.key",
         "--feature-gates=ListFromCacheSnapshot=false", f"--audit-policy-file={folder}/policy.json",
         f"--audit-log-path={folder}/audit.log",
     ]  # fmt: skip

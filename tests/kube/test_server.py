@@ -76,6 +76,6 @@ def test_rights_are_what_was_granted_and_what_was_asked_for_is_known(cluster: Se
 
 def test_rights_may_be_those_of_one_namespace(cluster: Server) -> None:
     cluster.namespace("shop")
-    token = cluster.account("shopkeeper", READER, namespace="shop")
+    token = cluster.account("reader-of-shop", READER, namespace="shop")
     assert cluster.ask("GET", VMS, token=token)["items"] == []
     assert status_of(cluster, "GET", "/apis/kubevirt.io/v1/virtualmachines", token=token) == 403

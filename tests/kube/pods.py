@@ -1,0 +1,107 @@
+"""Pods in which commands really run: the API server passes exec on to podexec, as to a kubelet."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from http.client import HTTPException
+from socket import create_connection
+
+from tests.kube import building
+from tests.kube.server import Server
+from tests.ports import free_port
+from tests.rig.errors import RigError
+from tests.rig.process import run, wait_for
+
+NODE = "pods"
+"""The node that they are on."""
+
+
+class Pods:
+    """Those of a cluster. What is in them is said by the words before each command."""
+
+    def __init__(self, server: Server) -> None:
+        self.server = server
+        self.file = server.folder / "pods.json"
+        self._before: dict[str, Sequence[str]] = {}
+        self._write()
+
+    def add(
+        self, name: str, *before: str, namespace: str = "shop", container: str = "compute",
+        **metadata: object,
+    ) -> None:  # fmt: skip
+        """A pod that runs: a command in it is run with these words before it, by this user."""
+        self._before[f"{namespace}/{name}"] = before
+        self._write()
+        self.server.load({
+            "apiVersion": "v1", "kind": "Pod",
+            "metadata": {"name": name, "namespace": namespace, **metadata},
+            "spec": {"nodeName": NODE, "containers": [{"name": container, "image": "none"}]},
+            "status": {"phase": "Running"},
+        })  # fmt: skip
+
+    def clear(self) -> None:
+        """There is none any more; their objects are the server's to unload."""
+        self._before.clear()
+        self._write()
+
+    def _write(self) -> None:
+        part = self.file.with_suffix(".part")
+        part.write_text(json.dumps(self._before))
+        part.rename(self.file)
+
+
+@contextmanager
+def running_pods(server: Server) -> Iterator[Pods]:
+    """A node whose pods run commands, until the end. Raises Missing."""
+    program, port = building.podexec(), free_port()
+    pods = Pods(server)
+    files = [str(server.folder / name) for name in ("server.crt", "server.key", "ca.crt")]
+    with ExitStack() as ended, (server.folder / "podexec.log").open("w") as said:
+        process = subprocess.Popen(
+            ["setpriv", "--pdeathsig", "KILL", program, f"127.0.0.1:{port}", *files, pods.file],
+            stdin=subprocess.DEVNULL, stdout=said, stderr=said,
+        )  # fmt: skip
+        ended.callback(process.wait)
+        ended.callback(process.kill)
+
+        def listens() -> bool:
+            if process.poll() is not None:
+                raise RigError(f"podexec has ended: {(server.folder / 'podexec.log').read_text()}")
+            with suppress(OSError, HTTPException), create_connection(("127.0.0.1", port)):
+                return True
+            return False
+
+        wait_for(listens, "podexec listens")
+        node = f"/api/v1/nodes/{NODE}"
+        server.ask("POST", "/api/v1/nodes", {"metadata": {"name": NODE}})
+        ended.callback(server.ask, "DELETE", node)
+        status = {
+            "addresses": [{"type": "InternalIP", "address": "127.0.0.1"}],
+            "daemonEndpoints": {"kubeletEndpoint": {"Port": port}},
+        }
+        kind = "application/merge-patch+json"
+        server.ask("PATCH", f"{node}/status", {"status": status}, kind=kind)
+        yield pods
+
+
+@contextmanager
+def joined_networks(name: str) -> Iterator[dict[str, tuple[str, ...]]]:
+    """Two network namespaces with a cable between them: an address in each, and the words before a
+    command that is to run there. Raises RigError without the right to make them."""
+    ends = {"10.99.0.1": f"{name}-a", "10.99.0.2": f"{name}-b"}
+    with ExitStack() as ended:
+        for space in ends.values():
+            run("ip", "netns", "add", space)
+            ended.callback(run, "ip", "netns", "del", space)
+        first, second = ends.values()
+        cable = ["type", "veth", "peer", "name", "eth0", "netns", second]
+        run("ip", "-n", first, "link", "add", "eth0", *cable)
+        for address, space in ends.items():
+            run("ip", "-n", space, "addr", "add", f"{address}/24", "dev", "eth0")
+            run("ip", "-n", space, "link", "set", "eth0", "up")
+        yield {
+            address: ("ip", "netns", "exec", space) for address, space in ends.items()
+        }  # fmt: skip
