@@ -1,6 +1,7 @@
 """Guests that are read several times: counted once, and fixed where they are defined."""
 
 import datetime
+import json
 from pathlib import Path
 
 import pytest
@@ -283,3 +284,59 @@ def test_a_nic_that_was_plugged_in_is_not_in_the_definition(tmp_path: Path) -> N
     found, _made, _audited = run(tmp_path, **{"a.xml": plugged, "b.xml": SOUND})
     (fix,) = [one.fix for one in found if one.rule == "VNIC002"]
     assert "is the definition of this guest" not in fix
+
+
+def _replicas() -> str:
+    """A replica set and two of its instances, with what its template has; one of them runs with
+    fewer queues than vCPUs."""
+    spec = {
+        "domain": {
+            "cpu": {"cores": 4},
+            "devices": {
+                "networkInterfaceMultiqueue": True,
+                "interfaces": [
+                    {"name": "red", "bridge": {}, "model": "e1000"},
+                    {"name": "default", "masquerade": {}},
+                ],
+            },
+        },
+        "networks": [
+            {"name": "red", "multus": {"networkName": "br1"}}, {"name": "default", "pod": {}},
+        ],
+    }  # fmt: skip
+    kind = "VirtualMachineInstanceReplicaSet"
+    maker = {"kind": kind, "name": "web", "uid": "r", "controller": True}
+    made = [
+        {
+            "apiVersion": "kubevirt.io/v1",
+            "kind": "VirtualMachineInstance",
+            "metadata": {
+                "name": name, "namespace": "lab", "uid": name, "ownerReferences": [maker],
+            },
+            "spec": spec,
+            "status": {
+                "phase": "Running", "interfaces": [{"name": "default", "queueCount": queues}],
+            },
+        }
+        for name, queues in (("web-one", 4), ("web-two", 2), ("web-three", 2))
+    ]  # fmt: skip
+    own = {
+        "apiVersion": "kubevirt.io/v1", "kind": kind,
+        "metadata": {"name": "web", "namespace": "lab", "uid": "r"},
+        "spec": {"template": {"spec": spec}},
+    }  # fmt: skip
+    return json.dumps({"apiVersion": "v1", "kind": "List", "items": [own, *made]})
+
+
+def test_what_a_template_causes_is_told_once_and_what_an_instance_has_of_each(
+    tmp_path: Path,
+) -> None:
+    found, made, audited = run(tmp_path, **{"vms.json": _replicas()})
+    assert [(one.rule, one.about.name) for one in found] == [
+        ("VNIC071", "lab/web"), ("VNIC204", "lab/web-two"), ("VNIC204", "lab/web-three"),
+    ]  # fmt: skip
+    assert [one.notes for one in made.results] == [
+        ("3 findings on guests of a replica set or a pool repeated what was told of another one: "
+         "not shown",)
+    ]  # fmt: skip
+    assert [one.paths[0] for one in audited] == ["slow"] * 4

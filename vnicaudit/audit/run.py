@@ -19,7 +19,7 @@ from vnicaudit.audit.reading.targets import (
     expanded_targets,
     unique_targets,
 )
-from vnicaudit.audit.same_guest import SameGuests
+from vnicaudit.audit.same_guest import SameGuests, SameTemplates
 from vnicaudit.audit.tally import (
     ComparingWork,
     FileCount,
@@ -110,6 +110,7 @@ class AuditRun:
         self._totals = Totals()
         self._compared = ComparingWork(work)
         self._same = SameGuests(work)
+        self._templates = SameTemplates()
         self._has_cloud = False
         self._seen_files = SeenFiles(())
         self._guests: list[tuple[Domain, str]] = []
@@ -125,7 +126,8 @@ class AuditRun:
         that file. Raises UsageError for targets that make no sense."""
         for product in self._read(names):
             told = chain.from_iterable(map(self._same.take, _with_file_apart(product)))
-            yield from map(self._counted, filterfalse(self._is_repeated, told))
+            once = map(self._templates.without_repeats, told)
+            yield from map(self._counted, filterfalse(self._is_repeated, once))
         yield from map(self._counted, self._same.rest())
 
     def _is_repeated(self, product: Product) -> bool:
@@ -165,7 +167,7 @@ class AuditRun:
         if self._clouds is not None:
             yield from self._clouds.unmatched()
         yield from self._compared.comparisons()
-        for note in (*self._same.notes(), *self._compared.notes()):
+        for note in (*self._same.notes(), *self._templates.notes(), *self._compared.notes()):
             self._tallies[targets[-1].name].notes.append(note)
         self.usage |= self._work.usage()
 

@@ -69,6 +69,41 @@ def _kind(domain: Domain) -> ReadingKind:
     return "definition" if is_kept and not (place.xpath or "").startswith(_COPIES) else "other"
 
 
+class SameTemplates:
+    """Replica sets and pools, whose template causes the same findings on all that it makes: they
+    are told once, of the first that is read, which in a cluster is the template itself. A finding
+    whose fix names its guest (to restart it) is on that guest alone."""
+
+    def __init__(self) -> None:
+        self._told: dict[tuple[str, str], set[int]] = {}
+        self._repeats = 0
+
+    def without_repeats(self, product: Product) -> Product:
+        """The judgement without what was told already."""
+        if not isinstance(product, Audited) or not product.template_key:
+            return product
+        name = product.subject.rpartition("/")[2]
+        told = self._told.setdefault((product.target, product.template_key), set())
+        found = [one for one in product.findings if name in one.fix or _cause(one) not in told]
+        self._repeats += len(product.findings) - len(found)
+        accepted = (one.finding for one in product.suppressed)
+        told.update(map(_cause, (*product.findings, *product.baselined, *accepted)))
+        return replace(product, findings=tuple(found))
+
+    def notes(self) -> list[str]:
+        """A note if some findings were told once."""
+        some = (
+            f"{self._repeats:,} findings on guests" if self._repeats > 1 else "a finding on a guest"
+        )
+        text = f"{some} of a replica set or a pool repeated what was told of another one: not shown"
+        return [text] if self._repeats else []
+
+
+def _cause(finding: Finding) -> int:
+    """A mark that is the same on every guest of a template."""
+    return hash((finding.rule, finding.about.index, finding.message, finding.severity))
+
+
 class _Guest:
     """One guest: its readings so far, and what is told of those that define it."""
 

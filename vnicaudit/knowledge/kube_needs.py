@@ -23,8 +23,6 @@ from vnicaudit.model.finding import VIRTIO
 from vnicaudit.model.rule import Fact, Problem
 
 ATTACHMENTS = "network-attachment-definitions"
-OVN = "ovn-k8s-cni-overlay"
-"""CNI type of OVN-Kubernetes."""
 KUBEVIRTS = "kubevirts.kubevirt.io"
 _KUBEVIRT = "the KubeVirt object"
 _NODES = "the nodes"
@@ -132,7 +130,8 @@ def topology(guest: ClusterGuest) -> Topology | None:
 def restart(guest: ClusterGuest, when: str = "at a convenient time") -> str:
     """A sentence that restarts a VM."""
     if not guest.has_vm:
-        return f"Replace the instance {when}: it has no VirtualMachine that could be restarted."
+        name = kubernetes_word(guest.name, "NAME")
+        return f"Replace instance {name} {when}: it has no VirtualMachine that could be restarted."
     return f"Restart it {when}: virtctl restart {machine(guest)}."
 
 

@@ -20,6 +20,9 @@ _FIRST = (1, 0, 0)
 LIVE_UPDATE = (1, 6, 0)
 """From here on the default of ``vmRolloutStrategy``, Stage before: ``DefaultVMRolloutStrategy`` in
 pkg/virt-config/virt-config.go."""
+AUTO_MIGRATION = (1, 6, 0)
+"""A VM is migrated by KubeVirt itself after a NIC was plugged in: pkg/network/migration/
+evaluator.go, which is not there in 1.5."""
 NAD_UPDATE = (1, 9, 0)
 """A network's NAD can be changed while the VM runs; in 1.8 with the gate LiveUpdateNADRef:
 pkg/network/vmliveupdate/restart.go."""

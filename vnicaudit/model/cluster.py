@@ -117,6 +117,25 @@ class Attachment(OwnedObject, frozen=True):
         return self.plugins[0].type if self.plugins else None
 
 
+OVN = "ovn-k8s-cni-overlay"
+"""CNI type of OVN-Kubernetes."""
+_WIRE = ("bridge", "master", "device", "vlan", "vlanID")
+"""Settings by which two networks of one name and type may be different wires."""
+
+
+def _layer2(attachment: Attachment) -> tuple[str, ...] | None:
+    """The layer-2 network of an attachment: the same for those that are one network; None: it is
+    none, as OVN-Kubernetes routes between nodes."""
+    plugin = attachment.plugins[0] if attachment.plugins else CniPlugin()
+    topology = plugin.settings.get("topology")
+    if not attachment.network or (plugin.type == OVN and topology is None):
+        return (attachment.path,)
+    if plugin.type == OVN:
+        return None if topology == "layer3" else (OVN, attachment.network)
+    wire = (plugin.settings.get(each, "") for each in _WIRE)
+    return (plugin.type or "", attachment.network, *wire)
+
+
 class UserNetwork(_ClusterRecord, frozen=True):
     """A UserDefinedNetwork, or a ClusterUserDefinedNetwork (whose ``namespace`` is empty)."""
 
@@ -191,6 +210,31 @@ class ClusterFacts(NamedDescription, frozen=True, dict=True):
     def attachments_by_path(self) -> dict[str, Attachment]:
         """The networks by namespace and name."""
         return {each.path: each for each in self.attachments or ()}
+
+    @cached_property
+    def layer2(self) -> dict[str, str]:
+        """Attachment -> its layer-2 network in words, which are the same for each attachment of it;
+        empty: frames do not pass there."""
+        alike: dict[tuple[str, ...], list[str]] = {}
+        for path, each in sorted(self.attachments_by_path.items()):
+            if (network := _layer2(each)) is not None:
+                alike.setdefault(network, []).append(path)
+        words = dict.fromkeys(self.attachments_by_path, "")
+        for paths in alike.values():
+            more = f" and {len(paths) - 2} more" if len(paths) > 2 else ""
+            one = f"{', '.join(paths[:2])}{more}, one network" if len(paths) > 1 else paths[0]
+            words.update(dict.fromkeys(paths, one))
+        return words
+
+    def primary_network(self, namespace: str) -> str | None:
+        """The attachment of the primary user-defined network of a namespace, which OVN-Kubernetes
+        makes; None: it has none, or they were not read."""
+        own = (each for each in self.attachments or () if each.namespace == namespace)
+        primary = (
+            each.path for each in own
+            if each.plugins and each.plugins[0].settings.get("role") == "primary"
+        )  # fmt: skip
+        return next(primary, None)
 
     @cached_property
     def offered(self) -> dict[str, int] | None:
@@ -300,6 +344,8 @@ class Condition(_ClusterRecord, frozen=True):
     type: str
     on: bool | None = None
     reason: str = ""
+    age: int | None = None
+    """Seconds since it last changed, when it was read; None: read from a file."""
 
 
 class RecordedReference(_ClusterRecord, frozen=True):
@@ -325,6 +371,8 @@ class ClusterGuest(OwnedObject, frozen=True):
     runs: bool = False
     """Its instance was read, and is running."""
     deleting: bool = False
+    migrating: bool = False
+    """Its instance is being migrated to another node."""
     node: str | None = None
     age: int | None = None
     """Seconds since the instance was created, when it was read; None: read from a file."""
@@ -347,6 +395,24 @@ class ClusterGuest(OwnedObject, frozen=True):
     """UID of Forklift's migration that created it; empty: none did."""
     groups: tuple[str, ...] = ()
     """Selectors of the pods that its launcher pod keeps away from (``podAntiAffinity``)."""
+
+    @property
+    def maker(self) -> ObjectOwner | None:
+        """The replica set or pool that makes it from its template; None: neither does."""
+        made = self.owner is not None and self.owner.name.startswith("VirtualMachine")
+        return self.owner if made else None
+
+    @property
+    def rewriter(self) -> str:
+        """The hook that rewrites its domain before it starts, so that its specification is not the
+        last word; empty: none is known."""
+        if self.hooks:
+            return "a hook sidecar rewrites"
+        settings, plugins = self.cluster.kubevirt, self.cluster.plugins or ()
+        if settings is None or "Plugins" not in settings.gates or not plugins:
+            return ""
+        first = min(plugins, key=lambda one: (one.conditional, one.name))
+        return f"Plugin {first.name[:60]} {'may rewrite' if first.conditional else 'rewrites'}"
 
     def condition(self, kind: str) -> Condition | None:
         """The condition of that type; None: it has none."""

@@ -254,6 +254,12 @@ class Domain(msgspec.Struct, frozen=True):
         return None
 
     @property
+    def template_key(self) -> str:
+        """The replica set or pool whose template describes it, or that it is itself; empty:
+        none."""
+        return ""
+
+    @property
     def nova_uuid(self) -> str | None:
         """The UUID that Nova gave it, by which it can be matched with a server of a cloud; None:
         Nova gave none."""
@@ -309,7 +315,20 @@ class Server(Domain, frozen=True, kw_only=True):
         return Ref("server", self.name, self.uuid)
 
 
+TEMPLATES = ("VirtualMachineInstanceReplicaSet", "VirtualMachinePool")
+"""Kinds of KubeVirt that make several guests from one template."""
+
+
 class ClusterDomain(Domain, frozen=True, kw_only=True):
     """A virtual machine of a cluster of which other objects were read, too."""
 
     guest: ClusterGuest
+
+    @property
+    def template_key(self) -> str:
+        """Kind, namespace and name, the same for the template and all that it makes."""
+        guest, manifest = self.guest, self.declared.manifest
+        if guest.maker is not None:
+            return f"{guest.maker.name} {guest.namespace}/{guest.maker.of}"
+        kind = "" if manifest is None else manifest.kind
+        return f"{kind} {guest.namespace}/{guest.name}" if kind in TEMPLATES else ""

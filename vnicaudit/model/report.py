@@ -265,6 +265,9 @@ class Audited(msgspec.Struct, frozen=True):
     """For :mod:`vnicaudit.audit.same_guest` alone, which removes it."""
     guest: int = 0
     """The number of the guest, which several readings can show; 0: this is the only one."""
+    template_key: str = ""
+    """Of a guest that a replica set or a pool makes, and of these themselves: the same text, by
+    which what their template causes is told once."""
     again: bool = False
     """A judgement of the same guest with findings came before: it is not counted again."""
     cpus: HostCpus | None = None

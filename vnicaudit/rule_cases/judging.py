@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import datetime, timezone
 from typing import NamedTuple, TypeVar
 from xml.sax.saxutils import quoteattr
@@ -13,7 +13,7 @@ from vnicaudit.audit.judging.catalogue import Catalogue, RuleOptions, shipped_ca
 from vnicaudit.audit.judging.domains import DomainAuditor
 from vnicaudit.audit.judging.hosts import HostAuditor
 from vnicaudit.audit.judging.judgement import DescriptionAuditor
-from vnicaudit.audit.judging.macs import MacAuditor, MacTable, encoded, nics_seen
+from vnicaudit.audit.judging.macs import EncodedNic, MacAuditor, MacTable, encoded, nics_seen
 from vnicaudit.audit.judging.site import SiteAuditor, differing_nodes, node_of
 from vnicaudit.audit.reading.targets import Platforms
 from vnicaudit.audit.work import Assumptions
@@ -357,9 +357,10 @@ def _judge_cluster(rule: OneRule, case: Case) -> Audited:
         if resource not in case.unread:
             reading.listed(resource)
     audited = [rule.descriptions().audit(reading.facts, CLUSTER)]
-    for each in found:
-        if domain := reading.domain(each):
-            audited.append(rule.auditor().audit_domain(domain, HostConfig(), CLUSTER))
+    domains = [domain for each in found if (domain := reading.domain(each))]
+    audited += [rule.auditor().audit_domain(each, HostConfig(), CLUSTER) for each in domains]
+    seen = (nics_seen(domain, CLUSTER) for domain in domains)
+    audited += _sharing(rule, (encoded(nics) for nics in seen))
     return _put_together(audited, CLUSTER, "cluster")
 
 
@@ -378,12 +379,20 @@ def _put_together(audited: list[Audited], file: str, scope: AuditedScope) -> Aud
 def _judge_macs(rule: OneRule, case: Case, owner: str | None) -> Audited:
     """Findings on all NICs of the case that share a MAC address."""
     text, before = document(case)
-    table = MacTable()
-    for domain in read_bytes(text.encode(), target=FILE, file=FILE):
-        table.take(encoded(nics_seen(_owned(with_facts(domain, case), owner), FILE)))
-    auditor = MacAuditor([rule.id], rule.platforms.wordings, rule.catalogue)
-    found = (one for subject in table.subjects() for one in auditor.audit(subject).findings)
+    domains = read_bytes(text.encode(), target=FILE, file=FILE)
+    known = (_owned(with_facts(domain, case), owner) for domain in domains)
+    audited = _sharing(rule, (encoded(nics_seen(domain, FILE)) for domain in known))
+    found = (finding for one in audited for finding in one.findings)
     return Audited(FILE, FILE, findings=_moved_up(found, before))
+
+
+def _sharing(rule: OneRule, nics: Iterable[list[EncodedNic]]) -> Iterator[Audited]:
+    """Judgements on NICs of several guests that share a MAC address."""
+    table = MacTable()
+    for of_guest in nics:
+        table.take(of_guest)
+    auditor = MacAuditor([rule.id], rule.platforms.wordings, rule.catalogue)
+    return map(auditor.audit, table.subjects())
 
 
 def _domain(text: str, case: Case) -> Domain:

@@ -67,13 +67,16 @@ No change is proposed: it is not known which of the two is the copy.
 * On `type='user'` in different guests: each has a network of its own.
 * Between OpenStack servers or Nova domains: Neutron keeps addresses unique in each network. NICs
   within one server are compared.
-* Between KubeVirt manifests, unless both NICs are on one NetworkAttachmentDefinition, by its
-  namespace and name (`br1` in the namespace `lab` is `lab/br1`): their pods have separate networks.
-  Without a namespace, only manifests of one file are compared. NICs within one manifest are always
-  compared.
+* Between VMs of KubeVirt, unless both NICs are on one layer-2 network: their pods have separate
+  ones. That is one NetworkAttachmentDefinition, by its namespace and name (`br1` in the namespace
+  `lab` is `lab/br1`); where these were read, too, also two of which the configuration has the same
+  `name` and type (on bridges also the same bridge and VLAN), and the same primary user-defined
+  network. Not in layer-3 topology of OVN-Kubernetes, and not with masquerade or passt, behind which
+  a guest's address stays in its pod. Without a namespace, only manifests of one file are compared.
+  NICs within one manifest are always compared.
 * Severity depends on whether the two NICs can meet: *high* if both run on one host and connect to
   the same network, or belong to one guest; *medium* if both connect to networks of the same name,
-  or to one NetworkAttachmentDefinition;
+  or to one layer-2 network of KubeVirt;
   *low*, with low confidence, if nothing shows that they can meet.
 """
 

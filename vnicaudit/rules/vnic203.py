@@ -3,12 +3,15 @@
 ## What is wrong
 
 The instance has an interface that its domain does not have, and the VM cannot be migrated while it
-runs, or the cluster's rollout strategy is Stage.
+runs, or nothing migrates it: the cluster's rollout strategy is Stage, KubeVirt is older than 1.6,
+or its controller has let a pending migration wait for more than a minute.
 
 ## Why it matters
 
 KubeVirt plugs a NIC in by a live migration: the new launcher's pod has the network, the old one has
-not (`pkg/network/migration/evaluator.go`). Until then the guest does not see it.
+not. From 1.6 on KubeVirt asks for that migration itself, 15 s after it saw the interface
+(`pkg/network/migration/evaluator.go`); before, somebody has to. Until then the guest does not see
+it.
 
 ## Bad
 
@@ -28,17 +31,20 @@ status:
 
 ## Fix
 
-Remove what blocks the migration (the reason of the condition says what), or restart the VM.
+Remove what blocks the migration (the reason of the condition says what), migrate the VM
+(`virtctl migrate`), or restart it.
 
 ## Fix safety
 
-A restart interrupts the VM; plan a window.
+A restart interrupts the VM; plan a window. A migration does not, but moves its memory.
 
 ## When it does not fire
 
-* When the VM can be migrated and the strategy is LiveUpdate: the migration is on its way.
-* Within the first minute of an instance, while a migration is required and possible, and on NICs
-  that are being unplugged.
+* From KubeVirt 1.6 on, when the VM can be migrated and the strategy is LiveUpdate: the migration is
+  on its way. Only where the condition MigrationRequired has been False (`AutoMigrationPending`) for
+  more than a minute, nobody starts it.
+* Within the first minute of an instance, while it is migrated, and on NICs that are being
+  unplugged.
 * Skipped in files, which do not show how old the instance was when it was read, and when the
   KubeVirt object may not be read and its strategy decides.
 """
@@ -48,10 +54,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vnicaudit.knowledge import kube_needs
+from vnicaudit.knowledge.kubevirt_versions import AUTO_MIGRATION, is_at_least
 from vnicaudit.model.cluster import ClusterGuest, Condition
 from vnicaudit.model.rule import Judge, Problem, Rule
 
 _MINUTE = 60
+"""KubeVirt itself waits for 15 s, and looks again 10 s later (DynamicNetworkControllerGracePeriod
+in pkg/network/migration/evaluator.go, pendingMigrationReEvalPeriod in watch/vmi/lifecycle.go)."""
+_LOOK = "If that stays, see what virt-controller logs."
 _AGE = kube_needs.guest_fact(
     lambda guest: guest.age is not None,
     "the age of the instance, from the cluster itself (kube:CONTEXT)",
@@ -70,22 +80,31 @@ def applies(guest: ClusterGuest) -> bool:
 
 def check(guest: ClusterGuest) -> Iterator[Problem]:
     """One problem for each interface."""
-    blocked = _blocked(guest)
-    if (guest.age or 0) < _MINUTE:
+    if (guest.age or 0) < _MINUTE or guest.migrating:
         return
-    if blocked is not None:
-        why = f"the VM cannot be migrated ({blocked.reason[:60] or 'LiveMigratable is False'})"
-        fix = "Remove what blocks the migration. Or else: "
-    elif kube_needs.rollout(guest.cluster) == "Stage":
-        why, fix = "the rollout strategy is Stage", ""
-    else:
-        return
-    for name in _waiting(guest):
+    why, fix = _reason(guest)
+    for name in _waiting(guest) if why else ():
         yield Problem(
-            f"interface {name} waits for a migration, and {why}",
-            field=f"{name}/",
-            fix=f"{fix}{kube_needs.restart(guest, 'in a window')}",
+            f"interface {name} waits for a migration, and {why}", field=f"{name}/", fix=fix
         )
+
+
+def _reason(guest: ClusterGuest) -> tuple[str, str]:
+    """Why no migration comes, and what to do; both empty: it is on its way."""
+    restart, blocked = kube_needs.restart(guest, "in a window"), _blocked(guest)
+    if blocked is not None:
+        reason = blocked.reason[:60] or "LiveMigratable is False"
+        fix = f"Remove what blocks the migration. Or else: {restart}"
+        return f"the VM cannot be migrated ({reason})", fix
+    if kube_needs.rollout(guest.cluster) == "Stage":
+        return "the rollout strategy is Stage", restart
+    migrate = f"Migrate it: virtctl migrate {kube_needs.machine(guest)}."
+    if is_at_least(guest.cluster.version, AUTO_MIGRATION) is False:
+        return "KubeVirt migrates by itself from 1.6 on only", migrate
+    pending = guest.condition("MigrationRequired")
+    if pending is not None and pending.on is False and (pending.age or 0) > _MINUTE:
+        return f"KubeVirt has let it wait for {pending.age} s", f"{migrate} {_LOOK}"
+    return "", ""
 
 
 def _waiting(guest: ClusterGuest) -> Iterator[str]:

@@ -53,9 +53,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vnicaudit.knowledge.kube_needs import NETWORKS, OVN
+from vnicaudit.knowledge.kube_needs import NETWORKS
 from vnicaudit.knowledge.kube_owners import route
-from vnicaudit.model.cluster import Attachment, ClusterFacts
+from vnicaudit.model.cluster import OVN, Attachment, ClusterFacts
 from vnicaudit.model.rule import Judge, Problem, Rule
 
 _TOPOLOGIES = ("layer2", "layer3", "localnet")

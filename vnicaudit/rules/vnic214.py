@@ -42,8 +42,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vnicaudit.knowledge.kube_needs import NETWORKS, OVN
-from vnicaudit.model.cluster import Attachment, ClusterFacts
+from vnicaudit.knowledge.kube_needs import NETWORKS
+from vnicaudit.model.cluster import OVN, Attachment, ClusterFacts
 from vnicaudit.model.rule import Judge, Problem, Rule
 
 _COMPARED = ("topology", "subnets", "mtu", "excludeSubnets", "vlanID")

@@ -43,7 +43,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vnicaudit.knowledge import kube_needs
-from vnicaudit.model.cluster import Attachment, ClusterGuest, NicSpec
+from vnicaudit.model.cluster import OVN, Attachment, ClusterGuest, NicSpec
 from vnicaudit.model.finding import VIRTIO
 from vnicaudit.model.rule import Judge, Problem, Rule
 
@@ -80,7 +80,7 @@ def _emulated(guest: ClusterGuest) -> Iterator[tuple[str, NicSpec]]:
 
 def _mtu(attached: Attachment) -> str | None:
     """The MTU of a network without address management; None if it names none."""
-    if any(each.has_ipam for each in attached.plugins) or attached.type == kube_needs.OVN:
+    if any(each.has_ipam for each in attached.plugins) or attached.type == OVN:
         return None
     return next((mtu for each in attached.plugins if (mtu := each.settings.get("mtu"))), None)
 

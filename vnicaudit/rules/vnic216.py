@@ -8,7 +8,8 @@ The VM has the annotation `hooks.kubevirt.io/hookSidecars`, or a `Plugin` of the
 ## Why it matters
 
 Such a hook gets the libvirt domain before it starts, and may change its NICs: model, queues, ring
-sizes. What this audit says of them from the specification may then not be true of what runs.
+sizes. What this audit says of them from the specification may then not be true of what runs, so the
+confidence of the findings on its NICs is one step lower.
 
 ## Bad
 
@@ -81,14 +82,9 @@ def applies(guest: ClusterGuest) -> bool:
 
 def check(guest: ClusterGuest) -> Iterator[Problem]:
     """One problem for the VM."""
-    fix = _FIX.format(kube_needs.namespace(guest))
-    if guest.hooks:
-        yield Problem("a hook sidecar rewrites its domain: its NICs may be others", fix=fix)
-        return
-    plugins = sorted(guest.cluster.plugins or (), key=lambda one: (one.conditional, one.name))
-    for first in plugins[:1]:
-        may = "may rewrite" if first.conditional else "rewrites"
-        yield Problem(f"Plugin {first.name[:60]} {may} its domain: its NICs may be others", fix=fix)
+    if guest.rewriter:
+        text = f"{guest.rewriter} its domain: its NICs may be others"
+        yield Problem(text, fix=_FIX.format(kube_needs.namespace(guest)))
 
 
 RULE = Rule(

@@ -22,6 +22,8 @@ from vnicaudit.model.openstack import CloudServer, ServerConfig
 from vnicaudit.model.report import Audited
 from vnicaudit.model.rule import MacSubject, NicSeen
 from vnicaudit.platforms.domain_xml.read import read_bytes
+from vnicaudit.platforms.kubevirt.cluster import ClusterReading
+from vnicaudit.platforms.kubevirt.objects import decoded_object
 
 MAC = "52:54:00:aa:bb:01"
 
@@ -264,3 +266,28 @@ def test_each_rule_has_fingerprints_of_its_own(monkeypatch: pytest.MonkeyPatch, 
     assert [one.fingerprint for one in found] == [
         domain_fingerprint(rule, one, one.nics[0]) for one in domains
     ]
+
+
+def _in_cluster(context: str, name: str) -> NicSeen:
+    """The NIC of a VM, as it is read live: without a file."""
+    spec = {
+        "domain": {"devices": {"interfaces": [{"name": "a", "bridge": {}, "macAddress": MAC}]}},
+        "networks": [{"name": "a", "multus": {"networkName": "lan"}}],
+    }
+    vm = {
+        "apiVersion": "kubevirt.io/v1", "kind": "VirtualMachine",
+        "metadata": {"name": name, "namespace": "demo", "uid": f"{context}-{name}"},
+        "spec": {"template": {"spec": spec}},
+    }  # fmt: skip
+    target = f"kube:{context}"
+    found = ClusterReading(target, context).domain(decoded_object(vm, target))
+    assert found is not None
+    (nic,) = nics_seen(found, target)
+    return nic
+
+
+@pytest.mark.parametrize(("context", "meet"), [("prod", True), ("lab", False)])
+def test_networks_of_one_name_in_two_clusters_are_two(context: str, *, meet: bool) -> None:
+    table = MacTable()
+    table.take(encoded([_in_cluster("prod", "one"), _in_cluster(context, "two")]))
+    assert bool(list(table.subjects())) is meet

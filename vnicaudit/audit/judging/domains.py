@@ -42,7 +42,7 @@ from vnicaudit.model.report import Audited, DataPath, NicRow, Placed
 from vnicaudit.model.rule import DomainSubject, Problem, Subject
 
 if TYPE_CHECKING:
-    from vnicaudit.model.cluster import ClusterGuest, ObjectOwner
+    from vnicaudit.model.cluster import ClusterGuest
     from vnicaudit.model.fix import Fix
 
 # A domain's NIC -> its row of ``vnicaudit.nics/1``.
@@ -262,6 +262,7 @@ class DomainAuditor:
             fix_names=_names_for_fix(domain),
             paths=tuple(self._path(nic, domain, host) for nic in domain.nics),
             rows=self._rows(domain, host) if self._with_rows else (),
+            template_key=domain.template_key,
         )
 
     def _rows(self, domain: Domain, host: HostConfig) -> tuple[NicRow, ...]:
@@ -300,6 +301,8 @@ class DomainAuditor:
             _take_domain(self._judge_domain(whole), domain, collector)
         if domain.guest is not None:
             _take_guest(ask(self._guest_rules.of(), domain.guest), domain, collector)
+            if domain.guest.rewriter:
+                collector.doubt_nics()
 
     def subjects(self, domain: Domain, host: HostConfig) -> tuple[Subject, ...]:
         """The domain's NICs as rules see them, in order."""
@@ -426,15 +429,9 @@ def _take_guest(
         collector.note(verdict, domain.ref)
 
 
-def _maker(domain: Domain) -> ObjectOwner | None:
-    """The replica set or pool that makes a guest from its template; None: neither does."""
-    owner = None if domain.guest is None else domain.guest.owner
-    return owner if owner is not None and owner.name.startswith("VirtualMachine") else None
-
-
 def _advice(problem: Problem, domain: Domain) -> str | Fix:
     """The advice on a NIC, with the object whose template describes it."""
-    maker, advice = _maker(domain), problem.fix
+    maker, advice = None if domain.guest is None else domain.guest.maker, problem.fix
     if maker is None or not isinstance(advice, str):
         return advice
     from vnicaudit.knowledge.kube_owners import route  # no file of manifests needs it
@@ -446,7 +443,7 @@ def _names_for_fix(domain: Domain) -> FixNames:
     """Names that a fix can use: the kind of a manifest, or the server, if its cloud was read."""
     manifest, cloud = domain.declared.manifest, domain.cloud
     if manifest is not None:
-        maker = _maker(domain)
+        maker = None if domain.guest is None else domain.guest.maker
         return FixNames(manifest_kind=manifest.kind if maker is None else maker.name)
     return NO_NAMES if cloud is None else of_server(cloud.target, cloud.id, domain.declared.server)
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from vnicaudit.audit.judging.catalogue import Catalogue, LoadedRule, NamedRule, RuleSet
 from vnicaudit.base.wording import ANY_UUID
@@ -16,6 +17,7 @@ from vnicaudit.knowledge.fixes.owners import WordedFix, Wordings, of_image
 from vnicaudit.knowledge.nova_conf.homes import in_words_of
 from vnicaudit.model.finding import (
     AuditedScope,
+    Confidence,
     Crashed,
     Description,
     Finding,
@@ -156,6 +158,9 @@ def finding_of(
     )
 
 
+_LOWER: dict[Confidence, Confidence] = {"high": "medium", "medium": "low", "low": "low"}
+
+
 class FindingCollector:
     """Collects the verdicts of rules on one domain, host or file. ``wordings``: the words of fixes
     for each owner."""
@@ -174,6 +179,13 @@ class FindingCollector:
             self.skipped.append(Skipped(verdict.rule.id, ref, verdict.needs, verdict.live))
         elif verdict.error:
             self.crashed.append(Crashed(verdict.rule.id, ref, verdict.error))
+
+    def doubt_nics(self) -> None:
+        """Lower the confidence of the findings on NICs by one step."""
+        self.findings = [
+            one if one.about.kind != "nic" else replace(one, confidence=_LOWER[one.confidence])
+            for one in self.findings
+        ]
 
     def take(
         self,
@@ -238,13 +250,13 @@ class DescriptionAuditor:
         collector.take(verdicts, owner, lambda _field: key, item.place, ref, named)
         name = ref.name or "" if scope != "config" else place.file or ""
         audited = collector.audited(target, name, owner, scope)
-        return msgspec.structs.replace(audited, file=place.file, uuid=ref.id, fix_names=named)
+        return replace(audited, file=place.file, uuid=ref.id, fix_names=named)
 
 
 def _in_words_of_home(verdict: RuleVerdict, config: NovaConfig) -> RuleVerdict:
     """The verdict on settings in another program's file, in its terms."""
     problems = tuple(
-        msgspec.structs.replace(
+        replace(
             problem,
             message=in_words_of(config, problem.message, problem.field),
             fix=in_words_of(config, problem.fix) if isinstance(problem.fix, str) else problem.fix,
@@ -252,7 +264,7 @@ def _in_words_of_home(verdict: RuleVerdict, config: NovaConfig) -> RuleVerdict:
         for problem in verdict.problems
     )
     needs = in_words_of(config, verdict.needs)
-    return msgspec.structs.replace(verdict, problems=problems, needs=needs)
+    return replace(verdict, problems=problems, needs=needs)
 
 
 def _key(item: Description) -> str:

@@ -41,6 +41,8 @@ _MAX_ALIKE = 64
 _PRIVATE = frozenset({"user", "null"})
 """Types whose network has only one guest."""
 _ASSIGNED = "hostdev"
+_BEHIND_POD = ("masquerade", "passt", "slirp")
+"""Wirings of KubeVirt in which the pod's address is on the wire, and not the guest's."""
 _OF_A_STATION = r"(?a)[0-9a-f][02468ace](?::[0-9a-f]{2}){5}"
 _ZERO = "00:00:00:00:00:00"
 
@@ -48,7 +50,11 @@ _ZERO = "00:00:00:00:00:00"
 def nics_seen(domain: Domain, target: str, machine: str = "") -> tuple[NicSeen, ...]:
     """The records by which a domain's NICs are compared with all others. ``machine``: the name that
     libvirt gives the live host it was read from."""
-    found = [(nic, mac) for nic in domain.nics if nic.mac and (mac := station_mac(nic.mac))]
+    if domain.guest is not None:  # KubeVirt generates those that a VM does not name
+        known = ((nic, nic.known_mac) for nic in domain.nics)
+        found = [(nic, mac) for nic, has in known if has and (mac := station_mac(has))]
+    else:
+        found = [(nic, mac) for nic in domain.nics if nic.mac and (mac := station_mac(nic.mac))]
     if not found:
         return ()
     of_domain = _of_domain(domain, target)
@@ -195,7 +201,8 @@ def _of_domain(domain: Domain, target: str) -> _OfDomain:
 
 def _nic_seen(domain: Domain, nic: Nic, mac: str, of_domain: _OfDomain, machine: str) -> NicSeen:
     declared = nic.declared
-    attachment = f"{ATTACHMENT}{nic.source}" if of_domain.is_manifest and _is_attached(nic) else ""
+    shared = _shared_network(domain, nic) if of_domain.is_manifest else ""
+    attachment = f"{ATTACHMENT}{shared}" if shared else ""
     network = f"{declared.type}:{nic.source}" if nic.source and declared.type != _ASSIGNED else ""
     # positional, as this is done for each NIC and is twice as fast that way
     return NicSeen(
@@ -234,10 +241,17 @@ def station_mac(mac: str) -> str | None:
     return ":".join(f"{number:02x}" for number in numbers)
 
 
-def _is_attached(nic: Nic) -> bool:
-    """True for a NIC of a manifest that is on a network with others. Each pod has a network of its
-    own."""
-    return nic.source not in (None, "pod")
+def _shared_network(domain: Domain, nic: Nic) -> str:
+    """The attachment on whose network a NIC of KubeVirt meets others, or in words those that are
+    one network; empty: it meets none. Each pod has a network of its own, unless its namespace has a
+    user-defined one."""
+    if nic.source is None or nic.wiring in _BEHIND_POD:
+        return ""
+    guest, path = domain.guest, nic.source
+    if path == "pod":
+        on_udn = guest is not None and nic.wiring == "udn"
+        path = (guest.cluster.primary_network(guest.namespace) if guest and on_udn else None) or ""
+    return path if guest is None else guest.cluster.layer2.get(path, path)
 
 
 def _host(domain: Domain, target: str) -> str:
@@ -281,11 +295,17 @@ def _meet(one: NicSeen, other: NicSeen) -> bool:
         return False
     if ATTACHMENT in (one.network[: len(ATTACHMENT)], other.network[: len(ATTACHMENT)]):
         # one without a namespace is in that of its manifest, which is unknown
-        alike = one.network == other.network
+        alike = one.network == other.network and _one_cluster(one, other)
         return alike and ("/" in one.network or one.location.file == other.location.file)
     if one.kind in _PRIVATE or other.kind in _PRIVATE:
         return False
     return not one.owner == other.owner == "nova"
+
+
+def _one_cluster(one: NicSeen, other: NicSeen) -> bool:
+    """False for NICs of two live clusters, each of which has networks of its own."""
+    live = one.location.file is None and other.location.file is None
+    return one.target == other.target or not live
 
 
 def _hyphened(uuid: str) -> str:

@@ -156,7 +156,7 @@ class ClusterReading:
             self._migrations.add(text_at(found.place, "metadata", "uid") or "")
 
     def _take_instance(self, found: Object) -> None:
-        instance = read.instance_of(found)
+        instance = read.instance_of(found, self._now)
         for spec in () if instance.phase in _ENDED else instance.specs.values():
             if spec.binding == "sriov" and spec.network:
                 self._requests[spec.network] += 1
@@ -272,6 +272,7 @@ class ClusterReading:
             runs=instance is not None and instance.phase == "Running",
             deleting=place.at("metadata", "deletionTimestamp") is not None
             or (instance is not None and instance.deleting),
+            migrating=instance is not None and instance.migrating,
             node=None if instance is None else instance.node,
             age=None if instance is None else read.seconds_between(instance.created, self._now),
             template=_template_settings(spec, prefers) if has_vm else None,

@@ -236,12 +236,13 @@ class Instance(NamedTuple):
     node: str | None
     created: str | None
     deleting: bool
+    migrating: bool
     annotations: frozenset[str]
     phase: str | None
 
 
-def instance_of(found: Object) -> Instance:
-    """A VirtualMachineInstance."""
+def instance_of(found: Object, now: datetime | None) -> Instance:
+    """A VirtualMachineInstance, read at a time."""
     place = found.place
     marks, spec = metadata_of(place), place.child("spec")
     topology, settings = place.at("status", "currentCPUTopology"), vm_settings_of(spec)
@@ -257,13 +258,19 @@ def instance_of(found: Object) -> Instance:
             if (name := text_at(each, "name"))
         },
         current=None if topology is None else topology_of(topology),
-        conditions=tuple(conditions_of(place)),
+        conditions=tuple(conditions_of(place, now)),
         node=text_at(place, "status", "nodeName"),
         created=text_at(place, "metadata", "creationTimestamp"),
         deleting=place.at("metadata", "deletionTimestamp") is not None,
+        migrating=_is_migrating(place.at("status", "migrationState")),
         annotations=frozenset(marks.annotations),
         phase=text_at(place, "status", "phase"),
     )
+
+
+def _is_migrating(state: YamlPlace | None) -> bool:
+    """``IsMigrating`` in KubeVirt's pkg/util/migrations/migrations.go."""
+    return text_at(state, "startTimestamp") is not None and text_at(state, "endTimestamp") is None
 
 
 def owner_uid(found: Object) -> str:
@@ -431,14 +438,15 @@ def _network(place: YamlPlace | None, namespace: str) -> str | None:
     return name if name is None or "/" in name else f"{namespace}/{name}"
 
 
-def conditions_of(place: YamlPlace) -> Iterator[Condition]:
-    """The conditions of an object's status."""
+def conditions_of(place: YamlPlace, now: datetime | None = None) -> Iterator[Condition]:
+    """The conditions of an object's status, read at a time."""
     found = place.at("status", "conditions")
     for each in [] if found is None else found.items():
         yield Condition(
             type=text_at(each, "type") or "",
             on={"True": True, "False": False}.get(text_at(each, "status") or ""),
             reason=text_at(each, "reason") or "",
+            age=seconds_between(text_at(each, "lastTransitionTime"), now),
         )
 
 
