@@ -9,12 +9,16 @@ class ApiException(Exception):
     headers: dict[str, str] | None
 
 class Configuration:
+    host: str
+    safe_chars_for_path_param: str
     retries: object
     api_key: dict[str, str]
     cert_file: str | None
 
 class ApiClient:
+    configuration: Configuration
     def __init__(self, configuration: Configuration) -> None: ...
+    def set_default_header(self, header_name: str, header_value: str) -> None: ...
 
 class _Api:
     def __init__(self, api_client: ApiClient) -> None: ...
@@ -32,8 +36,13 @@ class CoreV1Api(_Api):
     list_node: Callable[..., BaseHTTPResponse]
 
 class CustomObjectsApi(_Api):
+    get_cluster_custom_object: Callable[..., BaseHTTPResponse]
+    get_namespaced_custom_object: Callable[..., BaseHTTPResponse]
     list_cluster_custom_object: Callable[..., BaseHTTPResponse]
     list_namespaced_custom_object: Callable[..., BaseHTTPResponse]
+    patch_cluster_custom_object: Callable[..., BaseHTTPResponse]
+    patch_namespaced_custom_object: Callable[..., BaseHTTPResponse]
+    replace_namespaced_custom_object: Callable[..., BaseHTTPResponse]
 
 class V1ResourceAttributes:
     def __init__(self, *, group: str, resource: str, verb: str, namespace: str) -> None: ...

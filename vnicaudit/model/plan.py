@@ -111,10 +111,10 @@ class Blocked(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 RefusalCode = Literal[
-    "agent", "backend", "busy", "drift", "edited", "group", "held", "in-use", "kept-original",
-    "locked", "measuring", "mode", "moved", "node-down", "not-begun", "nova-manage",
-    "nova-release", "other", "owner", "plan", "power", "saved-memory", "shelved", "state",
-    "transient", "unreachable", "unreadable", "whole-only",
+    "agent", "backend", "busy", "cluster", "drift", "edited", "group", "held", "in-use",
+    "kept-original", "locked", "measuring", "mode", "moved", "node-down", "not-begun",
+    "nova-manage", "nova-release", "other", "owner", "plan", "power", "saved-memory", "shelved",
+    "state", "transient", "unreachable", "unreadable", "whole-only",
 ]  # fmt: skip
 """Reason why a unit of a run was refused. The sentence beside it says more."""
 

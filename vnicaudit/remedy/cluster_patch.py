@@ -67,6 +67,16 @@ def value_at(found: Object, path: str) -> object:
     return value
 
 
+def open_in(lines: Iterable[PatchLine], found: Object) -> tuple[PatchLine, ...]:
+    """The lines whose field is not as ``after``."""
+    return tuple(one for one in lines if value_at(found, one.path) != one.after)
+
+
+def foreign_in(lines: Iterable[PatchLine], found: Object) -> tuple[PatchLine, ...]:
+    """The lines whose field is neither as ``before`` nor as ``after``."""
+    return tuple(one for one in open_in(lines, found) if value_at(found, one.path) != one.before)
+
+
 def located(lines: Iterable[PatchLine], found: Object) -> tuple[PatchLine, ...] | None:
     """The lines with the present index of the entry that each is in, as entries before it may have
     come or gone; None if there is no entry, or more than one, of that name."""

@@ -17,6 +17,7 @@ from vnicaudit.model.runs import FlavorState, Outcome, PortState, ServerState, T
 if TYPE_CHECKING:
     from vnicaudit.knowledge.host_settings import HostSetting, SettingValues
     from vnicaudit.model.host_facts import HostFacts
+    from vnicaudit.model.plan import ClusterKind
 
 # The interface to a live platform for applying a plan, and how it is reached.
 #
@@ -169,6 +170,41 @@ class HostSettings(Protocol):
         """Disconnect."""
 
 
+ClusterObject = Mapping[str, object]
+"""A decoded object of a cluster, without what may be secret."""
+
+
+class ClusterObjects(Protocol):
+    """The objects of a cluster. Methods raise NoResponseError if its API server does not answer,
+    GoneError if there is no such object, RefusedError with the server's words if it refuses a
+    request: a right is missing, its rules do not allow it, or a test of the patch failed."""
+
+    def identity(self) -> str:
+        """A text that is the same for all targets in this cluster."""
+
+    def virtctl(self, words: str) -> str:
+        """A command of virtctl for this cluster."""
+
+    def get(self, kind: ClusterKind, namespace: str, name: str) -> ClusterObject:
+        """An object as it is now."""
+
+    def instance(self, namespace: str, name: str) -> ClusterObject | None:
+        """The instance of a virtual machine; None: there is none."""
+
+    def patch(
+        self, kind: ClusterKind, namespace: str, name: str, patch: Sequence[Mapping[str, object]],
+        *, dry_run: bool = False,
+    ) -> tuple[ClusterObject, tuple[str, ...]]:  # fmt: skip
+        """Make a JSON patch, all of it or nothing. Returns the object, and what the API server
+        warns of. ``dry_run``: it is checked like any other, and not stored."""
+
+    def restart(self, namespace: str, name: str, *, dry_run: bool = False) -> None:
+        """Ask for a new instance of a virtual machine. Returns at once."""
+
+    def close(self) -> None:
+        """Disconnect."""
+
+
 class ThisMachine(Protocol):
     """The machine that this program runs on."""
 
@@ -211,6 +247,9 @@ class Adapters(NamedTuple):
     """The settings of a guest's interfaces, which a hot swap preserves."""
     host: Callable[[str, float], HostSettings]
     """The settings of a host, by its URL and the timeout of one call in seconds."""
+    cluster: Callable[[str, float], ClusterObjects]
+    """The objects of a cluster, by its target and the timeout of one call in seconds. Raises
+    TargetError if it cannot be reached."""
 
 
 GetAdapters = Callable[[], Adapters]

@@ -32,12 +32,14 @@ if TYPE_CHECKING:
     from vnicaudit.model.fleet import AuditSink, FleetAudit, KeptReading
     from vnicaudit.model.history import StoredAudit
     from vnicaudit.model.host import VdpaDevice
-    from vnicaudit.remedy.hypervisor import Cloud, HostSettings, Hypervisor
+    from vnicaudit.remedy.hypervisor import Cloud, ClusterObjects, HostSettings, Hypervisor
 
 
 def adapters() -> Adapters:
     """The platform functions for changes and measurements."""
-    return Adapters(connect, _ThisMachine(), connect_cloud, time, read_text, LinuxSettings, host)
+    return Adapters(
+        connect, _ThisMachine(), connect_cloud, time, read_text, LinuxSettings, host, cluster
+    )
 
 
 def connect(uri: str, *, deadline: float) -> Hypervisor:
@@ -59,6 +61,13 @@ def host(url: str, deadline: float) -> HostSettings:
     from vnicaudit.platforms.host.visiting.settings import SettingsPlace
 
     return SettingsPlace(url, deadline)
+
+
+def cluster(target: str, deadline: float) -> ClusterObjects:
+    """A cluster whose objects can be changed. Raises TargetError if it cannot be reached."""
+    from vnicaudit.platforms.kubevirt.live.changes import ClusterPlace
+
+    return ClusterPlace(target, deadline)
 
 
 class _ThisMachine:

@@ -334,6 +334,12 @@ def _setting_drivers() -> tuple[type[Driver], ...]:
     return (SettingDriver,)
 
 
+def _cluster_drivers() -> tuple[type[Driver], ...]:
+    from vnicaudit.remedy.applying.clusters import DRIVERS
+
+    return DRIVERS
+
+
 PLATFORMS = (
     RegisteredPlatform(
         names.DOMAIN_XML,
@@ -379,6 +385,7 @@ PLATFORMS = (
                 expanded=_contexts,
             ),
         ),
+        drivers=_cluster_drivers,
         writer=_manifest_writer,
         describes=_manifest_descriptions,
     ),

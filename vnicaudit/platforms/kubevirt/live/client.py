@@ -196,6 +196,11 @@ class Cluster:
         return self._context.namespace
 
     @property
+    def server(self) -> str:
+        """The URL of the API server."""
+        return str(self._configuration.host)
+
+    @property
     def kubectl(self) -> str:
         """``kubectl`` with the options that select this context."""
         file = cluster_parts(self.target)[1]

@@ -258,13 +258,27 @@ class Replacing(BaseEvent, frozen=True, tag="replacing"):
     """The new content is about to be written to a file."""
 
 
+class Patching(BaseEvent, frozen=True, tag="patching"):
+    """The object of a cluster, which has that resourceVersion, is about to be patched."""
+
+    version: str
+
+
+class Patched(BaseEvent, frozen=True, tag="patched"):
+    """It was patched, and has that resourceVersion now."""
+
+    version: str
+
+
 # -- a guest's power
 
 
 class Stopping(BaseEvent, frozen=True, tag="stopping", omit_defaults=True):
-    """The guest is asked to stop, ``by`` its agent, its power button or force."""
+    """The guest is asked to stop, ``by`` its agent, its power button or force; ``instance``: UID of
+    the instance of a virtual machine that is to be replaced."""
 
     by: str = ""
+    instance: str = ""
 
 
 class Stopped(BaseEvent, frozen=True, tag="stopped"):
@@ -281,8 +295,10 @@ class Starting(BaseEvent, frozen=True, tag="starting", omit_defaults=True):
     by: str = ""
 
 
-class Started(BaseEvent, frozen=True, tag="started"):
-    """The guest was seen running."""
+class Started(BaseEvent, frozen=True, tag="started", omit_defaults=True):
+    """The guest was seen running; ``instance``: UID of its instance, in a cluster."""
+
+    instance: str = ""
 
 
 # -- NICs of a running guest
@@ -376,7 +392,7 @@ class Removing(BaseEvent, frozen=True, tag="removing"):
 
 Event = (
     Run | Begin | Undoing | Result | End
-    | Defining | Defined | KeptRunning | Replacing
+    | Defining | Defined | KeptRunning | Replacing | Patching | Patched
     | Stopping | Stopped | StayedOn | Starting | Started
     | Captured | Detaching | Detached | Stayed | Attaching | Attached | Restoring | Restored
     | Arming | Setting | Set | NotSet | HalfSet | Settled | Copying | Removing

@@ -1,0 +1,368 @@
+"""Objects of a cluster: patched, restarted, seen to run with it, and patched back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from tests.remedy.applying.cluster_world import (
+    DEVICES,
+    MODEL,
+    QUEUES,
+    SECONDS,
+    TARGET,
+    UID,
+    ClusterWorld,
+    FakeCluster,
+    cluster_world,
+    vm_step,
+)
+from tests.remedy.applying.fakes import Killed
+from vnicaudit.errors import RefusedError, UsageError
+from vnicaudit.model.plan import Mode, PatchLine, Step
+from vnicaudit.model.runs import UnitRun
+from vnicaudit.remedy.applying.history import runs
+from vnicaudit.remedy.applying.rollback import RollbackSelection
+
+STEPS: tuple[Step, ...] = (vm_step(MODEL), vm_step(QUEUES, number=2))
+RESTARTED = "virtctl --context lab restart web -n shop"
+
+
+@pytest.fixture
+def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ClusterWorld:
+    return cluster_world(tmp_path, monkeypatch)
+
+
+def applied(world: ClusterWorld, mode: Mode = "next-boot", *steps: Step) -> UnitRun:
+    """What became of the one unit."""
+    (unit,) = world.apply(steps or STEPS, world.context(mode)).run.steps
+    return unit
+
+
+def rolled_back(
+    world: ClusterWorld, mode: Mode = "next-boot", *, over_edits: bool = False
+) -> UnitRun:
+    (back,) = world.rollback(world.context(mode), RollbackSelection(over_edits=over_edits))
+    (unit,) = back.run.steps
+    return unit
+
+
+def test_all_steps_of_a_virtual_machine_are_one_guarded_patch(world: ClusterWorld) -> None:
+    unit = applied(world)
+    assert (unit.name, unit.uuid, unit.kind) == ("shop/web", UID, "kube-vm")
+    assert (unit.outcome, unit.waiting) == ("applied", True)
+    assert unit.message == f"it takes effect when it is restarted: {RESTARTED}"
+    assert world.cluster.requests == ["dry run", "patch"]
+    (patch,) = world.cluster.patches
+    assert patch == [
+        {"op": "test", "path": "/metadata/uid", "value": UID},
+        {"op": "test", "path": "/metadata/resourceVersion", "value": "10"},
+        {"op": "test", "path": f"{DEVICES}/interfaces/0/name", "value": "default"},
+        {"op": "test", "path": MODEL.path, "value": "e1000"},
+        {"op": "replace", "path": MODEL.path, "value": "virtio"},
+        {"op": "add", "path": QUEUES.path, "value": True},
+    ]
+    assert world.cluster.runs_with() == "e1000"
+
+
+def test_a_restart_waits_for_a_new_instance_with_it(world: ClusterWorld) -> None:
+    unit = applied(world, "restart")
+    assert (unit.outcome, unit.message, unit.waiting) == ("applied", "", False)
+    assert world.cluster.requests == ["dry run", "restart dry run", "patch", "restart"]
+    assert [(one.name, one.verdict, one.detail) for one in unit.checks] == [
+        ("spec", "ok", 'default model is "virtio"'),
+        ("spec", "ok", "networkInterfaceMultiqueue is true"),
+        ("running", "ok", "its instance is Running"),
+        ("agent", "ok", "the guest agent is connected"),
+    ]
+    assert unit.downtime is not None
+    assert SECONDS <= unit.downtime < SECONDS + 2
+    assert world.cluster.runs_with() == "virtio"
+
+
+@pytest.mark.parametrize("mode", ["next-boot", "restart"])
+def test_a_rollback_takes_everything_back(world: ClusterWorld, mode: Mode) -> None:
+    before = world.cluster.get("kube-vm", "shop", "web")["spec"]
+    applied(world, mode)
+    assert rolled_back(world, mode).outcome == "applied"
+    assert world.cluster.vm["spec"] == before
+    assert world.cluster.runs_with() == "e1000"
+    assert world.cluster.restarts == (3 if mode == "restart" else 1)
+
+
+def test_a_rollback_without_a_restart_says_what_the_guest_runs_with(world: ClusterWorld) -> None:
+    applied(world)
+    world.cluster.vm["status"]["conditions"] = [{"type": "RestartRequired", "status": "True"}]
+    back = rolled_back(world, "restart")
+    assert (back.outcome, world.cluster.restarts) == ("applied", 1)
+
+
+def test_a_rollback_for_the_next_boot_says_when_the_condition_goes(world: ClusterWorld) -> None:
+    applied(world)
+    world.cluster.vm["status"]["conditions"] = [{"type": "RestartRequired", "status": "True"}]
+    back = rolled_back(world)
+    assert (back.outcome, back.waiting) == ("applied", False)
+    assert "KubeVirt 1.8 and newer takes back the condition RestartRequired" in back.message
+
+
+def test_warnings_of_the_server_are_shown(world: ClusterWorld) -> None:
+    world.cluster.warns = ("unknown field",)
+    assert "Warning of the API server: unknown field" in applied(world).message
+
+
+@pytest.mark.parametrize("comes_back", ["never", "old", "silent"])
+def test_what_does_not_come_back_with_it_is_undone(world: ClusterWorld, comes_back: str) -> None:
+    world.cluster.comes_back = comes_back
+    unit = applied(world, "restart")
+    assert world.cluster.nic()["model"] == "e1000"
+    assert "networkInterfaceMultiqueue" not in world.cluster.devices()
+    if comes_back == "never":
+        assert unit.outcome == "failed"
+        assert "not everything could be undone: it has no instance" in unit.message
+        return
+    if comes_back == "old":
+        assert (unit.outcome, world.cluster.restarts) == ("rolled-back", 2)
+        assert 'default model is "e1000"' in unit.message
+    else:
+        assert (unit.outcome, world.cluster.restarts) == ("failed", 3)
+        assert "its guest agent does not answer" in unit.message
+    assert world.cluster.runs_with() == "e1000"
+
+
+def test_what_the_server_refuses_is_not_begun(world: ClusterWorld) -> None:
+    world.cluster.refuses = "422: spec.template.spec.domain: model igb is not supported"
+    unit = applied(world)
+    assert (unit.outcome, unit.codes) == ("refused", ("cluster",))
+    assert "model igb is not supported" in unit.message
+    assert "before line begin" not in world.passed
+
+
+def test_a_restart_that_is_refused_is_not_begun(world: ClusterWorld) -> None:
+    world.cluster.restart_refused = "403: cannot update resource virtualmachines/restart"
+    unit = applied(world, "restart")
+    assert (unit.outcome, unit.codes) == ("refused", ("cluster",))
+    assert world.cluster.requests == ["dry run", "restart dry run"]
+
+
+def test_a_restart_that_is_refused_later_is_undone(world: ClusterWorld) -> None:
+    cluster = world.cluster
+    world.at_place["behind patch"] = lambda: setattr(cluster, "restart_refused", "409: no")
+    unit = applied(world, "restart")
+    assert (unit.outcome, cluster.nic()["model"]) == ("failed", "e1000")
+    assert unit.message == "it was not restarted: 409: no; it is as before"
+    assert cluster.restarts == 1
+
+
+def _edits(model: str) -> Callable[[FakeCluster], None]:
+    def edit(cluster: FakeCluster) -> None:
+        cluster.nic()["model"] = model
+        cluster.touch()
+
+    return edit
+
+
+def _renames(cluster: FakeCluster) -> None:
+    cluster.nic()["name"] = "other"
+    cluster.touch()
+
+
+@pytest.mark.parametrize("edit", [_edits("rtl8139"), _renames], ids=["value", "name"])
+@pytest.mark.parametrize("place", ["", "dry run asked", "patch asked"])
+def test_an_edit_by_others_is_drift(
+    world: ClusterWorld, place: str, edit: Callable[[FakeCluster], None]
+) -> None:
+    if place:
+        world.at_place[place] = lambda: edit(world.cluster)
+    else:
+        edit(world.cluster)
+    unit = applied(world, "restart")
+    assert (unit.outcome, unit.codes) == ("refused", ("drift",))
+    assert "networkInterfaceMultiqueue" not in world.cluster.devices()
+    assert (world.cluster.patches, world.cluster.restarts) == ([], 1)
+
+
+def test_a_change_beside_it_is_no_drift(world: ClusterWorld) -> None:
+    world.at_place["patch asked"] = world.cluster.touch
+    assert applied(world).outcome == "applied"
+    assert world.cluster.requests == ["dry run", "patch", "patch"]
+
+
+def test_an_interface_that_moved_is_found_by_its_name(world: ClusterWorld) -> None:
+    applied(world)
+    world.cluster.devices()["interfaces"].insert(0, {"name": "new", "model": "e1000e"})
+    assert rolled_back(world).outcome == "applied"
+    assert [each["model"] for each in world.cluster.devices()["interfaces"]] == ["e1000e", "e1000"]
+
+
+def test_an_edit_after_the_run_is_kept_unless_asked_for(world: ClusterWorld) -> None:
+    applied(world)
+    world.cluster.nic()["model"] = "rtl8139"
+    back = rolled_back(world)
+    assert (back.outcome, back.codes) == ("refused", ("edited",))
+    assert f'{MODEL.path} is "rtl8139"' in back.message
+    assert rolled_back(world, over_edits=True).outcome == "applied"
+    assert world.cluster.nic()["model"] == "e1000"
+
+
+def _paused(cluster: FakeCluster) -> None:
+    assert cluster.vmi is not None
+    cluster.vmi["status"]["conditions"].append({"type": "Paused", "status": "True"})
+
+
+def _migrating(cluster: FakeCluster) -> None:
+    assert cluster.vmi is not None
+    cluster.vmi["status"]["migrationState"] = {"startTimestamp": "2026-11-30T10:00:00Z"}
+
+
+def _halted(cluster: FakeCluster) -> None:
+    cluster.vmi, cluster.vm["status"]["printableStatus"] = None, "Stopped"
+
+
+def _status(**fields: object) -> Callable[[FakeCluster], None]:
+    return lambda cluster: cluster.vm["status"].update(fields)
+
+
+@pytest.mark.parametrize(
+    ("state", "code", "words"),
+    [
+        (_halted, "power", "it does not run (Stopped)"),
+        (_paused, "busy", "it is paused"),
+        (_migrating, "busy", "it is being migrated"),
+        (_status(snapshotInProgress="daily"), "busy", "the snapshot daily of it"),
+        (_status(restoreInProgress="r1"), "busy", "the restore r1 of it"),
+    ],
+)
+def test_a_virtual_machine_that_is_not_restarted(
+    world: ClusterWorld, state: Callable[[FakeCluster], None], code: str, words: str
+) -> None:
+    state(world.cluster)
+    unit = applied(world, "restart")
+    assert (unit.outcome, unit.codes) == ("refused", (code,))
+    assert words in unit.message
+    assert world.cluster.requests == []
+
+
+def test_a_halted_one_is_patched_for_its_next_start(world: ClusterWorld) -> None:
+    _halted(world.cluster)
+    unit = applied(world)
+    assert (unit.outcome, unit.message, unit.waiting) == ("applied", "", False)
+
+
+def test_another_object_of_that_name_is_left(world: ClusterWorld) -> None:
+    world.cluster.vm["metadata"]["uid"] = "another"
+    assert applied(world).outcome == "gone"
+
+
+def _changed(step: Step, **fields: Any) -> Step:
+    return replace(step, **fields)
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        vm_step(PatchLine("/spec/runStrategy", before="Always", after="Halted")),
+        vm_step(PatchLine("/spec/template/spec/volumes/0/cloudInitNoCloud/userData", after="x")),
+        _changed(vm_step(MODEL), unit=replace(vm_step(MODEL).unit, patch=(QUEUES,))),
+        _changed(vm_step(MODEL), diff="--- shop/web\n+++ shop/web\n"),
+        _changed(vm_step(MODEL), target="kube:other"),
+    ],
+    ids=["field", "secret", "patch", "diff", "target"],
+)
+def test_an_edited_plan_is_refused(world: ClusterWorld, step: Step) -> None:
+    unit = applied(world, "next-boot", step)
+    assert (unit.outcome, unit.codes) == ("refused", ("plan",))
+    assert world.cluster.requests == []
+
+
+def test_a_kubeconfig_that_a_plan_names_is_not_used(world: ClusterWorld) -> None:
+    step = replace(vm_step(MODEL), target=f"{TARGET}?kubeconfig=/tmp/theirs")
+    with pytest.raises(RefusedError, match="kubeconfig="):
+        applied(world, "next-boot", step)
+
+
+@pytest.mark.parametrize("words", ["patch", "restart"])
+def test_an_answer_that_is_lost_is_made_up_for(world: ClusterWorld, words: str) -> None:
+    world.cluster.loses = {words}
+    assert applied(world, "restart").outcome == "unfinished"
+    assert applied(world, "restart").outcome == "applied"
+    assert (world.cluster.runs_with(), world.cluster.restarts) == ("virtio", 2)
+    assert len(world.cluster.patches) == 1
+
+
+def _life(world: ClusterWorld, mode: Mode, kill_at: int | None, *, back: bool = False) -> bool:
+    """Whether it came to its end."""
+    world.passed.clear()
+    world.kill_at = kill_at
+    with suppress(Killed):
+        context = world.context(mode)
+        world.rollback(context) if back else world.apply(STEPS, context)
+        return True
+    return False
+
+
+@pytest.mark.parametrize("later", [0.0, 1000.0], ids=["at-once", "later"])
+@pytest.mark.parametrize("resume", ["apply", "rollback"])
+@pytest.mark.parametrize("comes_back", ["with it", "old"])
+@pytest.mark.parametrize("mode", ["next-boot", "restart"])
+def test_killed_anywhere(
+    mode: Mode, comes_back: str, resume: str, later: float,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    for place in count():
+        folder = tmp_path / str(place)
+        world = cluster_world(folder, monkeypatch)
+        world.cluster.comes_back = comes_back
+        before = world.cluster.get("kube-vm", "shop", "web")["spec"]
+        over = _life(world, mode, place)
+        world.clock.sleep(later)
+        if resume == "apply":
+            assert _life(world, mode, None)
+            stays = mode == "next-boot" or comes_back == "with it"
+            assert (world.cluster.nic()["model"] == "virtio") is stays, place
+            runs_with = "virtio" if mode == "restart" and stays else "e1000"
+            assert world.cluster.runs_with() == runs_with, place
+        if resume == "rollback" and runs(str(folder)):
+            with suppress(UsageError):  # there was nothing to undo
+                assert _life(world, mode, None, back=True)
+            assert world.cluster.vm["spec"] == before, place
+            world.clock.sleep(1000)
+            assert world.cluster.runs_with() == "e1000", place
+        assert [run for run in runs(str(folder)) if run.outcome == "unfinished"] == []
+        assert world.cluster.restarts <= 4
+        if over:
+            break
+    assert place > 10
+
+
+@pytest.mark.parametrize("mode", ["next-boot", "restart"])
+def test_a_rollback_killed_anywhere(
+    mode: Mode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for place in count():
+        world = cluster_world(tmp_path / str(place), monkeypatch)
+        before = world.cluster.get("kube-vm", "shop", "web")["spec"]
+        assert _life(world, mode, None)
+        over = _life(world, mode, place, back=True)
+        assert over or _life(world, mode, None, back=True)
+        assert world.cluster.vm["spec"] == before, place
+        assert world.cluster.runs_with() == "e1000", place
+        if over:
+            break
+    assert place > 10
+
+
+def test_no_secret_is_recorded(world: ClusterWorld) -> None:
+    world.cluster.vm["spec"]["template"]["spec"]["volumes"] = [
+        {"name": "c", "cloudInitNoCloud": {"userData": "hunter2"}}
+    ]
+    applied(world, "restart")
+    rolled_back(world, "restart")
+    written = b"".join(one.read_bytes() for one in world.folder.rglob("*") if one.is_file())
+    assert b"hunter2" not in written
+    assert b"instance-1" in written

@@ -1,0 +1,337 @@
+"""Work on one object of a cluster: patch it, restart the virtual machine, see what its new instance
+has, patch it back.
+
+Every step first reads the present state and does only what is missing, so that an interrupted run
+can be resumed. A virtual machine is never stopped, and no instance is deleted: a restart is asked
+for, and KubeVirt replaces the instance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+import msgspec
+
+from vnicaudit.errors import (
+    ActionError,
+    GoneError,
+    JournalError,
+    NoResponseError,
+    RefusedError,
+    VnicauditError,
+)
+from vnicaudit.knowledge.kube_changes import TEMPLATE
+from vnicaudit.model.plan import ClusterKind, PatchLine
+from vnicaudit.model.runs import Check, Outcome
+from vnicaudit.remedy.applying.driver import UnitWork
+from vnicaudit.remedy.applying.journal.events import (
+    Patched,
+    Patching,
+    Result,
+    Started,
+    Stopping,
+    Transaction,
+    Undoing,
+)
+from vnicaudit.remedy.applying.verifying import CheckResults, failed, verify
+from vnicaudit.remedy.cluster_patch import (
+    foreign_in,
+    guarded_patch,
+    inverse,
+    located,
+    open_in,
+    value_at,
+)
+from vnicaudit.remedy.hypervisor import ClusterObject, ClusterObjects
+from vnicaudit.remedy.replacing import UnitRefusedError
+
+_NOT_UNDONE = (NoResponseError, JournalError, GoneError)
+"""Errors after which nothing can be undone: no answer, no record, or no object."""
+_PASSES = 3
+"""How often a patch is made of what was just read: another field may change in between."""
+_POLL = 1.0
+_MEANWHILE = "somebody else changed it in the meantime: {}; their change was kept"
+WARNING = "Warning of the API server: {}"
+_RESTART = "it takes effect when it is restarted: {}"
+_CONDITION = (
+    "KubeVirt 1.8 and newer takes back the condition RestartRequired by itself, an older one with "
+    "the next restart"
+)
+
+
+class ClusterTransaction(Transaction, frozen=True, kw_only=True):
+    """The change of one object. ``lines``: its patch, from which its inverse follows; ``version``:
+    its resourceVersion before; ``instance``: UID of the instance that ran before, empty: none;
+    ``agent``: that was connected to the guest's agent; ``restart``: the command that restarts it by
+    hand."""
+
+    kind: ClusterKind
+    uid: str
+    namespace: str
+    name: str
+    lines: tuple[PatchLine, ...]
+    version: str
+    instance: str = ""
+    agent: bool = False
+    restart: str = ""
+
+
+ClusterWork = UnitWork[ClusterObjects, ClusterTransaction]
+
+
+def to_its_end(work: ClusterWork) -> Result:
+    """Make the change, or undo it, from any point where that was interrupted."""
+    undoing = work.notes.last(Undoing)
+    if undoing is None:
+        try:
+            result, checks = _changed(work)
+        except _NOT_UNDONE:
+            raise
+        except VnicauditError as error:
+            if isinstance(error, RefusedError) and work.notes.last(Patched) is None:
+                raise  # nothing was changed
+            undoing = Undoing(str(error), "failed")
+        else:
+            if not (wrong := failed(checks)):
+                return result
+            undoing = Undoing(wrong, "rolled-back")
+        work.notes.write(undoing)
+        work.tell("undoing the change")
+    return _put_back(work, undoing.reason, undoing.outcome)
+
+
+def _changed(work: ClusterWork) -> tuple[Result, tuple[Check, ...]]:
+    made = work.transaction
+    warned = _bring(work, made.lines)
+    if made.mode != "restart" or not made.active:
+        words, waits = _until_restart(work) if made.active else ([], False)
+        return Result("applied", "; ".join([*words, *map(WARNING.format, warned)]), waits=waits), ()
+    began, measured = work.clock.monotonic(), work.notes.last(Stopping) is None
+    checks = _restarted(work, made.lines)
+    measured = measured and work.notes.last(Stopping) is not None
+    downtime = round(work.clock.monotonic() - began, 2) if measured else None
+    found = work.place.get(made.kind, made.namespace, made.name)
+    if condition(found, "RestartRequired"):
+        checks = (*checks, Check("condition", "unknown", "it still has RestartRequired"))
+    return Result("applied", "; ".join(map(WARNING.format, warned)), checks, downtime), checks
+
+
+def _until_restart(work: ClusterWork) -> tuple[list[str], bool]:
+    """When a running guest gets what was patched, and whether it waits for that."""
+    made = work.transaction
+    instance = work.place.instance(made.namespace, made.name)
+    if instance is None or not instance_has(instance, made.lines):
+        return [_RESTART.format(made.restart)], True
+    found = work.place.get(made.kind, made.namespace, made.name)
+    words = ["its instance runs with it"]
+    return [*words, *([_CONDITION] if condition(found, "RestartRequired") else [])], False
+
+
+def _put_back(work: ClusterWork, reason: str, outcome: Outcome) -> Result:
+    """Undo the patch, and have the virtual machine run without it if it was restarted with it."""
+    made, left, kept = work.transaction, "", ""
+    try:
+        if work.notes.last(Patching) is not None:
+            found = checked_uid(work.place.get(made.kind, made.namespace, made.name), made.uid)
+            here = here_of(made.lines, found)
+            foreign = [
+                one for one in here if value_at(found, one.path) not in (one.before, one.after)
+            ]
+            kept = f"; {_MEANWHILE.format(listed(foreign, found))}" if foreign else ""
+            _bring(work, inverse(one for one in here if one not in foreign))
+        if work.notes.last(Stopping) is not None:
+            left = failed(_restarted(work, inverse(made.lines)))
+    except _NOT_UNDONE:
+        raise
+    except VnicauditError as error:
+        left = str(error)
+    if left:
+        why = f"{reason}; not everything could be undone: {left}{kept}"
+        return Result("failed", why, undone=False)
+    return Result(outcome, f"{reason}{kept or '; it is as before'}")
+
+
+# Patch it.
+
+
+def checked_uid(found: ClusterObject, uid: str) -> ClusterObject:
+    """The object. Raises GoneError if another one has its name now."""
+    if value_at(found, "/metadata/uid") != uid:
+        raise GoneError("it was deleted, and another one has its name now")
+    return found
+
+
+def version_of(found: ClusterObject) -> str:
+    """The resourceVersion of an object."""
+    return str(value_at(found, "/metadata/resourceVersion"))
+
+
+def _bring(work: ClusterWork, lines: tuple[PatchLine, ...]) -> tuple[str, ...]:
+    """Have the fields as ``after``; returns the server's warnings. Raises ActionError if a field is
+    as somebody else made it, RefusedError if the server refuses it."""
+    made, tried, refusal = work.transaction, "", RefusedError("")
+    for _ in range(_PASSES):
+        found = checked_uid(work.place.get(made.kind, made.namespace, made.name), made.uid)
+        here, version = here_of(lines, found), version_of(found)
+        left = open_in(here, found)
+        if len(left) < len(here) and work.notes.pending(Patching, Patched):
+            work.notes.write(Patched(version))  # all of it was done, and some of it was changed
+        if foreign := foreign_in(here, found):
+            raise UnitRefusedError(_MEANWHILE.format(listed(foreign, found)), "drift")
+        if not left:
+            return ()
+        if version == tried:
+            raise refusal
+        tried = version
+        work.notes.write(Patching(version))
+        try:
+            patch = guarded_patch(left, made.uid, version)
+            found, warnings = work.place.patch(made.kind, made.namespace, made.name, patch)
+        except RefusedError as error:  # it may have changed since it was read
+            refusal = UnitRefusedError(str(error), "cluster")
+            continue
+        work.notes.write(Patched(version_of(found)))
+        return warnings
+    raise refusal
+
+
+def here_of(lines: Iterable[PatchLine], found: ClusterObject) -> tuple[PatchLine, ...]:
+    """The lines where they are in the object now. Raises RefusedError if an interface is gone."""
+    lines = tuple(lines)
+    here = located(lines, found)
+    if here is None:
+        names = ", ".join(dict.fromkeys(one.name for one in lines if one.name))
+        raise UnitRefusedError(f"it no longer has the interface ({names})", "drift")
+    return here
+
+
+def listed(lines: Iterable[PatchLine], found: ClusterObject) -> str:
+    """Fields with their present values, if these are of a kind that is changed."""
+    return ", ".join(f"{one.path} is {_as_json(value_at(found, one.path))}" for one in lines)
+
+
+def _as_json(value: object) -> str:
+    if value is None:
+        return "not there"
+    if isinstance(value, str | bool | int):
+        return msgspec.json.encode(value).decode()[:80]
+    return "something else"
+
+
+# Restart the virtual machine, and wait for what it runs with.
+
+
+def field_in_instance(line: PatchLine) -> PatchLine | None:
+    """The line in the instance; None: the instance has no such field."""
+    if not line.path.startswith(f"{TEMPLATE}/"):
+        return None
+    return msgspec.structs.replace(line, path=line.path.removeprefix(TEMPLATE))
+
+
+def instance_has(instance: ClusterObject, lines: Iterable[PatchLine]) -> bool | None:
+    """True if the instance has all values of the lines, as far as it tells; None: it tells
+    none."""
+    wanted = [one for one in map(field_in_instance, lines) if one is not None]
+    wanted = [one for one in wanted if one.after is not None]  # else there is a default
+    if not wanted:
+        return None
+    here = located(wanted, instance)
+    return here is not None and all(value_at(instance, one.path) == one.after for one in here)
+
+
+def condition(found: ClusterObject, kind: str) -> bool:
+    """True if the object has the condition, and it is true."""
+    every = value_at(found, "/status/conditions")
+    return any(
+        isinstance(each, Mapping) and (each.get("type"), each.get("status")) == (kind, "True")
+        for each in (every if isinstance(every, list) else [])
+    )
+
+
+def uid_of(instance: ClusterObject | None) -> str:
+    """The UID of an instance; empty: there is none."""
+    return "" if instance is None else str(value_at(instance, "/metadata/uid"))
+
+
+def _to_replace(work: ClusterWork, lines: tuple[PatchLine, ...]) -> str:
+    """UID of the instance to be replaced; empty: none, or it has what the lines say."""
+    asked = work.notes.latest(Undoing, Stopping)
+    if asked is not None and isinstance(asked.event, Stopping):
+        return asked.event.instance
+    instance = work.place.instance(work.transaction.namespace, work.transaction.name)
+    is_old = asked is not None and uid_of(instance) == work.transaction.instance
+    if instance is None or is_old or instance_has(instance, lines):
+        return ""
+    return uid_of(instance)
+
+
+def _restarted(work: ClusterWork, lines: tuple[PatchLine, ...]) -> tuple[Check, ...]:
+    """Have the instance replaced if it does not have what the lines say, and wait for the guest.
+    Returns the checks of it."""
+    made, old = work.transaction, _to_replace(work, lines)
+    if old and uid_of(work.place.instance(made.namespace, made.name)) == old:
+        work.notes.write(Stopping("restart", old))
+        work.tell("restarting it")
+        try:
+            work.place.restart(made.namespace, made.name)
+        except RefusedError as error:
+            _check_under_way(work, old, error)
+    checks = verify(work, lambda: _checks_now(work, lines, old), _POLL)
+    if not failed(checks):
+        now = work.place.instance(made.namespace, made.name)
+        work.notes.write(Started(uid_of(now)))
+    return checks
+
+
+def _check_under_way(work: ClusterWork, old: str, error: RefusedError) -> None:
+    """Raises the error unless the restart is under way: an earlier request was taken."""
+    made = work.transaction
+    if uid_of(work.place.instance(made.namespace, made.name)) != old:
+        return
+    found = work.place.get(made.kind, made.namespace, made.name)
+    if not value_at(found, "/status/stateChangeRequests"):
+        raise ActionError(f"it was not restarted: {error}")
+
+
+def _checks_now(work: ClusterWork, lines: tuple[PatchLine, ...], old: str) -> CheckResults:
+    made = work.transaction
+    instance = work.place.instance(made.namespace, made.name)
+    if instance is None:
+        return CheckResults((Check("instance", "failed", "it has no instance yet"),))
+    if uid_of(instance) == old:
+        return CheckResults((Check("instance", "failed", "it was not restarted"),))
+    checks = list(_of_instance(instance, lines))
+    over = any(one.name == "spec" and one.verdict == "failed" for one in checks)
+    phase = value_at(instance, "/status/phase")
+    running = phase == "Running"
+    checks.append(Check("running", "ok" if running else "failed", f"its instance is {phase}"))
+    if made.agent:
+        is_there = condition(instance, "AgentConnected")
+        words = "the guest agent is connected" if is_there else "its guest agent does not answer"
+        checks.append(Check("agent", "ok" if is_there else "failed", words))
+    return CheckResults(tuple(checks), over)
+
+
+def _of_instance(instance: ClusterObject, lines: Iterable[PatchLine]) -> Iterator[Check]:
+    """Each field as the instance has it, and its interfaces as they are in its domain."""
+    names = set()
+    for line in lines:
+        there = field_in_instance(line)
+        if there is None or there.after is None:
+            yield Check("spec", "unknown", f"{line.path} is not a field of its instance")
+            continue
+        here = located((there,), instance)
+        now = None if here is None else value_at(instance, here[0].path)
+        verdict = "ok" if now == line.after else "failed"
+        words = f"{line.name} {there.path.rpartition('/')[2]} is {_as_json(now)}".lstrip()
+        yield Check("spec", "ok" if verdict == "ok" else "failed", words)
+        names.add(line.name)
+    every = value_at(instance, "/status/interfaces")
+    in_domain = {
+        each.get("name")
+        for each in (every if isinstance(every, list) else [])
+        if isinstance(each, Mapping) and "domain" in str(each.get("infoSource")).split(", ")
+    }
+    for name in sorted(names - {""}):
+        if name not in in_domain:
+            yield Check("status", "failed", f"the interface {name} is not in its domain")

@@ -1,0 +1,320 @@
+"""Objects of a cluster: patched, and patched back; virtual machines also restarted.
+
+The API server checks each patch without storing it before the journal begins: its schema, its rules
+and the rights of this user answer first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from typing import ClassVar, cast
+
+from msgspec.structs import replace
+
+from vnicaudit.errors import GoneError, RefusedError
+from vnicaudit.knowledge.kube_changes import may_change
+from vnicaudit.model.plan import ClusterKind, ClusterUnit, JsonValue, Mode, PatchLine, Step, VmUnit
+from vnicaudit.model.runs import UnitState
+from vnicaudit.remedy.applying.cluster_work import (
+    WARNING,
+    ClusterTransaction,
+    checked_uid,
+    condition,
+    here_of,
+    instance_has,
+    listed,
+    to_its_end,
+    uid_of,
+    version_of,
+)
+from vnicaudit.remedy.applying.driver import (
+    NOTHING_TO_DO,
+    BegunUnit,
+    Driver,
+    Prepared,
+    PrepareRequest,
+    UndoRequest,
+)
+from vnicaudit.remedy.applying.journal.events import Begin, Result, Undoing, UnitRequest, unit_of
+from vnicaudit.remedy.applying.journal.past_run import PastRun
+from vnicaudit.remedy.applying.session import Session
+from vnicaudit.remedy.cluster_patch import (
+    foreign_in,
+    guarded_patch,
+    inverse,
+    open_in,
+    patch_diff,
+    patch_digest,
+    value_at,
+)
+from vnicaudit.remedy.hypervisor import ClusterObject, ClusterObjects
+from vnicaudit.remedy.replacing import UnitRefusedError, check_uri, short_digest
+
+_DRIFT = "it changed since the plan was made: make a new plan ({})"
+_ALTERED = (
+    "somebody has changed it since: check it, then use --over-edits to set it back anyway ({})"
+)
+_OFF = "it does not run ({}): use --mode next-boot, or start it first"
+
+
+class ClusterDriver(Driver):
+    """Changes objects of clusters, of one kind."""
+
+    kind: ClassVar[ClusterKind]
+    unmeasured = "of a cluster"
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(session)
+        self._places: dict[str, ClusterObjects] = {}
+
+    @classmethod
+    def key(cls, step: Step) -> str:
+        """All changes of an object are one unit."""
+        part = cast(ClusterUnit, step.unit)
+        which = f"{step.target}\n{part.full_name}\n{part.uid}".encode()
+        return f"{cls.kind}-{short_digest(which, 24)}"
+
+    @classmethod
+    def unit(cls, key: str, steps: tuple[Step, ...]) -> UnitRequest:
+        """The object, by its UID."""
+        part = cast(ClusterUnit, steps[0].unit)
+        groups = part.groups if isinstance(part, VmUnit) else ()
+        exclusive = tuple(f"{steps[0].target} {group}" for group in groups)
+        made = unit_of(key, steps, cls.kind, part.full_name, exclusive=exclusive)
+        return replace(made, uuid=part.uid)
+
+    def check(self, unit: UnitRequest) -> None:
+        """Raises RefusedError for a cluster whose kubeconfig may start a program, unless the user
+        named it."""
+        check_uri(unit.target, self._session.reach.trusted)
+
+    def open(self, unit: UnitRequest) -> None:
+        """Connect to its cluster, and keep other runs of this machine away from it."""
+        if unit.target in self._places:
+            return
+        place = self._adapters.cluster(unit.target, self._session.deadline)
+        with ExitStack() as opened:
+            opened.callback(place.close)
+            key = f"cluster-{short_digest(place.identity().encode(), 24)}"
+            self._session.hold(key, unit.target, opened)
+            self._session.at(unit.target).push(opened.pop_all())
+        self._session.at(unit.target).callback(self._places.pop, unit.target)
+        self._places[unit.target] = place
+
+    def prepare(
+        self, unit: UnitRequest, steps: tuple[Step, ...], request: PrepareRequest
+    ) -> Prepared:
+        """The patch of all steps, which the API server would accept."""
+        part = _part_of(steps)
+        found = checked_uid(self._place(unit).get(part.kind, part.namespace, part.name), part.uid)
+        here = here_of(part.patch, found)
+        if foreign := [
+            one for one in here if value_at(found, one.path) not in (one.before, one.after)
+        ]:
+            raise UnitRefusedError(_DRIFT.format(listed(foreign, found)), "drift")
+        left = open_in(here, found)
+        if not left:
+            return NOTHING_TO_DO
+        return self._prepared(unit, part, found, left, request.mode)
+
+    def prepare_undo(self, unit: UnitRequest, request: UndoRequest) -> Prepared:
+        """The inverse patch."""
+        made = request.transaction(unit, ClusterTransaction)
+        place = self._place(unit)
+        found = checked_uid(place.get(made.kind, made.namespace, made.name), made.uid)
+        try:
+            here = here_of(inverse(made.lines), found)
+        except UnitRefusedError as error:
+            raise UnitRefusedError(str(error), "edited") from None
+        foreign = foreign_in(here, found)
+        if foreign and not request.over_edits:
+            raise UnitRefusedError(_ALTERED.format(listed(foreign, found)), "edited")
+        left = tuple(replace(one, before=_known(found, one)) for one in open_in(here, found))
+        if not left:
+            return NOTHING_TO_DO
+        return self._prepared(unit, made, found, left, request.mode, undoes=True)
+
+    def _prepared(
+        self, unit: UnitRequest, part: ClusterUnit | ClusterTransaction, found: ClusterObject,
+        lines: tuple[PatchLine, ...], mode: Mode, *, undoes: bool = False,
+    ) -> Prepared:  # fmt: skip
+        """The transaction, once the server has answered to all of it. ``undoes``: a virtual machine
+        that does not run is patched back all the same."""
+        place, instance = self._place(unit), None
+        if self.kind == "kube-vm":
+            instance = place.instance(part.namespace, part.name)
+        else:
+            mode = "next-boot"
+        if mode == "hotswap":
+            raise UnitRefusedError("no field of it changes in a running guest", "mode")
+        runs = _phase(instance) == "Running"
+        if mode == "restart" and (runs or not undoes):
+            _check_restart(found, instance)
+        patch = guarded_patch(lines, part.uid, version_of(found))
+        try:
+            _found, warnings = place.patch(
+                self.kind, part.namespace, part.name, patch, dry_run=True
+            )
+            if mode == "restart" and runs:
+                place.restart(part.namespace, part.name, dry_run=True)
+        except RefusedError as error:
+            now = checked_uid(place.get(self.kind, part.namespace, part.name), part.uid)
+            is_same = version_of(now) == version_of(found)
+            raise UnitRefusedError(str(error), "cluster" if is_same else "drift") from None
+        where = f"{part.name} -n {part.namespace}"
+        transaction = ClusterTransaction(
+            mode, active=runs, start=place.virtctl(f"start {where}"), kind=self.kind, uid=part.uid,
+            namespace=part.namespace, name=part.name, lines=lines, version=version_of(found),
+            instance=uid_of(instance), restart=place.virtctl(f"restart {where}"),
+            agent=instance is not None and condition(instance, "AgentConnected"),
+        )  # fmt: skip
+        return Prepared(
+            transaction, keeps_texts=False, note="; ".join(map(WARNING.format, warnings))
+        )
+
+    def prepare_restore(self, unit: UnitRequest, request: UndoRequest) -> Prepared:
+        """The inverse patch: a run saves only the values of the fields that it changes."""
+        return self.prepare_undo(unit, request)
+
+    def can_restore(self, unit: UnitRequest, run: PastRun) -> bool:
+        """True if the run began to change the object."""
+        return run.has_begun(unit.key)
+
+    def forward(self, work: BegunUnit) -> Result:
+        """Patch the object, and restart it if the mode says so."""
+        return to_its_end(work.at(self._place(work.unit), ClusterTransaction))
+
+    def undo(self, work: BegunUnit, undoing: Undoing) -> Result:
+        """Patch it back."""
+        del undoing  # it is in the journal
+        return to_its_end(work.at(self._place(work.unit), ClusterTransaction))
+
+    def present_state(self, unit: UnitRequest, begin: Begin) -> UnitState:
+        """``in-effect`` or ``waiting`` where every field is as the run set it, else ``differs``."""
+        made, place = begin.of(ClusterTransaction), self._place(unit)
+        found = checked_uid(place.get(made.kind, made.namespace, made.name), made.uid)
+        here = here_of(made.lines, found)
+        if other := open_in(here, found):
+            return UnitState(unit.name, "differs", f"changed since: {listed(other, found)}")
+        instance = place.instance(made.namespace, made.name) if self.kind == "kube-vm" else None
+        if instance is None or instance_has(instance, made.lines):
+            return UnitState(unit.name, "in-effect")
+        if instance_has(instance, made.lines) is None and uid_of(instance) != made.instance:
+            return UnitState(unit.name, "in-effect")
+        return UnitState(unit.name, "waiting", f"until it is restarted: {made.restart}")
+
+    def result_if_gone(
+        self, unit: UnitRequest, error: GoneError, *, begun: bool, dry_run: bool
+    ) -> Result:
+        """``gone``: the object was deleted."""
+        del unit, begun, dry_run
+        return Result("gone", f"{error}: there is nothing left to do")
+
+    def _place(self, unit: UnitRequest) -> ClusterObjects:
+        return self._places[unit.target]
+
+
+class VmDriver(ClusterDriver):
+    """Changes virtual machines."""
+
+    kind = "kube-vm"
+
+
+class _SourceDriver(ClusterDriver):
+    """Changes objects that virtual machines are made from: none is restarted."""
+
+    sources = True
+    is_text = True
+
+
+class PreferenceDriver(_SourceDriver):
+    """Changes preferences."""
+
+    kind = "kube-preference"
+
+
+class NetworkDriver(_SourceDriver):
+    """Changes network attachment definitions."""
+
+    kind = "kube-nad"
+
+
+class ConfigDriver(_SourceDriver):
+    """Changes the KubeVirt object."""
+
+    kind = "kube-config"
+
+
+DRIVERS = (VmDriver, PreferenceDriver, NetworkDriver, ConfigDriver)
+
+
+def _part_of(steps: tuple[Step, ...]) -> ClusterUnit:
+    """Everything that the steps do together. Raises RefusedError if a step would do something other
+    than what was reviewed."""
+    parts = [cast(ClusterUnit, step.unit) for step in steps]
+    lines: dict[str, PatchLine] = {}
+    for step, part in zip(steps, parts, strict=True):
+        _check_step(step, part)
+        for line in part.patch:
+            if lines.setdefault(line.path, line) != line:
+                raise UnitRefusedError(f"two steps change {line.path} in different ways", "plan")
+    return replace(parts[0], patch=tuple(lines.values()))
+
+
+def _check_step(step: Step, part: ClusterUnit) -> None:
+    for line in part.patch:
+        if not may_change(part.kind, line.path) or line.before == line.after:
+            raise UnitRefusedError(
+                f"step {step.id}: {line.path[:200]} is no field that is changed here", "plan"
+            )
+    if not part.patch or step.digest != patch_digest(step.target, part):
+        raise UnitRefusedError(
+            f"step {step.id}: its patch does not match its object: make a new plan", "plan"
+        )
+    if step.diff != patch_diff(part):
+        raise UnitRefusedError(
+            f"step {step.id}: the change does not match its diff: make a new plan", "plan"
+        )
+
+
+def _known(found: ClusterObject, line: PatchLine) -> JsonValue | None:
+    """The present value of a field that is to be set back over somebody's edit."""
+    value = value_at(found, line.path)
+    if value is None or isinstance(value, str | bool | int):
+        return value
+    if isinstance(value, dict) and all(isinstance(each, str) for each in value.values()):
+        return value
+    raise UnitRefusedError(f"{line.path} has become something else", "edited")
+
+
+def _phase(instance: ClusterObject | None) -> str:
+    return "" if instance is None else str(value_at(instance, "/status/phase"))
+
+
+def _check_restart(found: ClusterObject, instance: ClusterObject | None) -> None:
+    """Raises RefusedError for a virtual machine that is not restarted as it is."""
+    if instance is None or _phase(instance) != "Running":
+        state = value_at(found, "/status/printableStatus") or "no instance"
+        raise UnitRefusedError(_OFF.format(state), "power")
+    if why := next(_hindrances(found, instance), ""):
+        raise UnitRefusedError(f"{why}: try again later, or use --mode next-boot", "busy")
+
+
+def _hindrances(found: ClusterObject, instance: ClusterObject) -> Iterator[str]:
+    """Reasons not to restart a virtual machine now."""
+    if value_at(found, "/metadata/deletionTimestamp"):
+        yield "it is being deleted"
+    if condition(instance, "Paused"):
+        yield "it is paused"
+    if name := value_at(found, "/status/snapshotInProgress"):
+        yield f"the snapshot {name} of it is under way"
+    if name := value_at(found, "/status/restoreInProgress"):
+        yield f"the restore {name} of it is under way"
+    if value_at(found, "/status/stateChangeRequests"):
+        yield "a start or a stop of it is under way"
+    migration = value_at(instance, "/status/migrationState")
+    if isinstance(migration, Mapping) and not (
+        migration.get("completed") or migration.get("failed")
+    ):
+        yield "it is being migrated"
