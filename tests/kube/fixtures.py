@@ -6,6 +6,7 @@ import pytest
 
 from tests.kube.pods import Pods, running_pods
 from tests.kube.server import Server, running_server
+from tests.kube.virt import Virt, guard, running_virt
 from tests.not_run import not_run
 from tests.rig.errors import Missing
 
@@ -44,3 +45,19 @@ def pods(pods_of_session: Pods, cluster: Server) -> Iterator[Pods]:
     del cluster  # what is loaded by them is unloaded by it
     yield pods_of_session
     pods_of_session.clear()
+
+
+@pytest.fixture(scope="session")
+def virt_of_session(api_server: Server) -> Iterator[Virt]:
+    """KubeVirt's answers and acts, and rules of admission in the namespace ``guarded``."""
+    guard(api_server)
+    with running_virt(api_server) as running:
+        yield running
+
+
+@pytest.fixture
+def virt(virt_of_session: Virt, cluster: Server) -> Iterator[Virt]:
+    """The same, for the virtual machines of a test."""
+    del cluster  # what is loaded is unloaded by it
+    yield virt_of_session
+    virt_of_session.clear()
