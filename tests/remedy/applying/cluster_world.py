@@ -6,16 +6,26 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 
 from tests.remedy.applying.fakes import Stage, watch
 from vnicaudit.errors import GoneError, NoResponseError, RefusedError
 from vnicaudit.model.finding import Ref
-from vnicaudit.model.plan import MODES, ModeOption, PatchLine, UnitStep, VmUnit
+from vnicaudit.model.plan import (
+    MODES,
+    ConfigUnit,
+    ModeOption,
+    NetworkUnit,
+    PatchLine,
+    PreferenceUnit,
+    UnitStep,
+    VmUnit,
+)
 from vnicaudit.remedy.cluster_patch import patch_diff, patch_digest
 
+ClusterUnitT = TypeVar("ClusterUnitT", VmUnit, PreferenceUnit, NetworkUnit, ConfigUnit)
 TARGET = "kube:lab"
 UID = "5b3b4c8e-0000-4000-8000-000000000001"
 DEVICES = "/spec/template/spec/domain/devices"
@@ -211,12 +221,16 @@ def cluster_world(folder: Path, monkeypatch: pytest.MonkeyPatch) -> ClusterWorld
 
 
 def vm_step(*lines: PatchLine, number: int = 1, uid: str = UID) -> UnitStep[VmUnit]:
-    """The step of a plan that makes this patch."""
-    unit = VmUnit(uid, "shop", "web", lines)
+    """The step of a plan that makes this patch of that virtual machine."""
+    return step_on(VmUnit(uid, "shop", "web", lines), TARGET, number)
+
+
+def step_on(unit: ClusterUnitT, target: str, number: int = 1) -> UnitStep[ClusterUnitT]:
+    """The step of a plan that makes the patch of this unit."""
     return UnitStep(
-        id=str(number), target=TARGET, about=Ref("nic", "shop/web", uid, index=0),
+        id=str(number), target=target, about=Ref("nic", unit.full_name, unit.uid, index=0),
         owner="kubevirt", to="virtio", rules=("VNIC001",), changes=(), readiness="ready", safe=True,
         reason="", running=True,
         modes=tuple(ModeOption(mode, possible=mode != "hotswap") for mode in MODES),
-        digest=patch_digest(TARGET, unit), diff=patch_diff(unit), unit=unit,
+        digest=patch_digest(target, unit), diff=patch_diff(unit), unit=unit,
     )  # fmt: skip

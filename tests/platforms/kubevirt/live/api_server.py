@@ -34,6 +34,9 @@ class Asked(NamedTuple):
     path: str
     query: dict[str, str]
     token: str
+    body: bytes = b""
+    kind: str = ""
+    """Its content type."""
 
 
 class Reply(NamedTuple):
@@ -142,7 +145,9 @@ def served(server: FakeServer) -> Iterator[FakeServer]:
             parts = urlsplit(self.path)
             body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
             token = (self.headers.get("Authorization") or "").partition(" ")[2]
-            asked = Asked(self.command, parts.path, dict(parse_qsl(parts.query)), token)
+            kind = self.headers.get("Content-Type") or ""
+            query = dict(parse_qsl(parts.query))
+            asked = Asked(self.command, parts.path, query, token, body, kind)
             answer = server.reply(asked, body)
             self.send_response(answer.status)
             self.send_header("Content-Type", "application/json")
@@ -152,7 +157,7 @@ def served(server: FakeServer) -> Iterator[FakeServer]:
             self.end_headers()
             self.wfile.write(answer.body)
 
-        do_POST = do_GET
+        do_POST = do_PUT = do_PATCH = do_GET
 
         def log_message(self, *_args: object) -> None:
             pass
