@@ -27,10 +27,13 @@ _STYLES = {
     "failed": "bad", "unfinished": "bad",
     "gone": "quiet", "not-reached": "quiet", "undone": "quiet",
 }  # fmt: skip
-_WORDS = {"file": "guest", "domain": "guest"}
+_WORDS = {
+    "file": "guest", "domain": "guest", "kube-vm": "guest", "kube-preference": "preference",
+    "kube-nad": "network", "kube-config": "KubeVirt object",
+}  # fmt: skip
 """The word with which a kind of unit is counted: a file contains a domain, unless it is named by
 its path."""
-_NAMED = ("image", "flavor")
+_NAMED = ("image", "flavor", "kube-preference", "kube-nad", "kube-config")
 """Kinds that must be named, because the name alone does not show the kind."""
 OUTCOME = 11
 """Width of the longest outcome."""
@@ -89,7 +92,8 @@ def unit_words(
 ) -> list[str]:
     """Name of a unit, its NICs, and its downtime; ``verbose``: also its UUID and steps. ``shared``:
     names used by several units, which are shown with their UUID."""
-    name = f"{unit.kind} {unit.name}" if unit.kind in _NAMED else unit.name
+    word = _WORDS.get(unit.kind, unit.kind)
+    name = f"{word} {unit.name}" if unit.kind in _NAMED else unit.name
     words = [name, ", ".join(filter(None, unit.macs))]
     if unit.downtime is not None:
         words.append(f"down for {unit.downtime:.1f} s")

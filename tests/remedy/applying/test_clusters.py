@@ -27,6 +27,7 @@ from tests.remedy.applying.fakes import Killed
 from vnicaudit.errors import RefusedError, UsageError
 from vnicaudit.model.plan import Mode, PatchLine, Step
 from vnicaudit.model.runs import UnitRun
+from vnicaudit.remedy.applying.apply import dry_run_apply
 from vnicaudit.remedy.applying.history import runs
 from vnicaudit.remedy.applying.rollback import RollbackSelection
 
@@ -86,6 +87,22 @@ def test_a_restart_waits_for_a_new_instance_with_it(world: ClusterWorld) -> None
     assert world.cluster.runs_with() == "virtio"
 
 
+@pytest.mark.parametrize("comes_back", ["with it", "old"])
+def test_what_waits_for_a_restart_is_restarted_later(world: ClusterWorld, comes_back: str) -> None:
+    applied(world)
+    assert applied(world).outcome == "already"
+    world.cluster.comes_back = comes_back
+    unit = applied(world, "restart")
+    if comes_back == "old":
+        assert (unit.outcome, world.cluster.nic()["model"]) == ("rolled-back", "e1000")
+        return
+    assert (unit.outcome, world.cluster.runs_with()) == ("applied", "virtio")
+    assert len(world.cluster.patches) == 1
+    assert applied(world, "restart").outcome == "already"
+    assert rolled_back(world, "restart").outcome == "applied"
+    assert (world.cluster.nic()["model"], world.cluster.runs_with()) == ("e1000", "e1000")
+
+
 @pytest.mark.parametrize("mode", ["next-boot", "restart"])
 def test_a_rollback_takes_everything_back(world: ClusterWorld, mode: Mode) -> None:
     before = world.cluster.get("kube-vm", "shop", "web")["spec"]
@@ -112,8 +129,12 @@ def test_a_rollback_for_the_next_boot_says_when_the_condition_goes(world: Cluste
 
 
 def test_warnings_of_the_server_are_shown(world: ClusterWorld) -> None:
-    world.cluster.warns = ("unknown field",)
-    assert "Warning of the API server: unknown field" in applied(world).message
+    world.cluster.warns = ("it is deprecated",)
+    (preview,) = dry_run_apply(STEPS, b"plan", world.context())
+    words = "Warning of the API server: it is deprecated"
+    assert (preview.outcome, preview.message) == ("would-change", words)
+    applied(world)
+    assert ("shop/web", words) in world.told
 
 
 @pytest.mark.parametrize("comes_back", ["never", "old", "silent"])
@@ -125,6 +146,7 @@ def test_what_does_not_come_back_with_it_is_undone(world: ClusterWorld, comes_ba
     if comes_back == "never":
         assert unit.outcome == "failed"
         assert "not everything could be undone: it has no instance" in unit.message
+        assert "to start it by hand: virtctl --context lab start web -n shop" in unit.message
         return
     if comes_back == "old":
         assert (unit.outcome, world.cluster.restarts) == ("rolled-back", 2)

@@ -58,7 +58,8 @@ def print_preview(units: Sequence[Preview], words: str) -> int:
     """Print what would be done to each domain, or why not; returns the exit code."""
     names = disambiguated((one.name, one.place) for one in units)
     for one, name in zip(units, names, strict=True):
-        emit(f"{safe(name)}: {safe(one.message) or words}\n")
+        told = [words] if one.outcome == "would-change" else []
+        emit(f"{safe(name)}: {safe('; '.join(filter(None, [*told, one.message])))}\n")
     return code_of_preview(units)
 
 

@@ -323,7 +323,7 @@ def _preview(
         return is_to_be("already", _ALREADY)
     if show is not None:
         show(unit, prepared)
-    return is_to_be("would-change")
+    return is_to_be("would-change", prepared.note)
 
 
 def _preparer(steps: Sequence[Step], plan: str, context: RunContext) -> Preparing:

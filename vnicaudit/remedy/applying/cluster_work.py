@@ -13,7 +13,6 @@ from collections.abc import Iterable, Iterator, Mapping
 import msgspec
 
 from vnicaudit.errors import (
-    ActionError,
     GoneError,
     JournalError,
     NoResponseError,
@@ -24,6 +23,7 @@ from vnicaudit.knowledge.kube_changes import TEMPLATE
 from vnicaudit.model.plan import ClusterKind, PatchLine
 from vnicaudit.model.runs import Check, Outcome
 from vnicaudit.remedy.applying.driver import UnitWork
+from vnicaudit.remedy.applying.history import may_be_off
 from vnicaudit.remedy.applying.journal.events import (
     Patched,
     Patching,
@@ -51,11 +51,10 @@ _PASSES = 3
 """How often a patch is made of what was just read: another field may change in between."""
 _POLL = 1.0
 _MEANWHILE = "somebody else changed it in the meantime: {}; their change was kept"
-WARNING = "Warning of the API server: {}"
 _RESTART = "it takes effect when it is restarted: {}"
 _CONDITION = (
-    "KubeVirt 1.8 and newer takes back the condition RestartRequired by itself, an older one with "
-    "the next restart"
+    "; KubeVirt 1.8 and newer takes back the condition RestartRequired by itself, an older one "
+    "with the next restart"
 )
 
 
@@ -102,10 +101,10 @@ def to_its_end(work: ClusterWork) -> Result:
 
 def _changed(work: ClusterWork) -> tuple[Result, tuple[Check, ...]]:
     made = work.transaction
-    warned = _bring(work, made.lines)
+    _bring(work, made.lines)
     if made.mode != "restart" or not made.active:
-        words, waits = _until_restart(work) if made.active else ([], False)
-        return Result("applied", "; ".join([*words, *map(WARNING.format, warned)]), waits=waits), ()
+        words, waits = _until_restart(work) if made.active else ("", False)
+        return Result("applied", words, waits=waits), ()
     began, measured = work.clock.monotonic(), work.notes.last(Stopping) is None
     checks = _restarted(work, made.lines)
     measured = measured and work.notes.last(Stopping) is not None
@@ -113,32 +112,29 @@ def _changed(work: ClusterWork) -> tuple[Result, tuple[Check, ...]]:
     found = work.place.get(made.kind, made.namespace, made.name)
     if condition(found, "RestartRequired"):
         checks = (*checks, Check("condition", "unknown", "it still has RestartRequired"))
-    return Result("applied", "; ".join(map(WARNING.format, warned)), checks, downtime), checks
+    return Result("applied", "", checks, downtime), checks
 
 
-def _until_restart(work: ClusterWork) -> tuple[list[str], bool]:
+def _until_restart(work: ClusterWork) -> tuple[str, bool]:
     """When a running guest gets what was patched, and whether it waits for that."""
     made = work.transaction
     instance = work.place.instance(made.namespace, made.name)
     if instance is None or not instance_has(instance, made.lines):
-        return [_RESTART.format(made.restart)], True
+        return _RESTART.format(made.restart), True
     found = work.place.get(made.kind, made.namespace, made.name)
-    words = ["its instance runs with it"]
-    return [*words, *([_CONDITION] if condition(found, "RestartRequired") else [])], False
+    waits = condition(found, "RestartRequired")
+    return f"the guest runs with it already{_CONDITION if waits else ''}", False
 
 
 def _put_back(work: ClusterWork, reason: str, outcome: Outcome) -> Result:
     """Undo the patch, and have the virtual machine run without it if it was restarted with it."""
     made, left, kept = work.transaction, "", ""
     try:
-        if work.notes.last(Patching) is not None:
-            found = checked_uid(work.place.get(made.kind, made.namespace, made.name), made.uid)
-            here = here_of(made.lines, found)
-            foreign = [
-                one for one in here if value_at(found, one.path) not in (one.before, one.after)
-            ]
-            kept = f"; {_MEANWHILE.format(listed(foreign, found))}" if foreign else ""
-            _bring(work, inverse(one for one in here if one not in foreign))
+        found = checked_uid(work.place.get(made.kind, made.namespace, made.name), made.uid)
+        here = here_of(made.lines, found)
+        foreign = foreign_in(here, found)
+        kept = f"; {_MEANWHILE.format(listed(foreign, found))}" if foreign else ""
+        _bring(work, inverse(one for one in here if one not in foreign))
         if work.notes.last(Stopping) is not None:
             left = failed(_restarted(work, inverse(made.lines)))
     except _NOT_UNDONE:
@@ -146,7 +142,8 @@ def _put_back(work: ClusterWork, reason: str, outcome: Outcome) -> Result:
     except VnicauditError as error:
         left = str(error)
     if left:
-        why = f"{reason}; not everything could be undone: {left}{kept}"
+        off = may_be_off(work.notes.entries())
+        why = f"{reason}; not everything could be undone: {left}{kept}{off and f'; {off}'}"
         return Result("failed", why, undone=False)
     return Result(outcome, f"{reason}{kept or '; it is as before'}")
 
@@ -166,9 +163,9 @@ def version_of(found: ClusterObject) -> str:
     return str(value_at(found, "/metadata/resourceVersion"))
 
 
-def _bring(work: ClusterWork, lines: tuple[PatchLine, ...]) -> tuple[str, ...]:
-    """Have the fields as ``after``; returns the server's warnings. Raises ActionError if a field is
-    as somebody else made it, RefusedError if the server refuses it."""
+def _bring(work: ClusterWork, lines: tuple[PatchLine, ...]) -> None:
+    """Have the fields as ``after``. Raises RefusedError if a field is as somebody else made it, or
+    the server refuses it."""
     made, tried, refusal = work.transaction, "", RefusedError("")
     for _ in range(_PASSES):
         found = checked_uid(work.place.get(made.kind, made.namespace, made.name), made.uid)
@@ -179,19 +176,19 @@ def _bring(work: ClusterWork, lines: tuple[PatchLine, ...]) -> tuple[str, ...]:
         if foreign := foreign_in(here, found):
             raise UnitRefusedError(_MEANWHILE.format(listed(foreign, found)), "drift")
         if not left:
-            return ()
+            return
         if version == tried:
             raise refusal
         tried = version
         work.notes.write(Patching(version))
         try:
             patch = guarded_patch(left, made.uid, version)
-            found, warnings = work.place.patch(made.kind, made.namespace, made.name, patch)
+            found, _told = work.place.patch(made.kind, made.namespace, made.name, patch)
         except RefusedError as error:  # it may have changed since it was read
             refusal = UnitRefusedError(str(error), "cluster")
             continue
         work.notes.write(Patched(version_of(found)))
-        return warnings
+        return
     raise refusal
 
 
@@ -290,7 +287,7 @@ def _check_under_way(work: ClusterWork, old: str, error: RefusedError) -> None:
         return
     found = work.place.get(made.kind, made.namespace, made.name)
     if not value_at(found, "/status/stateChangeRequests"):
-        raise ActionError(f"it was not restarted: {error}")
+        raise UnitRefusedError(f"it was not restarted: {error}", "cluster")
 
 
 def _checks_now(work: ClusterWork, lines: tuple[PatchLine, ...], old: str) -> CheckResults:

@@ -17,7 +17,6 @@ from vnicaudit.knowledge.kube_changes import may_change
 from vnicaudit.model.plan import ClusterKind, ClusterUnit, JsonValue, Mode, PatchLine, Step, VmUnit
 from vnicaudit.model.runs import UnitState
 from vnicaudit.remedy.applying.cluster_work import (
-    WARNING,
     ClusterTransaction,
     checked_uid,
     condition,
@@ -51,6 +50,7 @@ from vnicaudit.remedy.cluster_patch import (
 from vnicaudit.remedy.hypervisor import ClusterObject, ClusterObjects
 from vnicaudit.remedy.replacing import UnitRefusedError, check_uri, short_digest
 
+_WARNING = "Warning of the API server: {}"
 _DRIFT = "it changed since the plan was made: make a new plan ({})"
 _ALTERED = (
     "somebody has changed it since: check it, then use --over-edits to set it back anyway ({})"
@@ -114,9 +114,16 @@ class ClusterDriver(Driver):
         ]:
             raise UnitRefusedError(_DRIFT.format(listed(foreign, found)), "drift")
         left = open_in(here, found)
-        if not left:
+        if not left and (request.mode != "restart" or not self._waits(unit, part, here)):
             return NOTHING_TO_DO
-        return self._prepared(unit, part, found, left, request.mode)
+        return self._prepared(unit, part, found, left or here, request.mode)
+
+    def _waits(self, unit: UnitRequest, part: ClusterUnit, lines: tuple[PatchLine, ...]) -> bool:
+        """True if a guest runs without what its virtual machine has."""
+        if self.kind != "kube-vm":
+            return False
+        instance = self._place(unit).instance(part.namespace, part.name)
+        return instance is not None and instance_has(instance, lines) is False
 
     def prepare_undo(self, unit: UnitRequest, request: UndoRequest) -> Prepared:
         """The inverse patch."""
@@ -151,7 +158,7 @@ class ClusterDriver(Driver):
         runs = _phase(instance) == "Running"
         if mode == "restart" and (runs or not undoes):
             _check_restart(found, instance)
-        patch = guarded_patch(lines, part.uid, version_of(found))
+        patch = guarded_patch(open_in(lines, found), part.uid, version_of(found))
         try:
             _found, warnings = place.patch(
                 self.kind, part.namespace, part.name, patch, dry_run=True
@@ -170,7 +177,7 @@ class ClusterDriver(Driver):
             agent=instance is not None and condition(instance, "AgentConnected"),
         )  # fmt: skip
         return Prepared(
-            transaction, keeps_texts=False, note="; ".join(map(WARNING.format, warnings))
+            transaction, keeps_texts=False, note="; ".join(map(_WARNING.format, warnings))
         )
 
     def prepare_restore(self, unit: UnitRequest, request: UndoRequest) -> Prepared:
