@@ -10,7 +10,7 @@ Versions are those of the program that knows the word; tried with NetworkManager
 not name) and netplan 1.2. Sources: systemd.network(5) of 257, nm-settings-nmcli(5), _commit_mtu and
 _ethtool_features_set in nm-device.c at 355bc902, the YAML reference and networkd.c of netplan at
 e9dd90a9, interfaces(5) and the scripts of Debian's package ethtool, ifup-eth of initscripts (RHEL
-8), ifcfg(5) of wicked.
+8), ifcfg(5) of wicked, cloud-init's network configuration 1 and 2 at 04eacd06.
 """
 
 from __future__ import annotations
@@ -41,6 +41,11 @@ _PROGRAMS: Mapping[str, _Words] = {
             "channels": "ethtool.channels-{name} {value} (1.46 and later)",
         }
         | {_NAMES[short]: f"ethtool.feature-{short} {{value}}" for short in _OFFLOADS},
+    ),
+    "cloud-init": _Words(
+        "{} for the device in the network configuration that its datasource has, or anywhere once "
+        "cloud.cfg.d has network: {{config: disabled}}",
+        {"mtu": "mtu: {value}"},
     ),
     "networkd": _Words("{} in [Link] of its .network file", {"mtu": "MTUBytes={value}"}),
     "netplan": _Words("{} under the device in /etc/netplan", {"mtu": "mtu: {value}"}),

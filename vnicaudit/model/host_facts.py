@@ -372,9 +372,10 @@ class SettingOwner(_Record, frozen=True):
     """A program that sets this host's settings, and the file or process that shows it.
 
     ``name``: ``performance-profile``, ``machine-config``, ``nmstate``, ``os-net-config``,
-    ``kolla``, ``openstack-ansible``, ``juju``, ``tuned``, ``netplan``, ``network-manager``,
-    ``networkd``, ``ifupdown``, ``ifcfg``, ``wicked``, ``zdev``. ``sets``: the settings (sysctl
-    keys, ``ethtool``, links) that it names; empty: it may set any.
+    ``tripleo``, ``kolla``, ``openstack-ansible``, ``juju``, ``tuned``, ``cloud-init``, ``netplan``,
+    ``network-manager``, ``networkd``, ``ifupdown``, ``ifcfg``, ``wicked``, ``zdev``. ``sets``: the
+    settings (sysctl keys, ``features``, ``links``, patterns of files in sysfs, attributes of qeth
+    devices as ``0.0.f500:buffer_count``) that it names; empty: it may set any.
     """
 
     name: str

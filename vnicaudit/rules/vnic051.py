@@ -67,7 +67,9 @@ _SAFE = "it can be switched off again; some adapters reset their link"
 
 def applies(subject: LinkSubject) -> bool:
     """A link by which guests' frames leave the host; OSA adapters have settings of their own."""
-    by_profile = any("features" in owner.sets for owner in subject.facts.owners)
+    by_profile = any(
+        owner.name == "tuned" and "features" in owner.sets for owner in subject.facts.owners
+    )
     link = subject.link
     return bool(subject.carries) and leads_out(link) and link.qeth is None and not by_profile
 

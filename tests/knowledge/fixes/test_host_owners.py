@@ -12,10 +12,15 @@ import yaml
 
 from vnicaudit.knowledge.fixes.host_owners import owners_way
 from vnicaudit.knowledge.host_settings import HostSetting
-from vnicaudit.model.host_facts import HostFacts, HostLink, SettingOwner
+from vnicaudit.model.host_facts import HostFacts, HostLink, Qeth, SettingOwner
 from vnicaudit.model.plan import OwnerFile
 
-FACTS = HostFacts(links=(HostLink(name="ens3", physical=True),), tuned_profile="virtual-host")
+LINKS = (
+    HostLink(name="ens3", physical=True), HostLink(name="bond1", kind="bond"),
+    HostLink(name="br1", kind="bridge"), HostLink(name="vlan10", kind="vlan"),
+    HostLink(name="osa0", qeth=Qeth(device="0.0.f500")),
+)  # fmt: skip
+FACTS = HostFacts(links=LINKS, tuned_profile="virtual-host")
 ENTRIES = HostSetting("sysctl", name="net.core.rps_sock_flow_entries")
 OF_ENS3 = {
     HostSetting("feature", "ens3", "tcp-segmentation-offload"): "on",
@@ -132,6 +137,19 @@ def test_what_deploys_openstack() -> None:
         "type": "interface", "name": "ens3", "mtu": 9000,
         "ethtool_opts": "-K ${DEVICE} tso on; -K ${DEVICE} gro on; -G ${DEVICE} rx 4096",
     }  # fmt: skip
+    (bond,) = loaded(way("os-net-config", {HostSetting("mtu", "bond1"): "9000"})[1])[
+        "network_config"
+    ]
+    assert bond == {"type": "linux_bond", "name": "bond1", "mtu": 9000}
+    bridge = {HostSetting("feature", "br1", "generic-receive-offload"): "on"}
+    for no_element in (bridge, {HostSetting("mtu", "vlan10"): "9000"}, {ENTRIES: "8192"}):
+        assert way("os-net-config", no_element) == []
+    mask = HostSetting("ovs", name="pmd-cpu-mask")
+    _sentence, text = way("tripleo", {ENTRIES: "8192", mask: "0x4e"})
+    assert loaded(text) == {"parameter_defaults": {
+        "ExtraSysctlSettings": {ENTRIES.name: {"value": 8192}}, "OvsPmdCoreList": "1-3,6",
+    }}  # fmt: skip
+    assert way("tripleo", OF_ENS3) == []
     _sentence, text = way("openstack-ansible", {ENTRIES: "8192"})
     assert loaded(text)["openstack_user_kernel_options"] == [{"key": ENTRIES.name, "value": 8192}]
     _sentence, text = way("juju", {ENTRIES: "8192"})
@@ -147,6 +165,13 @@ def test_kolla_sets_a_mask_from_its_file_and_one_sysctl_for_all_computes() -> No
     assert text == "[ovs]\npmd_coremask = 0x6\n"
     (sentence,) = way("kolla", {mask: "0x6", calls: "0"}, sets=(calls.name,))
     assert "set_sysctl: false" in sentence
+
+
+def test_chzdev_keeps_what_a_rule_of_zdev_sets() -> None:
+    (sentence,) = way("zdev", {HostSetting("qeth", "osa0", "buffer_count"): "128"})
+    assert sentence.startswith("chzdev -p 0.0.f500 buffer_count=128 sets it")
+    (sentence,) = way("zdev", {HostSetting("vnicc", "osa0", "flooding"): "1"})
+    assert "0.0.f500 vnicc/flooding=1 " in sentence
 
 
 @pytest.mark.parametrize("owner", ["juju", "openstack-ansible", "kolla", "netplan"])

@@ -262,13 +262,38 @@ def test_a_plan_names_no_program_to_reach_a_host(world: SettingsWorld) -> None:
 
 @pytest.mark.parametrize(
     ("kind", "name", "word"),
-    [("ring", "rx", "ring"), ("channels", "combined", "channels"), ("feature", "tso", "features")],
+    [
+        ("ring", "rx", "ring"),
+        ("channels", "combined", "channels"),
+        ("feature", "tso", "features"),
+        ("mtu", "", "mtu"),
+        ("queue-length", "", "txqueuelen"),
+        ("rps", "rx-0", "/sys/class/net/eth*/queues/rx-[0-9]/rps_cpus"),
+    ],
 )
 def test_a_profile_of_tuned_owns_what_it_sets(kind: SettingKind, name: str, word: str) -> None:
     tuned = SettingOwner(name="tuned", evidence="/x", sets=(word,))
     facts = replace(FACTS, owners=(tuned,))
     assert owners_of([HostSetting(kind, "eth0", name)], facts) == [tuned]
-    assert owners_of([HostSetting("mtu", "eth0")], facts) == []
+    others: tuple[HostSetting, ...] = (
+        HostSetting("xps", "eth0", "tx-0"), HostSetting("rps", "br0", "rx-0"),
+        HostSetting("private-flag", "eth0", "x"),
+        HostSetting("ovs-interface", "eth0", "mtu_request"),
+    )  # fmt: skip
+    assert owners_of(others, facts) == []
+
+
+def test_a_rule_of_zdev_owns_the_attributes_of_its_device() -> None:
+    zdev = SettingOwner(name="zdev", evidence="/x", sets=("0.0.f500:buffer_count",))
+    links = tuple(HostLink(name=name, qeth=Qeth(device=device)) for name, device in (
+        ("osa0", "0.0.f500"), ("osa1", "0.0.f600")
+    ))  # fmt: skip
+    facts = HostFacts(links=links, owners=(zdev,))
+    assert owners_of([HostSetting("qeth", "osa0", "buffer_count")], facts) == [zdev]
+    assert owners_of([HostSetting("vnicc", "osa0", "flooding")], facts) == []
+    assert owners_of([HostSetting("qeth", "osa1", "buffer_count")], facts) == []
+    flooding = replace(facts, owners=(replace(zdev, sets=("0.0.f600:vnicc/flooding",)),))
+    assert owners_of([HostSetting("vnicc", "osa1", "flooding")], flooding) == [*flooding.owners]
 
 
 @pytest.mark.parametrize(

@@ -6,11 +6,15 @@ URLs; OpenShift's documentation for IBM Z keeps RFS in that way (50-enable-rfs).
 operator: Tuned CR and docs/performanceprofile/performance_profile.md (annotations for RPS). tuned:
 plugins net, cpu, sysctl and sysfs (plugin_net.py at 0f1e4a45). nmstate at 07f46b5e:
 rust/src/lib/ifaces/ethtool.rs, which has features and rings, but no channels and no private flags.
-os-net-config at 00e82b7d: schema.yaml, ``mtu`` and ``ethtool_opts``. OpenStack-Ansible:
-``openstack_user_kernel_options`` of the role openstack_hosts. Juju: option ``sysctl`` of the charm
-nova-compute (config.yaml at 0c4a2a6a). Kolla Ansible at 1a681814e: role nova-cell sets the sysctl
-for all computes, and has no variable for it but ``set_sysctl``; ovs-dpdkctl.sh of its role ovs-dpdk
-writes its file only if there is none, and sets the mask after each restart of the database.
+os-net-config at 7113d91: schema.yaml, ``mtu``, and ``ethtool_opts`` of interfaces and Linux bonds;
+tripleo-heat-templates at 04f9e4f7 has no parameter for them, but ExtraSysctlSettings
+(kernel-baremetal-ansible.yaml, where it counts more than the others) and OvsPmdCoreList
+(openvswitch-dpdk-baremetal-ansible.yaml). chzdev(8): ``-p`` changes a device's rule alone.
+OpenStack-Ansible: ``openstack_user_kernel_options`` of the role openstack_hosts. Juju: option
+``sysctl`` of the charm nova-compute (config.yaml at 0c4a2a6a). Kolla Ansible at 1a681814e: role
+nova-cell sets the sysctl for all computes, and has no variable for it but ``set_sysctl``;
+ovs-dpdkctl.sh of its role ovs-dpdk writes its file only if there is none, and sets the mask after
+each restart of the database.
 """
 
 from __future__ import annotations
@@ -18,6 +22,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 
+from vnicaudit.knowledge.cpu_lists import as_list, from_mask
 from vnicaudit.knowledge.host_settings import FILES, SHORT, HostSetting, path_of, words_to_set
 from vnicaudit.knowledge.persistent_forms import OwnFile, for_nodes
 from vnicaudit.model.host_facts import HostFacts, SettingOwner
@@ -81,6 +86,8 @@ _NMSTATE_FEATURES = {
 """Names of ``ethtool -k``, and those of the kernel that nmstate takes. Which one checksums for
 sending have depends on the driver."""
 _TUNED_KEYS = {"feature": "features", "ring": "ring", "channels": "channels"}
+_ELEMENTS = {"bond": "linux_bond", "bridge": "linux_bridge"}
+_WITH_ETHTOOL = ("interface", "linux_bond")
 _PLAIN_KEYS = {"mtu": "mtu", "queue-length": "txqueuelen"}
 
 
@@ -202,13 +209,20 @@ def _nmstate(_owner: SettingOwner, settings: Settings, facts: HostFacts) -> Way:
     yield from _with_file(how, "nmstate", settings, text)
 
 
-def _os_net_config(_owner: SettingOwner, settings: Settings, _facts: HostFacts) -> Way:
+def _os_net_config(_owner: SettingOwner, settings: Settings, facts: HostFacts) -> Way:
+    """The element itself, as no parameter has these settings."""
     device = next(iter(settings)).device
+    link = facts.link(device)
+    element = (
+        None if link is None else "interface" if link.physical else _ELEMENTS.get(link.kind or "")
+    )
+    if element is None:
+        return
     mtu = [f"    mtu: {value}\n" for one, value in settings.items() if one.kind == "mtu"]
     options = [
         " ".join(words_to_set(HostSetting(one.kind, "${DEVICE}", one.name), value)[1:])
         for one, value in settings.items()
-        if one.kind in ("feature", "ring", "channels", "private-flag")
+        if one.kind in ("feature", "ring", "channels", "private-flag") and element in _WITH_ETHTOOL
     ]
     if not mtu and not options:
         return
@@ -217,8 +231,39 @@ def _os_net_config(_owner: SettingOwner, settings: Settings, _facts: HostFacts) 
         "Put what is in {} into the nic-config template of the node's role (NetworkConfigTemplate, "
         "of director's parameters), and deploy."
     )
-    text = f"network_config:\n  - type: interface\n    name: {device}\n{''.join(mtu)}{ethtool}"
+    text = f"network_config:\n  - type: {element}\n    name: {device}\n{''.join(mtu)}{ethtool}"
     yield from _with_file(how, "os-net-config", settings, text)
+
+
+def _tripleo(_owner: SettingOwner, settings: Settings, _facts: HostFacts) -> Way:
+    lines = [
+        f"    {one.name}: {{value: {value}}}\n"
+        for one, value in settings.items()
+        if one.kind == "sysctl"
+    ]
+    lines[:0] = ["  ExtraSysctlSettings:\n"] if lines else []
+    masks = [from_mask(value) for one, value in settings.items() if one.name == "pmd-cpu-mask"]
+    lines += [f'  OvsPmdCoreList: "{as_list(cpus)}"\n' for cpus in masks if cpus]
+    if lines:
+        how = (
+            "Add what is in {} to the parameters of the node's role, with the settings that it has "
+            "there already, and deploy."
+        )
+        yield from _with_file(how, "tripleo", settings, "".join(["parameter_defaults:\n", *lines]))
+
+
+def _zdev(_owner: SettingOwner, settings: Settings, facts: HostFacts) -> Way:
+    link = facts.link(next(iter(settings)).device)
+    words = [
+        f"{'vnicc/' if one.kind == 'vnicc' else ''}{one.name}={value}"
+        for one, value in settings.items()
+        if one.kind in ("qeth", "vnicc")
+    ]
+    if link is not None and link.qeth is not None and words:
+        yield (
+            f"chzdev -p {link.qeth.device} {' '.join(words)} sets it from the next boot on; plan "
+            "--over-owner sets it now."
+        )
 
 
 def _openstack_ansible(_owner: SettingOwner, settings: Settings, _facts: HostFacts) -> Way:
@@ -266,6 +311,8 @@ _WAYS: Mapping[str, Callable[[SettingOwner, Settings, HostFacts], Way]] = {
     "openstack-ansible": _openstack_ansible,
     "os-net-config": _os_net_config,
     "performance-profile": _performance_profile,
+    "tripleo": _tripleo,
     "tuned": _tuned,
+    "zdev": _zdev,
 }
 """Owner -> how settings are given to it."""

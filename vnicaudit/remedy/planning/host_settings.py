@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -17,12 +18,14 @@ from vnicaudit.knowledge.host_links import may_manage
 from vnicaudit.knowledge.host_setting_values import value_of, values_of, wanted_in
 from vnicaudit.knowledge.host_settings import (
     COST,
+    FILES,
     HostSetting,
     field_of,
     is_apart,
     is_file,
     is_of_host,
     may_cut,
+    path_of,
     setting_of,
     stays,
 )
@@ -88,7 +91,7 @@ _OWN_CONFIGURATION = "links"
 """What a :class:`SettingOwner` sets if it is the host's own configuration of its network."""
 _OF_OWNER = {
     "feature": "features", "ring": "ring", "channels": "channels", "rps": "rps",
-    "governor": "governor", "scheduler": COST,
+    "governor": "governor", "scheduler": COST, "mtu": "mtu", "queue-length": "txqueuelen",
 }  # fmt: skip
 """Kind of a setting -> the name that its owners have for it."""
 _FOLLOWERS = frozenset({"bridge", "bond", "team", "vlan", "ipvlan", "ipvtap", "openvswitch"})
@@ -346,11 +349,27 @@ def _group_of(device: str, facts: HostFacts) -> str:
 def owners_of(settings: Iterable[HostSetting], facts: HostFacts) -> list[SettingOwner]:
     """The programs that set one of these on the host, or may set anything."""
     settings = tuple(settings)
-    return [each for each in facts.owners if any(_sets(each, setting) for setting in settings)]
+    names = [name for setting in settings for name in _names_for_owners(setting, facts)]
+    return [each for each in facts.owners if _sets(each, names)]
 
 
-def _sets(owner: SettingOwner, setting: HostSetting) -> bool:
-    return not owner.sets or _OF_OWNER.get(setting.kind, setting.name) in owner.sets
+def _names_for_owners(setting: HostSetting, facts: HostFacts) -> Iterator[str]:
+    """Names that owners have for a setting: one of their own, a file of sysfs, or, as zdev, an
+    attribute of a device."""
+    yield _OF_OWNER.get(setting.kind, setting.name)
+    if setting.kind in FILES:
+        yield path_of(setting)
+    link = facts.link(setting.device)
+    if link is not None and link.qeth is not None:
+        folder = "vnicc/" if setting.kind == "vnicc" else ""
+        yield f"{link.qeth.device}:{folder}{setting.name}"
+
+
+def _sets(owner: SettingOwner, names: Iterable[str]) -> bool:
+    """True for an owner of one of these; it may have shell patterns of them."""
+    return not owner.sets or any(
+        name and fnmatchcase(name, one) for one in owner.sets for name in names
+    )
 
 
 def _may_set(

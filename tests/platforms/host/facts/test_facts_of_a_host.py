@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Mapping
+import subprocess
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,9 @@ import pytest
 from ruamel.yaml import YAML
 
 from tests.platforms.host.given import readings_of
-from vnicaudit.platforms.host.facts import EVERY_FACT
+from vnicaudit.platforms.host.facts import EVERY_FACT, owners
 from vnicaudit.platforms.host.facts.containers import container_of
-from vnicaudit.platforms.host.readings import HostFact, SectionReadings
+from vnicaudit.platforms.host.readings import HostFact, SectionReadings, matching
 
 CASES = [
     case
@@ -56,6 +57,32 @@ def test_readings_give_these_fields(case: dict[str, Any]) -> None:
     wanted = msgspec.json.decode(msgspec.json.encode(case["is"]))
     assert {name: found.get(name) for name in wanted} == wanted
     assert not found.keys() & set(case.get("unknown", ())), "nothing tells these"
+
+
+@pytest.mark.parametrize(
+    "case", [case for case in CASES if case["fact"] == "owners"], ids=lambda case: case["name"]
+)
+def test_excerpts_tell_as_much_as_whole_files(case: dict[str, Any], tmp_path: Path) -> None:
+    """A sosreport has the files of which a live host shows excerpts."""
+    fact = owners.FACT
+    files: dict[str, str] = {}
+    for path, text in case["files"].items():
+        lines = [text] if _is_of(path, fact.files) else [""] * _is_of(path, fact.present)
+        (tmp_path / "file").write_text(text)
+        for each in fact.excerpts if lines != [text] else ():
+            if _is_of(path, each.files):
+                words = ["grep", "-aosE", each.expression, str(tmp_path / "file")]
+                ran = subprocess.run(words, capture_output=True, text=True, check=False)
+                assert not ran.stderr
+                lines += ran.stdout.splitlines()
+        if lines:
+            files[path] = "\n".join(lines)
+    outputs = case.get("outputs", {})
+    assert fact.read(readings_of(files, outputs)) == fact.read(readings_of(case["files"], outputs))
+
+
+def _is_of(path: str, patterns: Iterable[str]) -> bool:
+    return any(matching({path: ""}, pattern) for pattern in patterns)
 
 
 def _damages() -> Iterator[Callable[[str], str]]:
