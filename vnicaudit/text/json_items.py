@@ -16,9 +16,17 @@ from typing import NamedTuple
 import msgspec
 
 from vnicaudit.errors import TargetError
-from vnicaudit.text.yaml_compose import MAX_DEPTH, NotYamlError, composed, without_surrogates
+from vnicaudit.text.yaml_compose import NotYamlError, composed
 from vnicaudit.text.yaml_nodes import YamlDocument, YamlPlace, without_tabs
-from vnicaudit.text.yaml_source import FilePosition, Mapping, Node, Scalar, Sequence, YamlSource
+from vnicaudit.text.yaml_source import (
+    FilePosition,
+    Mapping,
+    MappingEntry,
+    Node,
+    Scalar,
+    Sequence,
+    YamlSource,
+)
 
 MAX_STEPS = 10_000_000
 """Objects, lists and commas of a file: what bounds the time that its objects take."""
@@ -27,7 +35,7 @@ _NEXT_VALUE = re.compile(rb"(?<=\})[ \t\r]*\n\s*(?=\{)")
 """Between two values, as ``kubectl get --watch -o json`` prints them, and in JSON Lines: inside of
 a value a comma stands there, and strings have no line breaks."""
 _BETWEEN = re.compile(rb"[\s,]*")
-_KEY = re.compile(rb"\"(?:[^\"\\]|\\.)*\"\s*:\s*")
+_KEY_IN_TEXT = re.compile(rb"\"(?:[^\"\\]|\\.)*\"\s*:\s*")
 
 _Value = dict[str, msgspec.Raw]
 
@@ -106,7 +114,7 @@ def _start_of(value: bytes, fields: _Value, held: msgspec.Raw) -> int | None:
     """Where the list ``items`` begins; None if it is no list, or if a key occurs twice."""
     at, start = value.index(b"{") + 1, 0
     for raw in fields.values():
-        at = _behind(_KEY, value, _behind(_BETWEEN, value, at))
+        at = _behind(_KEY_IN_TEXT, value, _behind(_BETWEEN, value, at))
         start = at if raw is held else start
         at += len(memoryview(raw))
     is_whole = value[_behind(_BETWEEN, value, at) :].strip() == b"}"
@@ -137,22 +145,40 @@ def _placed(
 
 
 def decoded_place(value: object, target: str) -> YamlPlace:
-    """The root of a decoded JSON value. Raises TargetError if it is nested too deep."""
+    """The root of a decoded JSON value."""
     source = YamlSource(b"", target, at=FilePosition(0, 0, 0))
-    return YamlDocument(source, 1, False, _node(value, 0, target)).top
+    return YamlDocument(source, 1, False, _node(value), decoded=True).top
 
 
-def _node(value: object, depth: int, target: str) -> Node:
-    if depth > MAX_DEPTH:
-        raise TargetError(f"nested more than {MAX_DEPTH} levels deep", file=target)
+class _DecodedMapping(Mapping):
+    """An object whose values become nodes when they are asked for: most of them never are."""
+
+    values: dict[str, object] = {}
+
+    def entry(self, key: str) -> MappingEntry | None:
+        """The entry of a key."""
+        value = self.values.get(key)
+        return None if value is None else MappingEntry(_KEY, _node(value), False)
+
+    def names(self) -> list[str]:
+        """The keys."""
+        return list(self.values)
+
+    def children(self) -> dict[str, MappingEntry]:
+        """Key -> entry."""
+        return {key: MappingEntry(_KEY, _node(value), False) for key, value in self.values.items()}
+
+
+_KEY = Scalar(0, 0, "", False)
+"""In a decoded value, keys are at no position."""
+
+
+def _node(value: object, *, inside: bool = False) -> Node:
+    """``inside``: of a list. Kubernetes has no lists of lists, so that one is taken for empty."""
     if isinstance(value, dict):
-        pairs: list[tuple[Node, Node]] = [
-            (Scalar(0, 0, without_surrogates(str(key)), False), _node(each, depth + 1, target))
-            for key, each in value.items()
-        ]
-        return Mapping(0, 0, pairs)
+        return _DecodedMapping(0, 0, [], values=value)
     if isinstance(value, list):
-        return Sequence(0, 0, [_node(each, depth + 1, target) for each in value])
+        return Sequence(0, 0, [] if inside else [_node(each, inside=True) for each in value])
     if isinstance(value, str):
-        return Scalar(0, 0, without_surrogates(value), False)
+        return Scalar(0, 0, value, False)
     return Scalar(0, 0, json.dumps(value), True)

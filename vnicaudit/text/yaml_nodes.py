@@ -114,7 +114,8 @@ _TOKEN = re.compile(r"[ \t]*#\{[^{}\r\n]*\}(?:#(?=\s|\Z)|[ \t]*(?=\r?\n|\r?\Z))"
 class YamlDocument(NamedTuple):
     """One document of a file. ``number`` is 1-based, over all documents; ``several``: the file has
     more than one. ``duplicates``: keys that occur twice in one mapping, first and second.
-    ``pointer`` leads to the root if that is a part of the document."""
+    ``pointer`` leads to the root if that is a part of the document. ``decoded``: an API answered
+    it, so its texts are no placeholders."""
 
     source: YamlSource
     number: int
@@ -122,6 +123,7 @@ class YamlDocument(NamedTuple):
     root: Node
     duplicates: tuple[tuple[Scalar, Scalar], ...] = ()
     pointer: str = ""
+    decoded: bool = False
 
     @property
     def top(self) -> YamlPlace:
@@ -130,30 +132,40 @@ class YamlDocument(NamedTuple):
         return YamlPlace(self, self.root, number + self.pointer)
 
 
-class YamlPlace(NamedTuple):
-    """A node with the path to it.
+class YamlPlace:
+    """A node with the path to it. Places in it are made once: readers ask for the same ones again
+    and again.
 
     ``pointer`` is a JSON pointer, after the document's number if there are several. ``certain``
     False: in the rendered template it may be missing or have another value. ``shared`` True: it is
     in an anchored node or is merged, so that changing it changes another place too.
     """
 
-    document: YamlDocument
-    node: Node
-    pointer: str
-    certain: bool = True
-    shared: bool = False
+    __slots__ = ("_inner", "certain", "document", "node", "pointer", "shared")
+
+    def __init__(
+        self,
+        document: YamlDocument,
+        node: Node,
+        pointer: str,
+        certain: bool = True,
+        shared: bool = False,
+    ) -> None:
+        self.document = document
+        self.node = node
+        self.pointer = pointer
+        self.certain = certain
+        self.shared = shared
+        self._inner: dict[str | int, YamlPlace | None] = {}
 
     def child(self, key: str) -> YamlPlace | None:
         """The value of a key; None if there is none, if it is null, or if this is not a mapping."""
-        node = self.node
-        if not isinstance(node, Mapping):
-            return None
-        entry = (node.merged or node.children()).get(key)
-        if entry is None:
-            return None
-        place = self._to(entry.value, entry.key.start, key, shared=entry.merged)
-        return None if place.null and place.certain else place
+        if key not in self._inner:
+            node = self.node
+            entry = node.entry(key) if isinstance(node, Mapping) else None
+            place = entry and self._to(entry.value, entry.key.start, key, shared=entry.merged)
+            self._inner[key] = None if place is None or (place.null and place.certain) else place
+        return self._inner[key]
 
     def at(self, *keys: str) -> YamlPlace | None:
         """The value at the end of a path of keys."""
@@ -174,7 +186,10 @@ class YamlPlace(NamedTuple):
         """One item of a list, by its 0-based number; None if there is none."""
         if not isinstance(self.node, Sequence) or not 0 <= number < len(self.node.items):
             return None
-        return self._to(self.node.items[number], self.node.start, str(number))
+        if number not in self._inner:
+            item = self._to(self.node.items[number], self.node.start, str(number))
+            self._inner[number] = item
+        return self._inner[number]
 
     def may_lack(self, inner: YamlPlace) -> bool:
         """True if a condition or a loop of a template contains ``inner`` but not this node."""
@@ -182,7 +197,7 @@ class YamlPlace(NamedTuple):
 
     def names(self) -> list[str]:
         """The keys of a mapping."""
-        return list(self.node.children()) if isinstance(self.node, Mapping) else []
+        return self.node.names() if isinstance(self.node, Mapping) else []
 
     @property
     def null(self) -> bool:
@@ -196,6 +211,8 @@ class YamlPlace(NamedTuple):
         if not self.certain or not isinstance(self.node, Scalar):
             return None
         text = self.node.text
+        if self.document.decoded:
+            return text
         return None if is_only_placeholder(text) or _PLACEHOLDER.search(text) else text
 
     @property
@@ -221,6 +238,8 @@ class YamlPlace(NamedTuple):
         node, mask = self.node, self.document.source.mask
         if isinstance(node, Scalar):
             return self.certain
+        if not self.document.source.template:
+            return True
         column = self.document.source.line_column(node.start)[1] - 1
         if any(hole.indent in (column, 0) for hole in mask.inserted(node.start, node.end)):
             return False

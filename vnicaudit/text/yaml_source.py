@@ -51,6 +51,14 @@ class Mapping(msgspec.Struct):
             self.merged = _children(self)
         return self.merged
 
+    def entry(self, key: str) -> MappingEntry | None:
+        """The entry of a key."""
+        return self.children().get(key)
+
+    def names(self) -> list[str]:
+        """The keys."""
+        return list(self.children())
+
 
 Node = Scalar | Sequence | Mapping
 

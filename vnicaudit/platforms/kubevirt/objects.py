@@ -182,8 +182,7 @@ def _objects_in(top: YamlPlace) -> Iterator[Object | TargetError | NotJudged]:
 
 
 def decoded_object(value: object, target: str) -> Object:
-    """An object that an API answered, already decoded. Raises TargetError if it is nested too
-    deep."""
+    """An object that an API answered, already decoded."""
     place = decoded_place(value, target)
     return Object(text_at(place, "kind") or "", _group(place), place)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime, timezone
 
-from vnicaudit.errors import TargetError
 from vnicaudit.model.domain import ClusterDomain, Domain
 from vnicaudit.model.file_kind import Item
 from vnicaudit.model.fleet import LiveOptions
@@ -39,12 +38,8 @@ def read(target: str, live: LiveOptions) -> Iterator[Item]:
         guests += len(page) if kind in VMI_SPEC else 0
         reading.listed(lists.read, cluster)
         for item in page:
-            try:
-                found = decoded_object(item, target)
-                if (told := reading.take(found)) is not None:
-                    yield told
-            except TargetError as error:
-                yield ReadError(error.message, target)
+            if (told := reading.take(decoded_object(item, target))) is not None:
+                yield told
     yield from reading.rest()
     for plural, reason in lists.unread.items():
         yield ReadError(reason, target) if plural in _GUESTS else NotJudged(reason, target, 0)
