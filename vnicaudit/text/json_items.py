@@ -150,10 +150,10 @@ def decoded_place(value: object, target: str) -> YamlPlace:
     return YamlDocument(source, 1, False, _node(value), decoded=True).top
 
 
-class _DecodedMapping(Mapping):
+class _DecodedMapping(Mapping, kw_only=True):
     """An object whose values become nodes when they are asked for: most of them never are."""
 
-    values: dict[str, object] = {}
+    values: dict[str, object]
 
     def entry(self, key: str) -> MappingEntry | None:
         """The entry of a key."""

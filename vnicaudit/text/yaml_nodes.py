@@ -167,6 +167,12 @@ class YamlPlace:
             self._inner[key] = None if place is None or (place.null and place.certain) else place
         return self._inner[key]
 
+    def copy(self, *, pointer: str | None = None, certain: bool | None = None) -> YamlPlace:
+        """A copy with another value of what is given."""
+        to = self.pointer if pointer is None else pointer
+        is_certain = self.certain if certain is None else certain
+        return YamlPlace(self.document, self.node, to, is_certain, self.shared)
+
     def at(self, *keys: str) -> YamlPlace | None:
         """The value at the end of a path of keys."""
         place: YamlPlace | None = self

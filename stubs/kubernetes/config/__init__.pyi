@@ -1,4 +1,4 @@
-from kubernetes.client import Configuration
+from kubernetes.client.configuration import Configuration
 
 def load_incluster_config(*, client_configuration: Configuration) -> None: ...
 def load_kube_config(

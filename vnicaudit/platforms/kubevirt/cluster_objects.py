@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Iterator
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypedDict
 
 from msgspec.structs import replace
 
@@ -22,6 +22,7 @@ from vnicaudit.model.cluster import (
     KubeVirtSettings,
     NicSpec,
     NicStatus,
+    ObjectOwner,
     Topology,
     UserNetwork,
     VmSettings,
@@ -65,7 +66,13 @@ def _references(place: YamlPlace | None) -> Iterator[OwnerReference]:
         )
 
 
-def ownership_of(found: Object) -> dict[str, Any]:
+class _Ownership(TypedDict):
+    uid: str
+    owners: tuple[ObjectOwner, ...]
+    labels: tuple[str, ...]
+
+
+def ownership_of(found: Object) -> _Ownership:
     """The fields of :class:`~vnicaudit.model.cluster.OwnedObject`."""
     marks, uid = metadata_of(found.place), text_at(found.place, "metadata", "uid")
     return {"uid": uid or "", "owners": owners_of(marks), "labels": tuple(marks.labels)}

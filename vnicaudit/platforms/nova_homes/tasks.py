@@ -123,7 +123,7 @@ class TaskReader:
         tasks = task.pointer.rsplit("/", 2)[0]
         if tasks not in self._found:
             part = f"/ini_file[{len(self._found) + 1}]"  # a task may move to another place
-            self._found[tasks] = HomeSettings(task._replace(pointer=part), self._where, ANSIBLE)
+            self._found[tasks] = HomeSettings(task.copy(pointer=part), self._where, ANSIBLE)
         return self._found[tasks]
 
     def _salt(self, place: YamlPlace) -> Iterator[NovaConfig]:

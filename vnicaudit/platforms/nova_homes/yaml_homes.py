@@ -132,7 +132,7 @@ def _every_place(top: YamlPlace) -> Iterator[YamlPlace]:
             continue
         seen.add(id(place.node))
         if "when" in place.names():  # a task of Ansible, or a block of tasks
-            place = YamlPlace(place.document, place.node, place.pointer, False, place.shared)
+            place = place.copy(certain=False)
         yield place
         if isinstance(place.node, Mapping):
             inner = [value for _name, _key, value in entries(place)]

@@ -182,6 +182,13 @@ def test_a_wait_that_is_too_long_is_not_waited_for(cluster: FakeServer) -> None:
     assert cluster.listed["nodes"] == 1
 
 
+def test_of_a_refusal_only_the_beginning_is_read(cluster: FakeServer) -> None:
+    long = status(400, "BadRequest", "x" * 1_000_000)
+    cluster.intercept = lambda asked: long if "/nodes" in asked.path else None
+    lists, _machines = read()
+    assert lists.unread == {"nodes": "nodes: 400: Bad Request"}
+
+
 def test_smaller_pages_where_an_answer_is_too_large(
     cluster: FakeServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

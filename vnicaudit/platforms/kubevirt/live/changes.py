@@ -8,20 +8,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from copy import copy
+from urllib.parse import quote
 
 from vnicaudit.base.wording import plain
 from vnicaudit.errors import ActionError, GoneError, NoResponseError, RefusedError
 from vnicaudit.model.fleet import LiveOptions
 from vnicaudit.platforms.kubevirt.live.client import (
+    ApiCall,
     ApiError,
-    ApiResponse,
-    Call,
+    ApiRequest,
     Cluster,
     Object,
-    api,
 )
-from vnicaudit.platforms.kubevirt.live.lists import RESOURCES, pruned
+from vnicaudit.platforms.kubevirt.live.lists import RESOURCES, path_of, pruned
 
 _KINDS = {
     "kube-vm": "VirtualMachine",
@@ -33,6 +32,7 @@ _WARNING = re.compile(r'299 \S+ "((?:[^"\\]|\\.)*)"')
 """RFC 7234, 5.5, as Kubernetes writes it (staging/src/k8s.io/apimachinery/pkg/util/net/http.go)."""
 _REFUSALS = (400, 403, 409, 422)
 _MANAGER = "vnicaudit"
+_JSON_PATCH = "application/json-patch+json"
 _SUBRESOURCES = "subresources.kubevirt.io"
 
 
@@ -53,23 +53,11 @@ class ClusterPlace:
 
     def get(self, kind: str, namespace: str, name: str) -> Object:
         """An object as it is now, without what may be secret."""
-        where = self._place(_kind(kind, namespace), namespace)
-
-        def call(to: api.ApiClient, how: Object) -> ApiResponse:
-            custom = api.CustomObjectsApi(to)
-            if namespace:
-                return custom.get_namespaced_custom_object(*where, name, **how)
-            return custom.get_cluster_custom_object(*where, name, **how)
-
-        return pruned(self._answer_to(call))
+        return pruned(self._answer_to(ApiCall(self._path(_kind(kind, namespace), namespace, name))))
 
     def instance(self, namespace: str, name: str) -> Object | None:
         """The instance of a virtual machine; None: there is none."""
-        where = self._place("VirtualMachineInstance", namespace)
-
-        def call(to: api.ApiClient, how: Object) -> ApiResponse:
-            return api.CustomObjectsApi(to).get_namespaced_custom_object(*where, name, **how)
-
+        call = ApiCall(self._path("VirtualMachineInstance", namespace, name))
         try:
             return pruned(self._answer_to(call))
         except GoneError:
@@ -80,61 +68,43 @@ class ClusterPlace:
         *, dry_run: bool = False,
     ) -> tuple[Object, tuple[str, ...]]:  # fmt: skip
         """Make a JSON patch, all of it or nothing."""
-        where = self._place(_kind(kind, namespace), namespace)
-        warnings: list[str] = []
-        options: Object = {"field_manager": _MANAGER, "field_validation": "Strict"}
+        query = {"fieldManager": _MANAGER, "fieldValidation": "Strict"}
         if dry_run:
-            options["dry_run"] = "All"
-
-        def call(to: api.ApiClient, how: Object) -> ApiResponse:
-            own = api.ApiClient(to.configuration)
-            # its own choice for custom objects is a merge patch
-            own.set_default_header("Content-Type", "application/json-patch+json")
-            custom, how = api.CustomObjectsApi(own), options | how
-            if namespace:
-                found = custom.patch_namespaced_custom_object(*where, name, [*patch], **how)
-            else:
-                found = custom.patch_cluster_custom_object(*where, name, [*patch], **how)
-            warnings[:] = [
-                _unquoted(one) for one in _WARNING.findall(found.headers.get("Warning") or "")
-            ]
-            return found
-
-        found = pruned(self._answer_to(call))
-        return found, tuple(warnings)
+            query["dryRun"] = "All"
+        path = self._path(_kind(kind, namespace), namespace, name)
+        request = self._cluster.ask(ApiCall(path, query, "PATCH", patch, _JSON_PATCH))
+        found = pruned(_result(request))
+        return found, tuple(map(_unquoted, _WARNING.findall(request.warning)))
 
     def restart(self, namespace: str, name: str, *, dry_run: bool = False) -> None:
         """Ask for a new instance of a virtual machine. Returns at once."""
         if _SUBRESOURCES not in self._served:
             raise RefusedError(f"the cluster does not serve {_SUBRESOURCES}: is virt-api down?")
         body = {"dryRun": ["All"]} if dry_run else {}
-        where = (_SUBRESOURCES, "v1", namespace, "virtualmachines", f"{name}/restart")
-
-        def call(to: api.ApiClient, how: Object) -> ApiResponse:
-            configuration = copy(to.configuration)
-            configuration.safe_chars_for_path_param = "/"  # the client knows no such subresource
-            custom = api.CustomObjectsApi(api.ApiClient(configuration))
-            return _MayBeEmpty(custom.replace_namespaced_custom_object(*where, body, **how))
-
-        self._answer_to(call)
+        root = f"/apis/{_SUBRESOURCES}/v1/namespaces/{quote(namespace, safe='')}"
+        path = f"{root}/virtualmachines/{quote(name, safe='')}/restart"
+        self._answer_to(ApiCall(path, method="PUT", body=body))
 
     def close(self) -> None:
         """Nothing is kept open."""
 
-    def _place(self, kind: str, namespace: str) -> tuple[str, ...]:
-        """Group, version, namespace if it is in one, and plural of a kind."""
+    def _path(self, kind: str, namespace: str, name: str) -> str:
         found = _LISTS[kind]
         versions = self._served.get(found.group)
         if not versions:
             raise RefusedError(f"the cluster does not serve {found.name}")
-        return (found.group, versions[0], *([namespace] if namespace else []), found.plural)
+        return f"{path_of(found, versions[0], namespace)}/{quote(name, safe='')}"
 
-    def _answer_to(self, call: Call) -> Object:
-        """The answer to a request. Raises what an error of it means."""
-        try:
-            return self._cluster.ask(call).result()
-        except ApiError as error:
-            raise _meaning(error) from None
+    def _answer_to(self, call: ApiCall) -> Object:
+        return _result(self._cluster.ask(call))
+
+
+def _result(request: ApiRequest) -> Object:
+    """The answer to a request. Raises what an error of it means."""
+    try:
+        return request.result()
+    except ApiError as error:
+        raise _meaning(error) from None
 
 
 def _kind(kind: str, namespace: str) -> str:
@@ -155,21 +125,3 @@ def _meaning(error: ApiError) -> ActionError | RefusedError:
 
 def _unquoted(text: str) -> str:
     return plain(re.sub(r"\\(.)", r"\1", text))
-
-
-class _MayBeEmpty:
-    """An answer of which nothing is expected: an empty one is an empty object."""
-
-    def __init__(self, response: ApiResponse) -> None:
-        self._response = response
-        self._rest = b"{}"
-
-    def read(self, amt: int, /) -> bytes:
-        """The next part; empty at the end."""
-        found, rest = self._response.read(amt), self._rest
-        self._rest = b""
-        return found or rest
-
-    def close(self) -> None:
-        """Drop the rest, with the connection."""
-        self._response.close()

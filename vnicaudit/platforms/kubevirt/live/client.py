@@ -11,9 +11,10 @@ from __future__ import annotations
 import logging
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
+from urllib.parse import urlencode
 
 import msgspec
 
@@ -24,17 +25,20 @@ from vnicaudit.model.fleet import LiveOptions
 from vnicaudit.text.targets import CLUSTER, IN_CLUSTER, cloud_and_region, cluster_parts
 
 try:
-    from kubernetes import client as api
     from kubernetes import config
+    from kubernetes.client.configuration import Configuration
+    from kubernetes.client.rest import RESTClientObject
     from kubernetes.config import kube_config
-    from urllib3.exceptions import HTTPError
+    from urllib3.exceptions import HTTPError, NewConnectionError
     from urllib3.exceptions import TimeoutError as NoAnswerError
+    from urllib3.response import BaseHTTPResponse
+    from urllib3.util import Timeout
 except ImportError as error:
     raise MissingExtraError("reading a Kubernetes cluster", "kube") from error
 
 __all__ = [
-    "ApiError", "ApiRequest", "ApiResponse", "Call", "Cluster", "Object", "api",
-    "contexts", "current_context", "part", "parts", "probe",
+    "ApiCall", "ApiError", "ApiRequest", "Cluster", "Object", "contexts", "current_context", "part",
+    "parts", "probe",
 ]  # fmt: skip
 
 Object = dict[str, object]
@@ -55,6 +59,7 @@ def parts(of: Object, key: str) -> list[Object]:
 
 _MOST_BYTES = 32 << 20
 """Maximum size of one answer: 500 VMs are 0.8 MiB, 500 VMIs some 4."""
+_MOST_OF_REFUSAL = 64 << 10
 _CHUNK = 1 << 20
 _AWAY = (429, 500, 502, 503, 504)
 """Answers of an API server that is overloaded, or being restarted (or its load balancer)."""
@@ -80,14 +85,22 @@ class ApiError(TargetError):
     too_large: bool = False
 
 
-class ApiResponse(Protocol):
-    """An answer, of which nothing was read yet."""
+class ApiCall(NamedTuple):
+    """What is asked of an API server. ``path``: from its root. ``content``: the type of ``body``,
+    which is sent as JSON."""
 
-    def read(self, amt: int, /) -> bytes:
-        """The next part; empty at the end."""
+    path: str
+    query: Mapping[str, str] = {}
+    method: str = "GET"
+    body: object = None
+    content: str = "application/json"
 
-    def close(self) -> None:
-        """Drop the rest, with the connection."""
+
+class _ApiAnswer(NamedTuple):
+    """An answer, decoded. ``warning``: its header of that name."""
+
+    value: Object
+    warning: str = ""
 
 
 class _KubeContext(NamedTuple):
@@ -216,7 +229,7 @@ class Cluster:
 
     def _connect(self) -> None:
         """Read the credentials; an exec plug-in is run for them."""
-        found, context = api.Configuration(), self._context
+        found, context = Configuration(), self._context
         found.retries = False  # urllib3's own obey a Retry-After of any length
         try:
             DaemonCall("kubeconfig", lambda: _load(found, context)).result(self.deadline)
@@ -227,16 +240,16 @@ class Cluster:
                 f"its exec plug-in {plain(context.plugin)} failed or gave no credentials; run "
                 f"{self.kubectl} version"
             )
-        self._configuration, self._client = found, api.ApiClient(found)
+        self._configuration, self._rest = found, RESTClientObject(found)
 
     def version(self) -> str:
         """The version of the API server. Raises TargetError."""
-        found = self.ask(lambda to, how: api.VersionApi(to).get_code(**how)).result()
+        found = self.ask(ApiCall("/version/")).result()
         return plain(str(found.get("gitVersion")))
 
     def groups(self) -> dict[str, list[str]]:
         """API group -> its versions, the preferred one first. Raises TargetError."""
-        found = self.ask(lambda to, how: api.ApisApi(to).get_api_versions(**how)).result()
+        found = self.ask(ApiCall("/apis/")).result()
         served: dict[str, list[str]] = {}
         for group in parts(found, "groups"):
             every = [str(each.get("version")) for each in parts(group, "versions")]
@@ -244,7 +257,7 @@ class Cluster:
             served[str(group.get("name"))] = sorted(every, key=str(preferred).__ne__)
         return served
 
-    def ask(self, call: Call) -> ApiRequest:
+    def ask(self, call: ApiCall) -> ApiRequest:
         """Send a request; its answer is waited for with :meth:`ApiRequest.result`."""
         return ApiRequest(self, call)
 
@@ -252,7 +265,7 @@ class Cluster:
         """True once the time for a whole cluster has passed."""
         return time.monotonic() > self._until
 
-    def attempt(self, call: Call) -> DaemonCall[Object]:
+    def attempt(self, call: ApiCall) -> DaemonCall[_ApiAnswer]:
         """One attempt of a request."""
         return DaemonCall(self.target, lambda: self._answer(call))
 
@@ -276,31 +289,43 @@ class Cluster:
             f"no answer within {self.deadline:g} s; VNICAUDIT_DEADLINE allows more", "deadline"
         )
 
-    def _answer(self, call: Call) -> Object:
+    def _answer(self, call: ApiCall) -> _ApiAnswer:
         """The decoded answer to a request. Raises ApiError."""
-        how = {"_preload_content": False, "_request_timeout": (self.deadline, self.deadline)}
         try:
-            response = call(self._client, how)
+            response = self._response(call)
             try:
+                if not 200 <= response.status < 300:
+                    raise self._refusal(response)
                 data = self._limited(response)
             except ApiError:
                 response.close()  # the rest of it would be read
                 raise
-        except api.ApiException as error:
-            raise self._refusal(error) from None
-        except NoAnswerError:
-            raise self.time_up() from None
         except (HTTPError, OSError) as error:
+            # one that was refused at once is a time-out, too, to urllib3
+            if isinstance(error, NoAnswerError) and not isinstance(error, NewConnectionError):
+                raise self.time_up() from None
             raise self.error(_transport(error), "unreachable") from None
-        try:
-            found = msgspec.json.decode(data)
-        except (msgspec.DecodeError, RecursionError):
-            found = None
-        if not isinstance(found, dict):
+        found = _decoded(data) if data or call.method == "GET" else {}
+        if found is None:
             raise self.error("an answer of the API server is not a JSON object", "broken")
-        return found
+        return _ApiAnswer(found, response.headers.get("Warning") or "")
 
-    def _limited(self, response: ApiResponse) -> bytearray:
+    def _response(self, call: ApiCall) -> BaseHTTPResponse:
+        """The answer, of which only the beginning was read."""
+        query = f"?{urlencode(call.query)}" if call.query else ""
+        headers = {"Accept": "application/json", "User-Agent": "vnicaudit"}
+        for setting in self._configuration.auth_settings().values():
+            headers[setting["key"]] = setting["value"]
+        if call.body is not None:
+            headers["Content-Type"] = call.content
+        return self._rest.pool_manager.request(
+            call.method, f"{self._configuration.host}{call.path}{query}", headers=headers,
+            body=None if call.body is None else msgspec.json.encode(call.body),
+            preload_content=False, redirect=False,
+            timeout=Timeout(connect=self.deadline, read=self.deadline),
+        )  # fmt: skip
+
+    def _limited(self, response: BaseHTTPResponse) -> bytearray:
         data = bytearray()
         while part := response.read(_CHUNK):
             data += part
@@ -310,39 +335,42 @@ class Cluster:
                 raise error
         return data
 
-    def _refusal(self, error: api.ApiException) -> ApiError:
-        try:
-            decoded = msgspec.json.decode(error.body or b"")
-        except (msgspec.DecodeError, RecursionError):
-            decoded = None
-        body: Object = decoded if isinstance(decoded, dict) else {}
-        if not error.status:  # the client's own: a certificate that is not trusted
-            return self.error(_transport(error.reason), "unreachable")
-        said = plain(str(body.get("message") or error.reason or ""))
-        kind = {401: "authentication", 403: "refused"}.get(error.status, "broken")
+    def _refusal(self, response: BaseHTTPResponse) -> ApiError:
+        body, status = _decoded(response.read(_MOST_OF_REFUSAL)) or {}, response.status
+        said = plain(str(body.get("message") or response.reason or ""))
+        kind = {401: "authentication", 403: "refused"}.get(status, "broken")
         advice = f"; log in again, then check with {self.kubectl} version"
-        found = self.error(f"{error.status}: {said}{advice if error.status == 401 else ''}", kind)
-        found.status = error.status
+        found = self.error(f"{status}: {said}{advice if status == 401 else ''}", kind)
+        found.status = status
         found.token = str(part(body, "metadata").get("continue") or "")
-        wanted = str((error.headers or {}).get("Retry-After") or "")
+        wanted = str(response.headers.get("Retry-After") or "")
         found.pause = float(wanted) if wanted.isascii() and wanted.isdigit() else None
         return found
 
 
-Call = Callable[[api.ApiClient, Object], ApiResponse]
-"""Sends a request with a client, and with options that every request has."""
+def _decoded(data: bytes | bytearray) -> Object | None:
+    """The JSON object in an answer; None if it is none."""
+    try:
+        found = msgspec.json.decode(data)
+    except (msgspec.DecodeError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
 _LEAST_SECRET = 8
 """Length from which a word of the credentials is a secret, and not ``Bearer``."""
 
 
 class ApiRequest:
-    """A request that was sent: another one can be answered meanwhile."""
+    """A request that was sent: another one can be answered meanwhile. ``warning``: the server's, in
+    the answer's header of that name."""
 
-    def __init__(self, cluster: Cluster, call: Call) -> None:
+    def __init__(self, cluster: Cluster, call: ApiCall) -> None:
         self._cluster = cluster
         self._call = call
         self._attempt = cluster.attempt(call)
         self._renewed = False
+        self.warning = ""
 
     def result(self) -> Object:
         """The answer. It is asked for again if the server is away for a moment, and once with new
@@ -350,7 +378,8 @@ class ApiRequest:
         pauses = iter(_PAUSES)
         while True:
             try:
-                return self._attempt.result(self._cluster.deadline)
+                value, self.warning = self._attempt.result(self._cluster.deadline)
+                return value
             except TimeUpError:
                 raise self._cluster.time_up() from None
             except ApiError as error:
@@ -370,7 +399,7 @@ class ApiRequest:
         return max(pause, wanted)
 
 
-def _load(into: api.Configuration, context: _KubeContext) -> None:
+def _load(into: Configuration, context: _KubeContext) -> None:
     if not context.name:
         config.load_incluster_config(client_configuration=into)
     else:

@@ -5,16 +5,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import NamedTuple
+from urllib.parse import quote
 
 from vnicaudit.knowledge.kube_owners import APPLIED
 from vnicaudit.platforms.kubevirt.live.client import (
+    ApiCall,
     ApiError,
     ApiRequest,
-    ApiResponse,
-    Call,
     Cluster,
     Object,
-    api,
     part,
     parts,
 )
@@ -208,28 +207,20 @@ class _ListPages:
         return f"{group}/{self._version}" if group else self._version
 
     def _ask(self, token: str) -> ApiRequest:
-        query: Object = {"limit": self._limits[0]}
+        query = {"limit": str(self._limits[0])}
         if token:
-            query["_continue"] = token
+            query["continue"] = token
         if self._resource.selector:
-            query["label_selector"] = self._resource.selector
-        return self._cluster.ask(_call(self._resource, self._version, self._cluster, query))
+            query["labelSelector"] = self._resource.selector
+        space = namespace_of(self._resource, self._cluster)
+        return self._cluster.ask(ApiCall(path_of(self._resource, self._version, space), query))
 
 
-def _call(resource: ClusterList, version: str, cluster: Cluster, query: Object) -> Call:
-    space = namespace_of(resource, cluster)
-    where = (resource.group, version)
-
-    def call(to: api.ApiClient, how: Object) -> ApiResponse:
-        how = {**query, **how}
-        if resource.group:
-            custom = api.CustomObjectsApi(to)
-            if space:
-                return custom.list_namespaced_custom_object(*where, space, resource.plural, **how)
-            return custom.list_cluster_custom_object(*where, resource.plural, **how)
-        return api.CoreV1Api(to).list_node(**how)
-
-    return call
+def path_of(resource: ClusterList, version: str, namespace: str) -> str:
+    """The path of a resource in the API; ``namespace`` empty: of all of them."""
+    root = f"/apis/{resource.group}" if resource.group else "/api"
+    where = f"/namespaces/{quote(namespace, safe='')}" if namespace else ""
+    return f"{root}/{version}{where}/{resource.plural}"
 
 
 def pruned(item: Object) -> Object:
@@ -278,16 +269,12 @@ def rights(cluster: Cluster) -> Iterator[Right]:
         yield Right(resource, allowed if isinstance(allowed, bool) else None)
 
 
-def _review(resource: ClusterList, cluster: Cluster) -> Call:
-    def call(to: api.ApiClient, how: Object) -> ApiResponse:
-        attributes = api.V1ResourceAttributes(
-            group=resource.group,
-            resource=resource.plural,
-            verb="list",
-            namespace=namespace_of(resource, cluster),
-        )
-        spec = api.V1SelfSubjectAccessReviewSpec(resource_attributes=attributes)
-        review = api.V1SelfSubjectAccessReview(spec=spec)
-        return api.AuthorizationV1Api(to).create_self_subject_access_review(review, **how)
-
-    return call
+def _review(resource: ClusterList, cluster: Cluster) -> ApiCall:
+    wanted = {
+        "group": resource.group, "resource": resource.plural, "verb": "list",
+        "namespace": namespace_of(resource, cluster),
+    }  # fmt: skip
+    body = {"spec": {"resourceAttributes": wanted}}
+    return ApiCall(
+        "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", method="POST", body=body
+    )
