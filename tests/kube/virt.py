@@ -128,23 +128,23 @@ class Virt:
     def _step(self, vm: Object) -> bool:
         instance = self._instance(vm)
         requests = vm.get("status", {}).get("stateChangeRequests") or []
-        stops = bool(requests) and requests[0]["action"] == "Stop"
-        if stops and (instance is None or requests[0]["uid"] != instance["metadata"]["uid"]):
+        if requests and _is_done(requests[0], instance):
             return self._told(vm, stateChangeRequests=requests[1:])
-        step = self._next(vm, instance, stops=stops, starts=bool(requests) and not stops)
+        asked = requests[0]["action"] if requests else ""
+        step = self._next(vm, instance, asked)
         if step and step != self.course.ends_before:
             getattr(self, f"_{step}")(vm, instance)
             return True
-        if instance is not None and requests and not stops:
-            return self._told(vm, stateChangeRequests=[])
         return self._condition(vm, instance)
 
-    def _next(self, vm: Object, instance: Object | None, *, stops: bool, starts: bool) -> str:
+    def _next(self, vm: Object, instance: Object | None, asked: str) -> str:
         if instance is None:
-            return "created" if starts or _strategy(vm) not in ("Halted", "Manual") else ""
+            return (
+                "created" if asked == "Start" or _strategy(vm) not in ("Halted", "Manual") else ""
+            )
         if "deletionTimestamp" in instance["metadata"]:
             return "gone"
-        if stops:
+        if asked == "Stop":
             return "deleting"
         if instance["status"]["phase"] != "Running":
             return "running"
@@ -240,6 +240,13 @@ class Virt:
 
     def _change(self, path: str, what: Mapping[str, object], **query: str) -> None:
         self.server.ask("PATCH", path, what, kind=_MERGE_PATCH, **query)
+
+
+def _is_done(request: Object, instance: Object | None) -> bool:
+    """``isTrimFirstChangeRequestNeeded``."""
+    if request["action"] == "Stop":
+        return instance is None or request["uid"] != instance["metadata"]["uid"]
+    return instance is not None and "deletionTimestamp" not in instance["metadata"]
 
 
 def _options(body: bytes) -> dict[str, Any]:
