@@ -12,20 +12,16 @@ import pytest
 from tests.kube.objects import Object, attachment, interface, kubevirt, virtual_machine
 from tests.kube.server import Refused, Server
 from tests.kube.virt import VMIS, VMS, Virt
-from tests.remedy.applying.cluster_world import MODEL, QUEUES
+from tests.remedy.applying.cluster_world import MODEL, QUEUES, ClusterUnitT, step_on
 from tests.remedy.applying.fakes import Clock, Killed, Stage, watch
 from vnicaudit.errors import UsageError
-from vnicaudit.model.finding import Ref
 from vnicaudit.model.plan import (
-    MODES,
-    ClusterUnit,
     ConfigUnit,
     Mode,
-    ModeOption,
     NetworkUnit,
     PatchLine,
     PreferenceUnit,
-    UnitStep,
+    Step,
     VmUnit,
 )
 from vnicaudit.model.runs import UnitRun
@@ -33,7 +29,7 @@ from vnicaudit.platforms.kubevirt.live.changes import ClusterPlace
 from vnicaudit.remedy.applying.history import runs
 from vnicaudit.remedy.applying.rollback import RollbackSelection
 from vnicaudit.remedy.applying.runner import RunResult
-from vnicaudit.remedy.cluster_patch import patch_diff, patch_digest, value_at
+from vnicaudit.remedy.cluster_patch import value_at
 
 PREFERENCE: Object = {
     "apiVersion": "instancetype.kubevirt.io/v1beta1", "kind": "VirtualMachineClusterPreference",
@@ -45,12 +41,20 @@ KUBEVIRTS = "/apis/kubevirt.io/v1/namespaces/kubevirt/kubevirts"
 
 
 class Subject(NamedTuple):
-    """An object that is changed, where it is, and its fields that are."""
+    """An object that is changed, where it is, its fields that are, and what a plan says of one."""
 
-    unit: type[ClusterUnit]
+    step: Callable[[str, Object, PatchLine, int], Step]
     load: Callable[[], Object]
     path: str
     lines: tuple[PatchLine, ...]
+
+
+def _step_on(kind: type[ClusterUnitT]) -> Callable[[str, Object, PatchLine, int], Step]:
+    def step(target: str, meta: Object, line: PatchLine, number: int) -> Step:
+        unit = kind(meta["uid"], meta.get("namespace", ""), meta["name"], (line,))
+        return step_on(unit, target, number)
+
+    return step
 
 
 def _emulating() -> Object:
@@ -61,19 +65,20 @@ def _emulating() -> Object:
 
 SUBJECTS = {
     "vm": Subject(
-        VmUnit, lambda: virtual_machine("web", interface(model="e1000")), VMS.format("shop", "web"),
+        _step_on(VmUnit), lambda: virtual_machine("web", interface(model="e1000")),
+        VMS.format("shop", "web"),
         (MODEL, QUEUES),
     ),
     "preference": Subject(
-        PreferenceUnit, lambda: PREFERENCE, f"{PREFERENCES}/old",
+        _step_on(PreferenceUnit), lambda: PREFERENCE, f"{PREFERENCES}/old",
         (PatchLine("/spec/devices/preferredInterfaceModel", before="e1000", after="virtio"),),
     ),
     "nad": Subject(
-        NetworkUnit, lambda: attachment(config="{}"), f"{NETWORKS}/lan",
+        _step_on(NetworkUnit), lambda: attachment(config="{}"), f"{NETWORKS}/lan",
         (PatchLine("/spec/config", before="{}", after='{"type": "bridge"}'),),
     ),
     "config": Subject(
-        ConfigUnit, _emulating, f"{KUBEVIRTS}/kubevirt",
+        _step_on(ConfigUnit), _emulating, f"{KUBEVIRTS}/kubevirt",
         (PatchLine("/spec/configuration/developerConfiguration/useEmulation", before=True),),
     ),
 }  # fmt: skip
@@ -115,22 +120,13 @@ class Changing(Stage):
         self.at_place.pop(place, lambda: None)()
 
     @property
-    def steps(self) -> tuple[UnitStep[ClusterUnit], ...]:
+    def steps(self) -> tuple[Step, ...]:
         """Those of a plan, one for each field."""
-        return tuple(
-            self._step(str(number), line) for number, line in enumerate(self.subject.lines)
-        )
-
-    def _step(self, number: str, line: PatchLine) -> UnitStep[ClusterUnit]:
         meta = self.first["metadata"]
-        unit = self.subject.unit(meta["uid"], meta.get("namespace", ""), meta["name"], (line,))
-        return UnitStep(
-            id=number, target=self.target, about=Ref("nic", unit.full_name, unit.uid, index=0),
-            owner="kubevirt", to="virtio", rules=("VNIC071",), changes=(), readiness="ready",
-            safe=True, reason="", running=True,
-            modes=tuple(ModeOption(mode, possible=mode != "hotswap") for mode in MODES),
-            digest=patch_digest(self.target, unit), diff=patch_diff(unit), unit=unit,
-        )  # fmt: skip
+        return tuple(
+            self.subject.step(self.target, meta, line, number)
+            for number, line in enumerate(self.subject.lines, 1)
+        )
 
     def applied(self, mode: Mode = "next-boot") -> UnitRun:
         """What became of it."""
@@ -207,7 +203,7 @@ class _Watched(ClusterPlace):
     def patch(
         self, kind: str, namespace: str, name: str, patch: Sequence[Mapping[str, object]],
         *, dry_run: bool = False,
-    ) -> tuple[Mapping[str, object], tuple[str, ...]]:  # fmt: skip
+    ) -> tuple[dict[str, object], tuple[str, ...]]:  # fmt: skip
         words = "dry run" if dry_run else "patch"
         self._world.passing(f"before {words}")
         found = super().patch(kind, namespace, name, patch, dry_run=dry_run)

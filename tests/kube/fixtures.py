@@ -48,16 +48,22 @@ def pods(pods_of_session: Pods, cluster: Server) -> Iterator[Pods]:
 
 
 @pytest.fixture(scope="session")
-def virt_of_session(api_server: Server) -> Iterator[Virt]:
-    """KubeVirt's answers and acts, and rules of admission in the namespace ``guarded``."""
+def guarded(api_server: Server) -> Server:
+    """The server, with rules of admission in the namespace ``guarded``."""
     guard(api_server)
+    return api_server
+
+
+@pytest.fixture(scope="module")
+def virt_of_module(api_server: Server) -> Iterator[Virt]:
+    """KubeVirt's answers and acts."""
     with running_virt(api_server) as running:
         yield running
 
 
 @pytest.fixture
-def virt(virt_of_session: Virt, cluster: Server) -> Iterator[Virt]:
+def virt(virt_of_module: Virt, cluster: Server) -> Iterator[Virt]:
     """The same, for the virtual machines of a test."""
     del cluster  # what is loaded is unloaded by it
-    yield virt_of_session
-    virt_of_session.clear()
+    yield virt_of_module
+    virt_of_module.clear()

@@ -1,40 +1,21 @@
-"""Objects of a real API server are changed, restarted and set back; what stands in the way is told,
-and nothing is done by half."""
+"""Virtual machines of a real API server are restarted for a change, whatever becomes of them; what
+stands in the way is told, and nothing is done by half."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.kube.changing import SUBJECTS, Changing, changing
+from tests.kube.changing import Changing, changing
 from tests.kube.server import Server
 from tests.kube.virt import Course, Virt
 from tests.remedy.applying.cluster_world import MODEL
 
 pytestmark = pytest.mark.kube
-Make = Callable[[str], Changing]
 
 
 @pytest.fixture
-def make(cluster: Server, virt: Virt, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Make:
-    return lambda subject: changing(tmp_path, cluster, virt, monkeypatch, subject)
-
-
-@pytest.fixture
-def world(make: Make) -> Changing:
-    return make("vm")
-
-
-@pytest.mark.parametrize("subject", SUBJECTS)
-def test_an_object_is_changed_and_set_back(make: Make, subject: str) -> None:
-    world = make(subject)
-    unit = world.applied()
-    assert (unit.outcome, unit.waiting) == ("applied", subject == "vm")
-    assert world.is_changed()
-    managers = [one["manager"] for one in world.now()["metadata"]["managedFields"]]
-    assert ("vnicaudit" in managers) is any(line.after for line in world.subject.lines)
-    assert world.rolled_back().outcome == "applied"
-    assert not world.is_changed()
+def world(cluster: Server, virt: Virt, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Changing:
+    return changing(tmp_path, cluster, virt, monkeypatch)
 
 
 def test_a_restart_is_waited_for_until_it_runs_with_it(world: Changing) -> None:
@@ -98,11 +79,6 @@ def test_an_edit_in_the_middle_is_drift(world: Changing, place: str) -> None:
     assert devices["interfaces"][0]["model"] == "rtl8139"
     assert "networkInterfaceMultiqueue" not in devices
     assert world.virt.asked == []
-
-
-def test_an_edit_of_something_else_is_none(world: Changing) -> None:
-    world.at_place["before patch"] = lambda: world.edit("/spec/runStrategy", "Manual")
-    assert world.applied().outcome == "applied"
 
 
 def test_a_halt_in_the_middle_is_not_undone_by_a_restart(world: Changing) -> None:

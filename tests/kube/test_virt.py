@@ -122,7 +122,6 @@ def test_courses(cluster: Server, virt: Virt) -> None:
     assert condition["type"] == "RestartRequired"
 
 
-@pytest.mark.usefixtures("virt")
 @pytest.mark.parametrize(
     ("nic", "told"),
     [
@@ -130,12 +129,12 @@ def test_courses(cluster: Server, virt: Virt) -> None:
         (interface(bridge={}), "logical default interface must have exactly one binding method"),
     ],
 )
-def test_strange_nics_are_refused_in_a_dry_run(cluster: Server, nic: Object, told: str) -> None:
+def test_strange_nics_are_refused_in_a_dry_run(guarded: Server, nic: Object, told: str) -> None:
     machines = VMS.format("guarded", "")
     usual, strange = (
         virtual_machine("web", one, namespace="guarded") for one in (interface(), nic)
     )
-    cluster.ask("POST", machines, usual, dryRun="All")
+    guarded.ask("POST", machines, usual, dryRun="All")
     with pytest.raises(Refused, match=told) as error:
-        cluster.ask("POST", machines, strange, dryRun="All")
+        guarded.ask("POST", machines, strange, dryRun="All")
     assert error.value.status == 422

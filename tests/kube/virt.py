@@ -358,8 +358,8 @@ def running_virt(server: Server) -> Iterator[Virt]:
         web.socket = shown.wrap_socket(web.socket, server_side=True)
         thread = threading.Thread(target=web.serve_forever, args=(0.05,), daemon=True)
         thread.start()
-        _aggregate(server, web.server_port)
-        yield virt
+        with _aggregated(server, web.server_port):
+            yield virt
         web.shutdown()
         thread.join()
 
@@ -384,29 +384,38 @@ def guard(server: Server) -> None:
     wait_for(refused, "rules of admission are in force")
 
 
-def _aggregate(server: Server, port: int) -> None:
+@contextmanager
+def _aggregated(server: Server, port: int) -> Iterator[None]:
+    """The API server passes on what is asked of the group, and serves it no more at the end."""
     server.namespace("kubevirt")
     spec = {
         "type": "ExternalName", "externalName": "localhost",
         "ports": [{"port": port, "protocol": "TCP"}],
     }  # fmt: skip
-    service = {"metadata": {"name": "virt-api"}, "spec": spec}
-    server.ask("POST", "/api/v1/namespaces/kubevirt/services", service)
     authority = base64.b64encode((server.folder / "ca.crt").read_bytes()).decode()
     api = {
-        "metadata": {"name": f"v1.{GROUP}"},
-        "spec": {
-            "group": GROUP, "version": "v1", "groupPriorityMinimum": 1000, "versionPriority": 15,
-            "service": {"name": "virt-api", "namespace": "kubevirt", "port": port},
-            "caBundle": authority,
-        },
+        "group": GROUP, "version": "v1", "groupPriorityMinimum": 1000, "versionPriority": 15,
+        "service": {"name": "virt-api", "namespace": "kubevirt", "port": port},
+        "caBundle": authority,
     }  # fmt: skip
-    server.ask("POST", "/apis/apiregistration.k8s.io/v1/apiservices", api)
+    made = {
+        "/api/v1/namespaces/kubevirt/services": ("virt-api", spec),
+        "/apis/apiregistration.k8s.io/v1/apiservices": (f"v1.{GROUP}", api),
+    }
+    for path, (name, wanted) in made.items():
+        server.ask("POST", path, {"metadata": {"name": name}, "spec": wanted})
 
     def served() -> bool:
         with suppress(Refused):
             server.ask("GET", f"/apis/{GROUP}/v1")
-            return GROUP in [one["name"] for one in server.ask("GET", "/apis")["groups"]]
+            return True
         return False
 
-    wait_for(served, f"{GROUP} is served")
+    def listed() -> bool:
+        return GROUP in [one["name"] for one in server.ask("GET", "/apis")["groups"]]
+
+    wait_for(lambda: served() and listed(), f"{GROUP} is served")
+    yield
+    for path, (name, _spec) in made.items():
+        server.ask("DELETE", f"{path}/{name}")
+    wait_for(lambda: not listed(), f"{GROUP} is served no more")

@@ -51,6 +51,7 @@ _PASSES = 3
 """How often a patch is made of what was just read: another field may change in between."""
 _POLL = 1.0
 _MEANWHILE = "somebody else changed it in the meantime: {}; their change was kept"
+_STILL_ASKED_FOR = "KubeVirt has not begun the restart yet that it was asked for"
 _RESTART = "it takes effect when it is restarted: {}"
 _CONDITION = (
     "; KubeVirt 1.8 and newer takes back the condition RestartRequired by itself, an older one "
@@ -137,6 +138,8 @@ def _put_back(work: ClusterWork, reason: str, outcome: Outcome) -> Result:
         _bring(work, inverse(one for one in here if one not in foreign))
         if work.notes.last(Stopping) is not None:
             left = failed(_restarted(work, inverse(made.lines)))
+            if not left and _is_asked_for(work):
+                left = _STILL_ASKED_FOR
     except _NOT_UNDONE:
         raise
     except VnicauditError as error:
@@ -266,13 +269,14 @@ def _restarted(work: ClusterWork, lines: tuple[PatchLine, ...]) -> tuple[Check, 
     """Have the instance replaced if it does not have what the lines say, and wait for the guest.
     Returns the checks of it."""
     made, old = work.transaction, _to_replace(work, lines)
-    if old and uid_of(work.place.instance(made.namespace, made.name)) == old:
+    if old and _is_to_be_asked_for(work, old):
         work.notes.write(Stopping("restart", old))
         work.tell("restarting it")
         try:
             work.place.restart(made.namespace, made.name)
         except RefusedError as error:
-            _check_under_way(work, old, error)
+            if _is_to_be_asked_for(work, old):
+                raise UnitRefusedError(f"it was not restarted: {error}", "cluster") from None
     checks = verify(work, lambda: _checks_now(work, lines, old), _POLL)
     if not failed(checks):
         now = work.place.instance(made.namespace, made.name)
@@ -280,14 +284,20 @@ def _restarted(work: ClusterWork, lines: tuple[PatchLine, ...]) -> tuple[Check, 
     return checks
 
 
-def _check_under_way(work: ClusterWork, old: str, error: RefusedError) -> None:
-    """Raises the error unless the restart is under way: an earlier request was taken."""
+def _is_to_be_asked_for(work: ClusterWork, old: str) -> bool:
+    """True if the instance is there and nobody has asked for its end: KubeVirt refuses a second
+    request until the instance has ended, which may take minutes."""
     made = work.transaction
-    if uid_of(work.place.instance(made.namespace, made.name)) != old:
-        return
+    instance = work.place.instance(made.namespace, made.name)
+    if instance is None or uid_of(instance) != old:
+        return False
+    return not value_at(instance, "/metadata/deletionTimestamp") and not _is_asked_for(work)
+
+
+def _is_asked_for(work: ClusterWork) -> bool:
+    made = work.transaction
     found = work.place.get(made.kind, made.namespace, made.name)
-    if not value_at(found, "/status/stateChangeRequests"):
-        raise UnitRefusedError(f"it was not restarted: {error}", "cluster")
+    return bool(value_at(found, "/status/stateChangeRequests"))
 
 
 def _checks_now(work: ClusterWork, lines: tuple[PatchLine, ...], old: str) -> CheckResults:
