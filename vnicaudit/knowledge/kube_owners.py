@@ -85,13 +85,15 @@ _ROUTES = {
 }
 
 
-Way = Literal["live", "file", "pool", "refuse"]
-"""How a change is made that an owner would see: ``live``, with a note; by a patch in a ``file`` for
-its repository, of the object or of the ``pool`` that made it; or not here at all (``refuse``)."""
+Way = Literal["live", "apply", "file", "pool", "refuse"]
+"""How a change is made that an owner would see: ``live``, with a note, and for ``apply`` with a
+patch in a file as well; only by such a ``file`` for its repository, of the object or of the
+``pool`` that made it; or not here at all (``refuse``)."""
 
 _GITOPS = "GitOps"
 _WAYS: dict[str, Way] = {
-    **dict.fromkeys(("kubectl apply", _INSTANCE), "live"),
+    _INSTANCE: "live",
+    "kubectl apply": "apply",
     **dict.fromkeys((_GITOPS, "Argo CD", "Flux", "Helm", "Open Cluster Management"), "file"),
     "VirtualMachinePool": "pool",
 }

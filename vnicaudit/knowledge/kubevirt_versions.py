@@ -29,6 +29,12 @@ pkg/network/vmliveupdate/restart.go."""
 REVISION_IN_STATUS = (1, 5, 0)
 """The recorded revision is in ``status.preferenceRef.controllerRevisionRef``; before in
 ``spec.preference.revisionName``: pkg/instancetype/revision/store.go."""
+RESTART_REQUIRED = (1, 2, 0)
+"""A VM whose change waits for a restart has the condition RestartRequired: pkg/virt-controller/
+watch/vm."""
+REVERT_CLEARS_IT = (1, 8, 0)
+"""The condition goes when the change is reverted (``syncRestartRequired``); before, with a restart
+only."""
 PLUGINS = (1, 9, 0)
 """Objects of kind Plugin, with the gate Plugins: staging/src/kubevirt.io/api/plugin."""
 

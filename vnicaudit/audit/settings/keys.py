@@ -302,3 +302,19 @@ class Settings(SetOnce, frozen=True, kw_only=True, forbid_unknown_fields=True, r
         PolicyTable,
         _key("Queues and rings that `vnicaudit plan` gives to NICs.", {"queues": "auto"}),
     ] = PolicyTable()
+    treat_as_gitops: Annotated[
+        tuple[str, ...],
+        _key(
+            "Labels of objects of a cluster that a repository keeps: they are planned as patches "
+            "for it, and never changed in the cluster.",
+            ["app.kubernetes.io/instance"],
+        ),
+    ] = ()
+    treat_as_owned: Annotated[
+        tuple[str, ...],
+        _key(
+            "Marks of owners, as a plan names them, that do not count: objects of a cluster with "
+            "them are changed there.",
+            ["argocd.argoproj.io/instance"],
+        ),
+    ] = ()

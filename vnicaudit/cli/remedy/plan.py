@@ -158,7 +158,9 @@ def command(options: PlanCommandOptions, wiring: Wiring) -> int:
     are never changed: the plan says what to do in those systems. For a cloud, the plan changes
     images and the properties that Nova keeps for its servers. Add nova.conf of the compute nodes
     and their libvirt URIs as targets to learn more about the servers. For a host (ssh://HOST), it
-    changes settings of the host, at once and with files that keep them beyond the next boot.
+    changes settings of the host, at once and with files that keep them beyond the next boot. For a
+    cluster (kube:CONTEXT), it patches virtual machines, networks and the KubeVirt object, unless
+    another program keeps them.
 
     With -i, the hosts of an inventory are read in parallel. If there is a history of audits, the
     plan also tells how old its findings are, how many are new, and what is open on hosts that could
@@ -174,7 +176,13 @@ def command(options: PlanCommandOptions, wiring: Wiring) -> int:
         verbose=options.output.verbose,
         servers=wanted_of(options.servers),
     )
-    wanted = replace(wanted, policy=read.settings.settings.policy)
+    settings = read.settings.settings
+    wanted = replace(
+        wanted,
+        policy=settings.policy,
+        gitops=frozenset(settings.treat_as_gitops),
+        owned=frozenset(settings.treat_as_owned),
+    )
     progress = Progress(enabled=not quiet)
     work, all_rules_work = works_of(options.selected, options.ignored, read, platforms)
     request = PlanRequest(work, all_rules_work, wanted, wiring.adapters(), read.options, progress)

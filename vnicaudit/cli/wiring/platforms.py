@@ -222,12 +222,6 @@ def _probe_place(url: str, options: LiveOptions) -> str:
     return probe(url, options)
 
 
-_CLUSTER_NOT_PLANNED = (
-    "changes in a cluster cannot be planned; fix the manifests where they are kept (vnicaudit "
-    "audit FOLDER --fix)"
-)
-
-
 def cluster_of(name: str) -> str | None:
     """The target, if it is a cluster; None for any other. Raises UsageError for a parameter other
     than ``kubeconfig``."""
@@ -328,6 +322,14 @@ def _host_planner(run: PlanRun) -> TargetPlanner | None:
     return HostTargetPlanner(run)
 
 
+def _cluster_planner(run: PlanRun) -> TargetPlanner | None:
+    if not any(target.kind == "kube" for target in run.targets):
+        return None
+    from vnicaudit.remedy.planning.clusters import ClusterTargetPlanner
+
+    return ClusterTargetPlanner(run)
+
+
 def _setting_drivers() -> tuple[type[Driver], ...]:
     from vnicaudit.remedy.applying.hosts import SettingDriver
 
@@ -380,11 +382,11 @@ PLATFORMS = (
                 _check_cluster,
                 _read_cluster,
                 _waits_for_cluster,
-                not_planned=_CLUSTER_NOT_PLANNED,
                 probe=_probe_cluster,
                 expanded=_contexts,
             ),
         ),
+        planner=_cluster_planner,
         drivers=_cluster_drivers,
         writer=_manifest_writer,
         describes=_manifest_descriptions,

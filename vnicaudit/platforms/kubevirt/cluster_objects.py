@@ -139,11 +139,10 @@ def attachment_of(found: Object, target: str) -> Attachment:
         is_certain=config is None or config.text is not None,
     )
     text = None if config is None else config.text
-    return with_config(known, text) if text else known
+    return _with_config(known, text) if text else known
 
 
-def with_config(known: Attachment, text: str) -> Attachment:
-    """The network with that configuration."""
+def _with_config(known: Attachment, text: str) -> Attachment:
     known = replace(known, config=text if len(text) <= _SHORT_CONFIG else "")
     if len(text) > _LONGEST_CONFIG:
         return replace(known, is_certain=False)

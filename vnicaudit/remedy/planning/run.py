@@ -36,7 +36,8 @@ class PlanOptions(msgspec.Struct, frozen=True):
     """``domains`` (names or UUIDs) and ``macs``: plan only these; empty: all. ``accepted``: names
     of functions that may be lost. ``devices``: vDPA devices or vhost-user sockets, one for each of
     ``macs``. ``unsafe``: also plan changes that may hurt a guest. ``over_owner``: also settings of
-    hosts that another program sets."""
+    hosts that another program sets. ``gitops``: labels of objects of a cluster that a repository
+    keeps; ``owned``: marks of owners that do not count there."""
 
     to: Goal = "virtio"
     domains: frozenset[str] = frozenset()
@@ -47,6 +48,8 @@ class PlanOptions(msgspec.Struct, frozen=True):
     unsafe: bool = False
     over_owner: bool = False
     policy: PolicyTable = PolicyTable()
+    gitops: frozenset[str] = frozenset()
+    owned: frozenset[str] = frozenset()
 
     def takes(self, name: str, uuid: str | None) -> bool:
         """True if a domain is to be planned."""

@@ -10,6 +10,8 @@ from vnicaudit.model.finding import Change, name_of
 from vnicaudit.model.names import NAMELESS
 from vnicaudit.model.plan import (
     CloudUnit,
+    ClusterKind,
+    ClusterUnit,
     FileUnit,
     FlavorUnit,
     Naming,
@@ -34,6 +36,11 @@ from vnicaudit.text.secrets import STARS
 
 _BODY = "      "
 _HANG = "        "
+CLUSTER_OBJECTS: dict[ClusterKind, str] = {
+    "kube-vm": "virtual machine", "kube-preference": "preference", "kube-nad": "network",
+    "kube-config": "KubeVirt object",
+}  # fmt: skip
+"""Kind of a unit of a cluster -> the words for its object."""
 STYLES = {"safe": "good", "unsafe": "medium", "blocked": "bad"}
 
 
@@ -49,6 +56,8 @@ def about_label(step: Step) -> str:
     unit = step.unit
     if isinstance(unit, SettingUnit):
         return "settings"
+    if isinstance(unit, ClusterUnit):
+        return CLUSTER_OBJECTS[unit.kind]
     if not isinstance(unit, CloudUnit) or step.about.index is not None:
         return part_label(step.about)
     if isinstance(unit, FlavorUnit) and unit.new_name:
@@ -97,7 +106,7 @@ class StepText:
 
     def _head(self, step: Step) -> str:
         state = state_of(step)
-        to = "" if isinstance(step.unit, SettingUnit) else f"to {step.to}"
+        to = "" if isinstance(step.unit, SettingUnit | ClusterUnit) else f"to {step.to}"
         words = (step.id, about_label(step), to, ", ".join(step.rules))
         return self._pen.words(Part(state, style=STYLES[state]), *words, indent=4)
 
@@ -242,6 +251,8 @@ def guest_kind(step: Step) -> str:
     unit = step.unit
     if isinstance(unit, SettingUnit):
         return step.about.kind
+    if isinstance(unit, ClusterUnit) and unit.kind != "kube-vm":
+        return CLUSTER_OBJECTS[unit.kind]
     return unit.kind if isinstance(unit, CloudUnit) and unit.kind != "server" else "guest"
 
 

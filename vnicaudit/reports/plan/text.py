@@ -10,6 +10,7 @@ from vnicaudit.model.finding import Ref, name_of
 from vnicaudit.model.names import NAMELESS
 from vnicaudit.model.plan import (
     CloudUnit,
+    ClusterUnit,
     FileUnit,
     NotPlanned,
     Plan,
@@ -211,8 +212,8 @@ def _about(steps: list[Step], *, verbose: bool) -> Iterator[str]:
     for step in steps:
         yield name_of(step.owner)
         unit = step.unit
-        if isinstance(unit, SettingUnit):
-            yield step.about.kind
+        if isinstance(unit, SettingUnit | ClusterUnit) and unit.kind != "kube-vm":
+            yield guest_kind(step)
             continue
         if isinstance(unit, CloudUnit):
             yield from _in_cloud(step, unit)

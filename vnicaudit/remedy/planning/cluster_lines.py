@@ -1,0 +1,183 @@
+"""Findings on objects of a cluster -> the fields to patch, and the same patch for their owner."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from vnicaudit.knowledge.kube_needs import OVN
+from vnicaudit.knowledge.kube_owners import route
+from vnicaudit.model.cluster import KVM, Attachment, ClusterFacts, ObjectOwner
+from vnicaudit.model.domain import ClusterDomain
+from vnicaudit.model.finding import VIRTIO, Change, Finding
+from vnicaudit.model.kubevirt import MODELS
+from vnicaudit.model.nic import Nic
+from vnicaudit.model.plan import ClusterUnit, OwnerFile, PatchLine
+from vnicaudit.remedy.cluster_patch import json_patch
+
+FROZEN, MTU_NOT_TOLD, VHOST_OFF, INVALID_NETWORK = "VNIC206", "VNIC215", "VNIC200", "VNIC208"
+"""Rules whose findings propose something without a change of their own."""
+
+_MULTIQUEUE = "networkInterfaceMultiqueue"
+_EMULATION = "/spec/configuration/developerConfiguration/useEmulation"
+_READY = "the guest supports virtio"
+_UNKNOWN = "the guest may have no virtio driver; without one it loses its network"
+_MEASURE = "it changes the number of queues: measure before and after"
+_TODAY = "its preference has it today"
+_KVM_EVERYWHERE = "every node that takes virtual machines offers KVM"
+_WAIT = "virtual machines wait if no node with KVM and vhost-net has room for them"
+_TYPES = {"cnv-bridge": "bridge", "cnv-tuning": "tuning"}
+"""OpenShift Virtualization's older names of CNI plugins."""
+
+
+class ProposedLine(NamedTuple):
+    """One field to patch, and its change for people. ``nic``: whose field it is; None: it is for
+    all of them, or the object is no virtual machine."""
+
+    line: PatchLine
+    change: Change
+    nic: Nic | None = None
+
+
+# A virtual machine.
+
+
+def lines_for(finding: Finding, domain: ClusterDomain) -> Iterator[ProposedLine]:
+    """The fields of a virtual machine that a finding proposes to change; none: nothing that can be
+    planned."""
+    change = finding.change
+    if finding.rule == FROZEN:
+        yield from _as_today(domain)
+    elif change is not None and change.field == "model":
+        nic = next((one for one in domain.nics if one.index == finding.about.index), None)
+        if nic is not None and nic.alias and change.new in MODELS:
+            reason = _READY if change.safe else change.reason
+            yield _model(nic, replace(change, old=nic.declared.model, reason=reason))
+    elif change is not None and change.field == "multiqueue":
+        yield from _multiqueue(domain, change)
+
+
+def _model(nic: Nic, change: Change) -> ProposedLine:
+    pointer, name = f"{nic.location.xpath}/model", nic.alias or ""
+    line = PatchLine(pointer, name, nic.declared.model, change.new)
+    return ProposedLine(line, replace(change, field=f"{name}/model"), nic)
+
+
+def _multiqueue(domain: ClusterDomain, change: Change) -> Iterator[ProposedLine]:
+    """The switch, wherever it is, or would be."""
+    places = (place for nic in domain.nics for field, place in nic.places if field == "multiqueue")
+    pointer = next(places, domain.location).xpath or ""
+    manifest, new = domain.declared.manifest, change.new == "true"
+    if pointer.endswith(f"/{_MULTIQUEUE}") and manifest is not None:
+        yield ProposedLine(PatchLine(pointer, "", manifest.multiqueue, new), change)
+    elif pointer.endswith("/devices"):
+        yield ProposedLine(PatchLine(f"{pointer}/{_MULTIQUEUE}", "", None, new), change)
+
+
+def _as_today(domain: ClusterDomain) -> Iterator[ProposedLine]:
+    """What the virtual machine's preference has today, set on the virtual machine itself: that
+    counts, whatever it recorded, and nothing else of the preference comes with it."""
+    recorded = domain.guest.preference
+    if recorded is None or recorded.then is None or recorded.now is None:
+        return
+    then, now = recorded.then, recorded.now
+    old, new = (each.get("preferredInterfaceModel", "virtio") for each in (then, now))
+    if old != new and new in VIRTIO:  # never to an emulated one
+        ready = domain.declared.readiness == "ready"
+        reason = f"{_TODAY}; {_READY if ready else _UNKNOWN}"
+        for nic in domain.nics:
+            if nic.alias and nic.declared.model is None and nic.declared.type != "hostdev":
+                yield _model(nic, Change("model", None, new, safe=ready, reason=reason))
+    key = "preferredNetworkInterfaceMultiQueue"
+    if then.get(key, "false") != now.get(key, "false"):
+        reason = f"{_TODAY}; {_MEASURE}"
+        change = Change("multiqueue", None, now.get(key, "false"), safe=False, reason=reason)
+        yield from _multiqueue(domain, change)
+
+
+# The KubeVirt object, and networks.
+
+
+def without_emulation(cluster: ClusterFacts) -> ProposedLine:
+    """The removal of ``useEmulation``."""
+    nodes = [each for each in cluster.nodes or () if each.schedulable and not each.cordoned]
+    safe = all(each.offers(KVM) for each in nodes)
+    reason = _KVM_EVERYWHERE if safe else _WAIT
+    change = Change("useEmulation", "true", None, safe=safe, reason=reason)
+    return ProposedLine(PatchLine(_EMULATION, before=True), change)
+
+
+def corrected(network: Attachment) -> Attachment | None:
+    """A network with the configuration that was meant; None if that is not known, or cannot be
+    written by replacing single words of the text."""
+    if network.fault or not network.config:
+        return None
+    text, data, plugins = network.config, json.loads(network.config), []
+    several = data.get("plugins")
+    objects = [each for each in ([data] if several is None else several) if isinstance(each, dict)]
+    for old, written in zip(network.plugins, objects, strict=True):
+        words = {"type": _TYPES.get(old.type or "", old.type)}
+        if old.type == OVN and old.settings.get("netAttachDefName"):
+            words["netAttachDefName"] = network.path
+        for key, new in words.items():
+            if written.get(key) not in (None, new):
+                text = text.replace(json.dumps(written[key]), json.dumps(new))
+                written[key] = new
+        settings = {
+            key: written[key] if key in words else old.settings[key] for key in old.settings
+        }
+        plugins.append(replace(old, type=words["type"], settings=settings))
+    if text == network.config or json.loads(text) != data:
+        return None
+    return replace(network, config=text, plugins=tuple(plugins))
+
+
+def config_line(old: Attachment, new: Attachment) -> ProposedLine:
+    """The change of a network to its corrected configuration."""
+    reason = "pods read it when they start; those that run keep their network until then"
+    change = Change("config", "as it is", "corrected", safe=True, reason=reason)
+    return ProposedLine(PatchLine("/spec/config", "", old.config, new.config), change)
+
+
+# The same patch for a repository.
+
+
+_POOL = "/spec/virtualMachineTemplate"
+_TARGETS = {
+    "kube-vm": ("kubevirt.io", "VirtualMachine", "vm"),
+    "kube-nad": ("k8s.cni.cncf.io", "NetworkAttachmentDefinition", "nad"),
+    "kube-config": ("kubevirt.io", "KubeVirt", "kubevirt"),
+}
+"""Kind of a unit -> group and kind of its object, and the beginning of the file's name."""
+_HOW_TO = (
+    "Add this to the kustomization.yaml that builds it (of Helm: that of its post-renderer). A "
+    "`test` that fails says that the source has something else than the cluster."
+)
+
+
+def owners_file(unit: ClusterUnit, owner: ObjectOwner, *, pool: bool) -> OwnerFile:
+    """The patch of an object as Kustomize takes it; ``pool``: of the pool that made it."""
+    group, kind, short = _TARGETS[unit.kind]
+    name, patch = unit.name, unit.patch
+    if pool:
+        group, kind, short, name = "pool.kubevirt.io", "VirtualMachinePool", "pool", owner.of
+        patch = tuple(replace(each, path=f"{_POOL}{each.path}") for each in patch)
+    target = {"group": group, "kind": kind, "name": name, "namespace": unit.namespace}
+    text = "".join(f"{line}\n" for line in _lines(target, owner, patch))
+    return OwnerFile(f"{unit.namespace}/{short}-{name}.yaml", text)
+
+
+def _lines(target: dict[str, str], owner: ObjectOwner, patch: Iterable[PatchLine]) -> Iterator[str]:
+    """Values are written as JSON, which is YAML without surprises; so is the value of a mark, which
+    may have line breaks."""
+    yield f"# {target['kind']} {json.dumps(target['namespace'] + '/' + target['name'])}"
+    yield f"# {owner.mark}: {json.dumps(owner.of)}. {' '.join(route(owner).split())}"
+    yield f"# {_HOW_TO}"
+    yield "patches:"
+    yield f"- target: {json.dumps(target)}"
+    yield "  patch: |-"
+    for operation in json_patch(patch):
+        yield f"    - {json.dumps(operation)}"

@@ -1,0 +1,338 @@
+"""The clusters among the targets of a plan: one step for each virtual machine, network and KubeVirt
+object that is to be patched."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TypeVar
+
+from msgspec.structs import replace
+
+from vnicaudit.audit.reading.error_boundary import guarded
+from vnicaudit.audit.reading.targets import Target
+from vnicaudit.base.wording import count
+from vnicaudit.errors import RefusedError
+from vnicaudit.knowledge.kube_owners import owner_to_ask, route, way_of
+from vnicaudit.knowledge.kubevirt_versions import (
+    RESTART_REQUIRED,
+    REVERT_CLEARS_IT,
+    is_at_least,
+    multiqueue_blocks_cpu_hotplug,
+)
+from vnicaudit.model.cluster import ClusterFacts, ClusterGuest, OwnedObject
+from vnicaudit.model.domain import ClusterDomain
+from vnicaudit.model.finding import Finding, Ref
+from vnicaudit.model.kubevirt import Preference
+from vnicaudit.model.nic import Nic
+from vnicaudit.model.plan import (
+    MODES,
+    Blocked,
+    ClusterUnit,
+    ConfigUnit,
+    FindingKey,
+    ModeOption,
+    NetworkUnit,
+    NotPlanned,
+    OwnerFile,
+    Planned,
+    Reason,
+    UnitStep,
+    VmUnit,
+)
+from vnicaudit.model.report import NotJudged, ReadError
+from vnicaudit.remedy.cluster_patch import patch_diff, patch_digest
+from vnicaudit.remedy.planning.cluster_lines import (
+    INVALID_NETWORK,
+    MTU_NOT_TOLD,
+    VHOST_OFF,
+    ProposedLine,
+    config_line,
+    corrected,
+    lines_for,
+    owners_file,
+    without_emulation,
+)
+from vnicaudit.remedy.planning.run import PlanRun, TargetPlanner
+from vnicaudit.remedy.planning.subject import (
+    findings_in,
+    reason_of,
+    safety,
+    unsafe,
+    worst_first,
+)
+
+ClusterUnitT = TypeVar("ClusterUnitT", VmUnit, NetworkUnit, ConfigUnit)
+
+_INSTANCES = "virtualmachineinstances"
+_BY_HAND = "{}: {} without a change that can be planned; vnicaudit audit {} says what to do"
+_LATER = "it takes effect when virtual machines start, whatever the mode"
+_ANY_MODE = tuple(ModeOption(mode, possible=True, reason=_LATER) for mode in MODES)
+_OFF = "it does not run: it takes effect when it is started"
+_AT_START = "KubeVirt gives a virtual machine another NIC, or more queues, only when it starts"
+_REQUIRED = "Until it is restarted, KubeVirt shows the condition RestartRequired."
+_NO_SIGN = "KubeVirt before 1.2 does not show that a restart is needed."
+_STAYS = (
+    "A rollback before the restart leaves the condition RestartRequired until the next restart "
+    "(KubeVirt before 1.8)."
+)
+_ANOTHER_DEVICE = (
+    "The guest sees another device, also on another slot: names like enp1s0 may change unless the "
+    "interface has a pciAddress."
+)
+_HOTPLUG = "On this version of KubeVirt more vCPUs then need a restart."
+_MIGRATION = "Forklift's migration that created it still runs: plan again when it has ended"
+_MAY_MIGRATE = (
+    "Forklift created it by migration {}, which may still run: the cluster does not tell (right: "
+    "list migrations.forklift.konveyor.io)."
+)
+_WRITES = "plan --patches DIR writes the patch for it."
+_NO_MACHINE = "it has no VirtualMachine that could be changed: an instance itself cannot be"
+_UNREAD = "whether it runs was not read (right: list virtualmachineinstances.kubevirt.io)"
+_PREFERENCE = Reason(
+    "owner-decides",
+    "it changes no virtual machine that exists, as each keeps what it recorded: those are planned "
+    "by themselves; change it by hand for new ones",
+)
+
+
+class ClusterTargetPlanner(TargetPlanner):
+    """Plans what is set in clusters."""
+
+    def takes(self, target: Target) -> bool:
+        """True for a cluster."""
+        return target.kind == "kube"
+
+    def plan(self, targets: tuple[Target, ...]) -> None:
+        """Read each cluster, and plan what its findings propose."""
+        read = {target.name for target in targets if self._plan_cluster(target)}
+        self._run.add_unread_targets(targets, read)
+
+    def _plan_cluster(self, target: Target) -> bool:
+        """True if anything could be read."""
+        run, live = self._run, self._request.reading.live
+        planner, is_read = ClusterPlanner(run, target.name), False
+        items = guarded(target.name, self._platforms.read_to_plan(target.name, live))
+        for number, item in enumerate(items, 1):
+            self._request.progress(target.name, number)
+            if isinstance(item, ReadError | NotJudged):
+                run.add_unread(target, item)
+                continue
+            is_read = True
+            try:
+                run.planned[target.name] += planner.plan(item)
+            except RefusedError as error:
+                reason, about = reason_of(error), planner.about
+                run.planned[target.name].append(
+                    NotPlanned(about, target.name, (), reason.text, code=reason.code)
+                )
+        if planner.by_hand:
+            found = count(planner.by_hand, "finding")
+            run.notes.append(_BY_HAND.format(target.name, found, target.name))
+        return is_read
+
+
+class ClusterPlanner:
+    """Plans the objects of one cluster. ``by_hand`` counts findings that propose nothing that could
+    be planned; ``about``: the object that was planned last."""
+
+    def __init__(self, run: PlanRun, target: str) -> None:
+        self._run, self._target = run, target
+        self._work, self._options = run.request.work, run.request.options
+        self.by_hand = 0
+        self.about = Ref("cluster")
+
+    def plan(self, item: object) -> list[Planned]:
+        """The steps on one object, and what is left out. Raises RefusedError if a rule crashes."""
+        to_virtio = self._options.to == "virtio"
+        if isinstance(item, ClusterDomain):
+            self.about = item.ref
+            self._run.requested.add_domain(_with_known_macs(item))
+            wanted = to_virtio and self._options.takes(item.name, item.uuid)
+            return list(self._virtual_machine(item)) if wanted else []
+        if not isinstance(item, ClusterFacts | Preference) or not to_virtio or self._options.macs:
+            return []
+        self.about = item.ref
+        findings = findings_in(self._work.description(item, self._target))
+        if isinstance(item, ClusterFacts):
+            return list(self._cluster(item, findings))
+        wanted = self._run.requested.add(item.name, item.id)
+        rules = tuple(dict.fromkeys(one.rule for one in findings))
+        return [self._left_out(item.ref, rules, _PREFERENCE)] if rules and wanted else []
+
+    def _virtual_machine(self, domain: ClusterDomain) -> Iterator[Planned]:
+        findings = worst_first(findings_in(self._work.domain(domain, None, self._target)))
+        lines: dict[str, ProposedLine] = {}
+        asking: list[Finding] = []
+        for finding in findings:
+            offered = list(lines_for(finding, domain))
+            proposed = list(filter(self._is_wanted, offered))
+            allowed = [one for one in proposed if self._run.request.may(one.change)]
+            self.by_hand += not offered and finding.rule != MTU_NOT_TOLD
+            if held := [one.change for one in proposed if one not in allowed]:
+                yield self._left_out(finding.about, (finding.rule,), unsafe(held[0]))
+            for one in allowed:
+                lines.setdefault(one.line.path, one)
+            asking += [finding] if allowed else []
+        changed = {one.nic.index for one in lines.values() if one.nic is not None}
+        for finding in findings:  # as virtio, a NIC tells its guest the MTU
+            if finding.rule == MTU_NOT_TOLD:
+                asking += [finding] if finding.about.index in changed else []
+                self.by_hand += finding.about.index not in changed
+        if lines and not domain.guest.has_vm:
+            text = route(domain.guest.owner) or _NO_MACHINE
+            rules = tuple(dict.fromkeys(one.rule for one in asking))
+            yield self._left_out(domain.ref, rules, Reason("owner-decides", text))
+        elif lines:
+            yield self._vm_step(domain, tuple(lines.values()), asking)
+
+    def _is_wanted(self, proposed: ProposedLine) -> bool:
+        """True if its NIC, or the whole virtual machine, is to be planned."""
+        macs, nic = self._options.macs, proposed.nic
+        return not macs or (nic is not None and _mac(nic) in macs)
+
+    def _vm_step(
+        self, domain: ClusterDomain, lines: Sequence[ProposedLine], findings: Sequence[Finding]
+    ) -> UnitStep[VmUnit]:
+        guest, cluster = domain.guest, domain.guest.cluster
+        groups = [f"pods apart from {one}" for one in guest.groups]
+        if guest.owner is not None and guest.owner.name == "VirtualMachinePool":
+            groups.append(f"pool {guest.owner.of}")
+        unit = VmUnit(
+            uid=domain.uuid or "",
+            namespace=guest.namespace,
+            name=guest.name,
+            patch=tuple(one.line for one in lines),
+            groups=tuple(f"{guest.namespace}: {one}" for one in groups),
+        )
+        step = self._step(domain.ref, unit, guest, lines, findings)
+        busy = [f"{words}: plan again when that has ended" for words in guest.busy]
+        if guest.imported_by in (cluster.migrations or ()):
+            busy.append(_MIGRATION)
+        is_known = guest.has is not None or cluster.has_all(_INSTANCES, guest.namespace)
+        return replace(
+            step,
+            readiness=domain.declared.readiness,
+            running=guest.runs or not is_known,
+            modes=_modes(runs=guest.runs if is_known else None),
+            blocked=(*step.blocked, *(Blocked("busy", words) for words in busy)),
+            notes=step.notes if step.blocked else (*step.notes, *_notes(guest, lines)),
+        )
+
+    def _cluster(self, facts: ClusterFacts, findings: Iterable[Finding]) -> Iterator[Planned]:
+        """The steps of the KubeVirt object and of networks."""
+        for finding in findings:
+            step = self._config_step(finding, facts) or self._network_step(finding, facts)
+            if step is None:
+                self.by_hand += 1
+            elif self._run.requested.add(step.unit.full_name, step.unit.uid):
+                change = step.changes[0]
+                may = self._run.request.may(change)
+                yield step if may else self._left_out(step.about, step.rules, unsafe(change))
+
+    def _config_step(self, finding: Finding, facts: ClusterFacts) -> UnitStep[ConfigUnit] | None:
+        settings = facts.kubevirt
+        if finding.rule != VHOST_OFF or settings is None:
+            return None
+        one = without_emulation(facts)
+        unit = ConfigUnit(settings.uid, settings.namespace, settings.name, (one.line,))
+        return self._step(_ref(unit), unit, settings, [one], [finding])
+
+    def _network_step(self, finding: Finding, facts: ClusterFacts) -> UnitStep[NetworkUnit] | None:
+        """The correction of a network, if that leaves nothing wrong with it."""
+        networks = facts.attachments or ()
+        old = next((one for one in networks if one.location == finding.location), None)
+        new = None if finding.rule != INVALID_NETWORK or old is None else corrected(old)
+        if old is None or new is None:
+            return None
+        after = self._work.description(replace(facts, attachments=(new,)), self._target)
+        if any(one.rule == INVALID_NETWORK for one in findings_in(after)):
+            return None
+        one = config_line(old, new)
+        unit = NetworkUnit(old.uid, old.namespace, old.name, (one.line,))
+        return self._step(_ref(unit), unit, old, [one], [finding])
+
+    def _step(
+        self,
+        about: Ref,
+        unit: ClusterUnitT,
+        found: OwnedObject,
+        lines: Sequence[ProposedLine],
+        findings: Iterable[Finding],
+    ) -> UnitStep[ClusterUnitT]:
+        """The step that patches an object, as far as its owner leaves that to others."""
+        owner = owner_to_ask(found, self._options.gitops, self._options.owned)
+        way, findings, changes = way_of(owner), tuple(findings), tuple(one.change for one in lines)
+        safe, reason = safety(changes)
+        files: tuple[OwnerFile, ...] = ()
+        told = ""
+        if owner is not None:
+            told = f"{route(owner)} (Its mark: {owner.mark}.)"
+            if way in ("apply", "file", "pool"):
+                files, told = (owners_file(unit, owner, pool=way == "pool"),), f"{told} {_WRITES}"
+        stops = bool(told) and way not in ("live", "apply")
+        return UnitStep(
+            id="",
+            target=self._target,
+            about=about,
+            owner="kubevirt",
+            to="virtio",
+            rules=tuple(dict.fromkeys(one.rule for one in findings)),
+            changes=changes,
+            readiness="unknown",
+            safe=safe,
+            reason=reason,
+            running=False,
+            modes=_ANY_MODE,
+            digest=patch_digest(self._target, unit),
+            diff=patch_diff(unit),
+            unit=unit,
+            blocked=(Blocked("owner-changes-it", told),) if stops else (),
+            files=files,
+            notes=(told,) if told and not stops else (),
+            findings=tuple(FindingKey(one.rule, one.fingerprint) for one in findings),
+        )
+
+    def _left_out(self, about: Ref, rules: tuple[str, ...], reason: Reason) -> NotPlanned:
+        return NotPlanned(about, self._target, rules, reason.text, code=reason.code)
+
+
+def _ref(unit: ClusterUnit) -> Ref:
+    return Ref("cluster", unit.full_name, unit.uid)
+
+
+def _mac(nic: Nic) -> str | None:
+    return nic.mac or (None if nic.running is None else nic.running.mac)
+
+
+def _with_known_macs(domain: ClusterDomain) -> ClusterDomain:
+    """The virtual machine with the addresses that its instance has, where it names none."""
+    return replace(domain, nics=tuple(replace(nic, mac=_mac(nic)) for nic in domain.nics))
+
+
+def _modes(*, runs: bool | None) -> tuple[ModeOption, ...]:
+    """The ways in which the change of a virtual machine takes effect. ``runs`` None: unknown."""
+    hotswap = ModeOption("hotswap", possible=False, reason=_AT_START, code="definition-only")
+    if runs:
+        return ModeOption("next-boot", True), ModeOption("restart", True), hotswap
+    if runs is None:
+        restart = ModeOption("restart", possible=False, reason=_UNREAD, code="server-state")
+        return ModeOption("next-boot", True), restart, hotswap
+    restart = ModeOption("restart", possible=False, reason=_OFF, code="off")
+    return ModeOption("next-boot", True, _OFF, "off"), restart, hotswap
+
+
+def _notes(guest: ClusterGuest, lines: Iterable[ProposedLine]) -> Iterator[str]:
+    version, pinned = guest.cluster.version, {
+        one.name for one in guest.nics if one.template is not None and one.template.pci
+    }  # fmt: skip
+    nics = [one.nic for one in lines if one.nic is not None]
+    if any(nic.alias not in pinned for nic in nics):
+        yield _ANOTHER_DEVICE
+    if any(one.line.after is True for one in lines) and multiqueue_blocks_cpu_hotplug(version):
+        yield _HOTPLUG
+    if guest.runs and (shown := is_at_least(version, RESTART_REQUIRED)) is not None:
+        yield _REQUIRED if shown else _NO_SIGN
+        if shown and not is_at_least(version, REVERT_CLEARS_IT):
+            yield _STAYS
+    if guest.imported_by and guest.cluster.migrations is None:
+        yield _MAY_MIGRATE.format(guest.imported_by)
