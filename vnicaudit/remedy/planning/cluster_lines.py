@@ -8,9 +8,8 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from vnicaudit.knowledge.kube_needs import OVN
 from vnicaudit.knowledge.kube_owners import route
-from vnicaudit.model.cluster import KVM, Attachment, ClusterFacts, ObjectOwner
+from vnicaudit.model.cluster import KVM, OVN, Attachment, ClusterFacts, ObjectOwner
 from vnicaudit.model.domain import ClusterDomain
 from vnicaudit.model.finding import VIRTIO, Change, Finding
 from vnicaudit.model.kubevirt import MODELS

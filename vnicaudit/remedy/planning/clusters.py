@@ -76,7 +76,7 @@ _STAYS = (
     "(KubeVirt before 1.8)."
 )
 _ANOTHER_DEVICE = (
-    "The guest sees another device, also on another slot: names like enp1s0 may change unless the "
+    "The guest sees a different device, also on another slot: names like enp1s0 may change unless the "
     "interface has a pciAddress."
 )
 _HOTPLUG = "On this version of KubeVirt more vCPUs then need a restart."
