@@ -50,9 +50,12 @@ from collections.abc import Iterator
 
 from vnicaudit.knowledge.kube_needs import KUBEVIRT, NODES, patch_kubevirt
 from vnicaudit.knowledge.kube_owners import route
-from vnicaudit.model.cluster import KVM, ClusterFacts
+from vnicaudit.model.cluster import KVM, ClusterFacts, ClusterNode
+from vnicaudit.model.finding import Change
 from vnicaudit.model.rule import Judge, Problem, Rule
 
+_EVERYWHERE = "every node that takes VMs offers KVM"
+_WAIT = "VMs wait if no node with KVM and vhost-net has room for them"
 _REMOVE = '{"op":"remove","path":"/spec/configuration/developerConfiguration/useEmulation"}'
 
 
@@ -72,8 +75,15 @@ def check(cluster: ClusterFacts) -> Iterator[Problem]:
     offers = f"{having[0]} and {more} more offer" if more else f"{having[0]} offers"
     yield Problem(
         f"useEmulation is on, so no virtio NIC gets vhost-net, though {offers} KVM",
+        change=_removal(nodes),
         fix=f"{route(settings.owner) or remove} Then restart the VMs.",
     )
+
+
+def _removal(nodes: tuple[ClusterNode, ...]) -> Change:
+    taking = [each for each in nodes if each.schedulable and not each.cordoned]
+    safe = all(each.offers(KVM) for each in taking)
+    return Change("useEmulation", "true", None, safe=safe, reason=_EVERYWHERE if safe else _WAIT)
 
 
 RULE = Rule(

@@ -51,6 +51,7 @@ from collections.abc import Iterator
 from vnicaudit.knowledge import kube_needs
 from vnicaudit.knowledge.kubevirt_versions import REVISION_IN_STATUS, is_at_least
 from vnicaudit.model.cluster import ClusterGuest
+from vnicaudit.model.finding import Change
 from vnicaudit.model.rule import Judge, Problem, Rule
 
 _RECORDED = kube_needs.guest_fact(
@@ -64,6 +65,7 @@ _PRESENT = kube_needs.guest_fact(
     "virtualmachinepreferences.instancetype.kubevirt.io",
     "virtualmachineclusterpreferences.instancetype.kubevirt.io",
 )
+_COMPARE = "it changes the VM's NICs: compare both first"
 _NEW = (
     "Refer to another preference, or set what is wanted on the VM and remove spec.preference; then "
     "restart it."
@@ -94,6 +96,9 @@ def check(guest: ClusterGuest) -> Iterator[Problem]:
         yield Problem(
             f"it keeps {_words(fields, then)} of preference {preference.name[:60]}, which has "
             f"{_words(fields, now)} today: a restart does not change that",
+            change=Change(
+                "preference", _words(fields, then), _words(fields, now), safe=False, reason=_COMPARE
+            ),
             fix=kube_needs.with_owner(guest, _fix(guest)),
         )
 

@@ -54,12 +54,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vnicaudit.knowledge.kube_needs import NETWORKS
+from vnicaudit.knowledge.kube_network_fixes import OLD_TYPES, corrected
 from vnicaudit.knowledge.kube_owners import route
 from vnicaudit.model.cluster import OVN, Attachment, ClusterFacts
+from vnicaudit.model.finding import Change
 from vnicaudit.model.rule import Judge, Problem, Rule
 
 _TOPOLOGIES = ("layer2", "layer3", "localnet")
-_OLD = {"cnv-bridge": "bridge", "cnv-tuning": "tuning"}
+_LATER = "pods read it when they start; those that run keep their network until then"
 
 
 def applies(cluster: ClusterFacts) -> bool:
@@ -73,21 +75,31 @@ def check(cluster: ClusterFacts) -> Iterator[Problem]:
         if each.is_empty or not each.is_certain:
             continue
         fault = next(_faults(each), "")
-        old = next((one.type for one in each.plugins if one.type in _OLD), None)
+        old = next((one.type for one in each.plugins if one.type in OLD_TYPES), None)
         if fault:
             yield Problem(
                 f"network {each.path}: its configuration {fault}",
                 field=f"network/{each.path}",
+                change=_correction(each),
                 fix=f"Correct spec.config. {route(each.owner)}".strip(),
             )
         elif old is not None:
             yield Problem(
                 f"network {each.path}: {old} is OpenShift Virtualization's older name of "
-                f"{_OLD[old]}",
+                f"{OLD_TYPES[old]}",
                 field=f"network/{each.path}",
                 severity="medium",
-                fix=f"Use type {_OLD[old]}. {route(each.owner)}".strip(),
+                change=_correction(each),
+                fix=f"Use type {OLD_TYPES[old]}. {route(each.owner)}".strip(),
             )
+
+
+def _correction(network: Attachment) -> Change | None:
+    """The change to what was meant, if that leaves nothing wrong."""
+    meant = corrected(network)
+    if meant is None or any(_faults(meant)) or any(one.type in OLD_TYPES for one in meant.plugins):
+        return None
+    return Change("config", "as it is", "corrected", safe=True, reason=_LATER)
 
 
 def _faults(each: Attachment) -> Iterator[str]:

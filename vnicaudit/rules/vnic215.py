@@ -44,10 +44,11 @@ from collections.abc import Iterator
 
 from vnicaudit.knowledge import kube_needs
 from vnicaudit.model.cluster import OVN, Attachment, ClusterGuest, NicSpec
-from vnicaudit.model.finding import VIRTIO
+from vnicaudit.model.finding import VIRTIO, Change
 from vnicaudit.model.rule import Judge, Problem, Rule
 
 _USUAL = "1500"
+_DRIVER = "the guest may have no virtio driver; without one it loses its network"
 
 
 def applies(guest: ClusterGuest) -> bool:
@@ -65,6 +66,7 @@ def check(guest: ClusterGuest) -> Iterator[Problem]:
                 f"interface {name} is {spec.model} on a network of MTU {mtu[:8]} without IPAM: "
                 "the guest does not learn the MTU",
                 field=f"{name}/model",
+                change=Change("model", spec.model, "virtio", safe=False, reason=_DRIVER),
                 fix=kube_needs.with_owner(
                     guest, "Set model: virtio if the guest has the driver, or the MTU in the guest."
                 ),

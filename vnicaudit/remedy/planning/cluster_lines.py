@@ -8,8 +8,9 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from vnicaudit.knowledge.kube_network_fixes import corrected
 from vnicaudit.knowledge.kube_owners import route
-from vnicaudit.model.cluster import KVM, OVN, Attachment, ClusterFacts, ObjectOwner
+from vnicaudit.model.cluster import Attachment, ObjectOwner
 from vnicaudit.model.domain import ClusterDomain
 from vnicaudit.model.finding import VIRTIO, Change, Finding
 from vnicaudit.model.kubevirt import MODELS
@@ -17,19 +18,12 @@ from vnicaudit.model.nic import Nic
 from vnicaudit.model.plan import ClusterUnit, OwnerFile, PatchLine
 from vnicaudit.remedy.cluster_patch import json_patch
 
-FROZEN, MTU_NOT_TOLD, VHOST_OFF, INVALID_NETWORK = "VNIC206", "VNIC215", "VNIC200", "VNIC208"
-"""Rules whose findings propose something without a change of their own."""
-
 _MULTIQUEUE = "networkInterfaceMultiqueue"
 _EMULATION = "/spec/configuration/developerConfiguration/useEmulation"
 _READY = "the guest supports virtio"
 _UNKNOWN = "the guest may have no virtio driver; without one it loses its network"
 _MEASURE = "it changes the number of queues: measure before and after"
 _TODAY = "its preference has it today"
-_KVM_EVERYWHERE = "every node that takes virtual machines offers KVM"
-_WAIT = "virtual machines wait if no node with KVM and vhost-net has room for them"
-_TYPES = {"cnv-bridge": "bridge", "cnv-tuning": "tuning"}
-"""OpenShift Virtualization's older names of CNI plugins."""
 
 
 class ProposedLine(NamedTuple):
@@ -48,14 +42,16 @@ def lines_for(finding: Finding, domain: ClusterDomain) -> Iterator[ProposedLine]
     """The fields of a virtual machine that a finding proposes to change; none: nothing that can be
     planned."""
     change = finding.change
-    if finding.rule == FROZEN:
+    if change is None:
+        return
+    if change.field == "preference":
         yield from _as_today(domain)
-    elif change is not None and change.field == "model":
+    elif change.field == "model":
         nic = next((one for one in domain.nics if one.index == finding.about.index), None)
         if nic is not None and nic.alias and change.new in MODELS:
             reason = _READY if change.safe else change.reason
             yield _model(nic, replace(change, old=nic.declared.model, reason=reason))
-    elif change is not None and change.field == "multiqueue":
+    elif change.field == "multiqueue":
         yield from _multiqueue(domain, change)
 
 
@@ -77,8 +73,8 @@ def _multiqueue(domain: ClusterDomain, change: Change) -> Iterator[ProposedLine]
 
 
 def _as_today(domain: ClusterDomain) -> Iterator[ProposedLine]:
-    """What the virtual machine's preference has today, set on the virtual machine itself: that
-    counts, whatever it recorded, and nothing else of the preference comes with it."""
+    """The NIC settings of a virtual machine's preference as it is today, set on the virtual machine
+    itself: they count, whatever it recorded, and nothing else of the preference comes with them."""
     recorded = domain.guest.preference
     if recorded is None or recorded.then is None or recorded.now is None:
         return
@@ -100,45 +96,15 @@ def _as_today(domain: ClusterDomain) -> Iterator[ProposedLine]:
 # The KubeVirt object, and networks.
 
 
-def without_emulation(cluster: ClusterFacts) -> ProposedLine:
-    """The removal of ``useEmulation``."""
-    nodes = [each for each in cluster.nodes or () if each.schedulable and not each.cordoned]
-    safe = all(each.offers(KVM) for each in nodes)
-    reason = _KVM_EVERYWHERE if safe else _WAIT
-    change = Change("useEmulation", "true", None, safe=safe, reason=reason)
-    return ProposedLine(PatchLine(_EMULATION, before=True), change)
-
-
-def corrected(network: Attachment) -> Attachment | None:
-    """A network with the configuration that was meant; None if that is not known, or cannot be
-    written by replacing single words of the text."""
-    if network.fault or not network.config:
+def cluster_line(change: Change, network: Attachment | None) -> ProposedLine | None:
+    """The field of the KubeVirt object that a finding proposes to change, or of the network that it
+    is about; None: it proposes nothing that can be planned."""
+    if change.field == "useEmulation":
+        return ProposedLine(PatchLine(_EMULATION, before=True), change)
+    new = corrected(network) if change.field == "config" and network is not None else None
+    if network is None or new is None:
         return None
-    text, data, plugins = network.config, json.loads(network.config), []
-    several = data.get("plugins")
-    objects = [each for each in ([data] if several is None else several) if isinstance(each, dict)]
-    for old, written in zip(network.plugins, objects, strict=True):
-        words = {"type": _TYPES.get(old.type or "", old.type)}
-        if old.type == OVN and old.settings.get("netAttachDefName"):
-            words["netAttachDefName"] = network.path
-        for key, new in words.items():
-            if written.get(key) not in (None, new):
-                text = text.replace(json.dumps(written[key]), json.dumps(new))
-                written[key] = new
-        settings = {
-            key: written[key] if key in words else old.settings[key] for key in old.settings
-        }
-        plugins.append(replace(old, type=words["type"], settings=settings))
-    if text == network.config or json.loads(text) != data:
-        return None
-    return replace(network, config=text, plugins=tuple(plugins))
-
-
-def config_line(old: Attachment, new: Attachment) -> ProposedLine:
-    """The change of a network to its corrected configuration."""
-    reason = "pods read it when they start; those that run keep their network until then"
-    change = Change("config", "as it is", "corrected", safe=True, reason=reason)
-    return ProposedLine(PatchLine("/spec/config", "", old.config, new.config), change)
+    return ProposedLine(PatchLine("/spec/config", "", network.config, new.config), change)
 
 
 # The same patch for a repository.

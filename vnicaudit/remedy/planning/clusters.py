@@ -4,7 +4,6 @@ object that is to be patched."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TypeVar
 
 from msgspec.structs import replace
 
@@ -27,7 +26,6 @@ from vnicaudit.model.nic import Nic
 from vnicaudit.model.plan import (
     MODES,
     Blocked,
-    ClusterUnit,
     ConfigUnit,
     FindingKey,
     ModeOption,
@@ -36,21 +34,17 @@ from vnicaudit.model.plan import (
     OwnerFile,
     Planned,
     Reason,
+    Step,
     UnitStep,
     VmUnit,
 )
 from vnicaudit.model.report import NotJudged, ReadError
 from vnicaudit.remedy.cluster_patch import patch_diff, patch_digest
 from vnicaudit.remedy.planning.cluster_lines import (
-    INVALID_NETWORK,
-    MTU_NOT_TOLD,
-    VHOST_OFF,
     ProposedLine,
-    config_line,
-    corrected,
+    cluster_line,
     lines_for,
     owners_file,
-    without_emulation,
 )
 from vnicaudit.remedy.planning.run import PlanRun, TargetPlanner
 from vnicaudit.remedy.planning.subject import (
@@ -60,8 +54,6 @@ from vnicaudit.remedy.planning.subject import (
     unsafe,
     worst_first,
 )
-
-ClusterUnitT = TypeVar("ClusterUnitT", VmUnit, NetworkUnit, ConfigUnit)
 
 _INSTANCES = "virtualmachineinstances"
 _BY_HAND = "{}: {} without a change that can be planned; vnicaudit audit {} says what to do"
@@ -76,8 +68,8 @@ _STAYS = (
     "(KubeVirt before 1.8)."
 )
 _ANOTHER_DEVICE = (
-    "The guest sees a different device, also on another slot: names like enp1s0 may change unless the "
-    "interface has a pciAddress."
+    "The guest sees a different device, also on another slot: names like enp1s0 may change unless "
+    "the interface has a pciAddress."
 )
 _HOTPLUG = "On this version of KubeVirt more vCPUs then need a restart."
 _MIGRATION = "Forklift's migration that created it still runs: plan again when it has ended"
@@ -166,24 +158,22 @@ class ClusterPlanner:
         for finding in findings:
             offered = list(lines_for(finding, domain))
             proposed = list(filter(self._is_wanted, offered))
-            allowed = [one for one in proposed if self._run.request.may(one.change)]
-            self.by_hand += not offered and finding.rule != MTU_NOT_TOLD
+            allowed = [one for one in proposed if self._may(one) or one.line.path in lines]
+            self.by_hand += not offered
             if held := [one.change for one in proposed if one not in allowed]:
                 yield self._left_out(finding.about, (finding.rule,), unsafe(held[0]))
             for one in allowed:
                 lines.setdefault(one.line.path, one)
             asking += [finding] if allowed else []
-        changed = {one.nic.index for one in lines.values() if one.nic is not None}
-        for finding in findings:  # as virtio, a NIC tells its guest the MTU
-            if finding.rule == MTU_NOT_TOLD:
-                asking += [finding] if finding.about.index in changed else []
-                self.by_hand += finding.about.index not in changed
         if lines and not domain.guest.has_vm:
             text = route(domain.guest.owner) or _NO_MACHINE
             rules = tuple(dict.fromkeys(one.rule for one in asking))
             yield self._left_out(domain.ref, rules, Reason("owner-decides", text))
         elif lines:
             yield self._vm_step(domain, tuple(lines.values()), asking)
+
+    def _may(self, proposed: ProposedLine) -> bool:
+        return self._run.request.may(proposed.change)
 
     def _is_wanted(self, proposed: ProposedLine) -> bool:
         """True if its NIC, or the whole virtual machine, is to be planned."""
@@ -192,7 +182,7 @@ class ClusterPlanner:
 
     def _vm_step(
         self, domain: ClusterDomain, lines: Sequence[ProposedLine], findings: Sequence[Finding]
-    ) -> UnitStep[VmUnit]:
+    ) -> Step:
         guest, cluster = domain.guest, domain.guest.cluster
         groups = [f"pods apart from {one}" for one in guest.groups]
         if guest.owner is not None and guest.owner.name == "VirtualMachinePool":
@@ -220,45 +210,32 @@ class ClusterPlanner:
 
     def _cluster(self, facts: ClusterFacts, findings: Iterable[Finding]) -> Iterator[Planned]:
         """The steps of the KubeVirt object and of networks."""
+        networks = {one.location: one for one in facts.attachments or ()}
         for finding in findings:
-            step = self._config_step(finding, facts) or self._network_step(finding, facts)
-            if step is None:
+            network = networks.get(finding.location)
+            one = None if finding.change is None else cluster_line(finding.change, network)
+            found = facts.kubevirt if network is None else network
+            if one is None or found is None:
                 self.by_hand += 1
-            elif self._run.requested.add(step.unit.full_name, step.unit.uid):
-                change = step.changes[0]
-                may = self._run.request.may(change)
-                yield step if may else self._left_out(step.about, step.rules, unsafe(change))
-
-    def _config_step(self, finding: Finding, facts: ClusterFacts) -> UnitStep[ConfigUnit] | None:
-        settings = facts.kubevirt
-        if finding.rule != VHOST_OFF or settings is None:
-            return None
-        one = without_emulation(facts)
-        unit = ConfigUnit(settings.uid, settings.namespace, settings.name, (one.line,))
-        return self._step(_ref(unit), unit, settings, [one], [finding])
-
-    def _network_step(self, finding: Finding, facts: ClusterFacts) -> UnitStep[NetworkUnit] | None:
-        """The correction of a network, if that leaves nothing wrong with it."""
-        networks = facts.attachments or ()
-        old = next((one for one in networks if one.location == finding.location), None)
-        new = None if finding.rule != INVALID_NETWORK or old is None else corrected(old)
-        if old is None or new is None:
-            return None
-        after = self._work.description(replace(facts, attachments=(new,)), self._target)
-        if any(one.rule == INVALID_NETWORK for one in findings_in(after)):
-            return None
-        one = config_line(old, new)
-        unit = NetworkUnit(old.uid, old.namespace, old.name, (one.line,))
-        return self._step(_ref(unit), unit, old, [one], [finding])
+                continue
+            kind = ConfigUnit if network is None else NetworkUnit
+            unit = kind(found.uid, found.namespace, found.name, (one.line,))
+            about = Ref("cluster", unit.full_name, unit.uid)
+            if not self._run.requested.add(unit.full_name, unit.uid):
+                continue
+            if self._may(one):
+                yield self._step(about, unit, found, [one], [finding])
+            else:
+                yield self._left_out(about, (finding.rule,), unsafe(one.change))
 
     def _step(
         self,
         about: Ref,
-        unit: ClusterUnitT,
+        unit: VmUnit | NetworkUnit | ConfigUnit,
         found: OwnedObject,
         lines: Sequence[ProposedLine],
         findings: Iterable[Finding],
-    ) -> UnitStep[ClusterUnitT]:
+    ) -> Step:
         """The step that patches an object, as far as its owner leaves that to others."""
         owner = owner_to_ask(found, self._options.gitops, self._options.owned)
         way, findings, changes = way_of(owner), tuple(findings), tuple(one.change for one in lines)
@@ -294,10 +271,6 @@ class ClusterPlanner:
 
     def _left_out(self, about: Ref, rules: tuple[str, ...], reason: Reason) -> NotPlanned:
         return NotPlanned(about, self._target, rules, reason.text, code=reason.code)
-
-
-def _ref(unit: ClusterUnit) -> Ref:
-    return Ref("cluster", unit.full_name, unit.uid)
 
 
 def _mac(nic: Nic) -> str | None:
