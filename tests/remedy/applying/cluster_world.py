@@ -38,7 +38,7 @@ SECONDS = 20.0
 class FakeCluster:
     """``refuses``: words with which the server refuses what would be stored; ``loses``: requests
     whose answers do not arrive; ``comes_back``: how the instance does so: ``with it``, ``never``,
-    ``old`` (with the old NIC), ``silent`` (without the agent)."""
+    ``old`` (with the old NIC), ``silent`` (without the agent); ``not begun``: it does not go."""
 
     def __init__(self, world: ClusterWorld) -> None:
         self.world = world
@@ -156,13 +156,16 @@ class FakeCluster:
         words = "restart dry run" if dry_run else "restart"
         self.world.passing(f"before {words}")
         self._asked(words, before=True)
-        if self.restart_refused or self.vmi is None or self.due:
+        if self.due:  # virt-api answers 500
+            raise NoResponseError("500: unable to complete request: stop/start already underway")
+        if self.restart_refused or self.vmi is None:
             raise RefusedError(self.restart_refused or "409: VM is not running: Halted")
         if not dry_run:
-            self.vmi = None
+            if self.comes_back != "not begun":
+                self.vmi = None
             self.vm["status"]["stateChangeRequests"] = [{"action": "Stop"}, {"action": "Start"}]
             self.due = self.world.clock.seconds + SECONDS
-            if self.comes_back == "never":
+            if self.comes_back in ("never", "not begun"):
                 self.due = float("inf")
         self.world.passing(f"behind {words}")
         self._asked(words)

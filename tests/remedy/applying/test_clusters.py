@@ -145,7 +145,7 @@ def test_what_does_not_come_back_with_it_is_undone(world: ClusterWorld, comes_ba
     assert "networkInterfaceMultiqueue" not in world.cluster.devices()
     if comes_back == "never":
         assert unit.outcome == "failed"
-        assert "not everything could be undone: it has no instance" in unit.message
+        assert "not everything could be undone: for the same reason" in unit.message
         assert "to start it by hand: virtctl --context lab start web -n shop" in unit.message
         return
     if comes_back == "old":
@@ -153,8 +153,19 @@ def test_what_does_not_come_back_with_it_is_undone(world: ClusterWorld, comes_ba
         assert 'default model is "e1000"' in unit.message
     else:
         assert (unit.outcome, world.cluster.restarts) == ("failed", 3)
-        assert "its guest agent does not answer" in unit.message
+        assert unit.message == (
+            "its guest agent does not answer; not everything could be undone: for the same reason"
+        )
     assert world.cluster.runs_with() == "e1000"
+
+
+def test_a_restart_that_does_not_begin_is_said(world: ClusterWorld) -> None:
+    world.cluster.comes_back = "not begun"
+    unit = applied(world, "restart")
+    assert (unit.outcome, world.cluster.nic()["model"]) == ("failed", "e1000")
+    assert unit.message.startswith(
+        "it was not restarted; not everything could be undone: a stop or a start of it is under way"
+    )
 
 
 def test_what_the_server_refuses_is_not_begun(world: ClusterWorld) -> None:
@@ -256,6 +267,7 @@ def _status(**fields: object) -> Callable[[FakeCluster], None]:
         (_halted, "power", "it does not run (Stopped)"),
         (_paused, "busy", "it is paused"),
         (_migrating, "busy", "it is being migrated"),
+        (_status(stateChangeRequests=[{"action": "Stop"}]), "busy", "a stop or a start"),
         (_status(snapshotInProgress="daily"), "busy", "the snapshot daily of it"),
         (_status(restoreInProgress="r1"), "busy", "the restore r1 of it"),
     ],

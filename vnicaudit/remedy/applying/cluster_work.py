@@ -33,7 +33,7 @@ from vnicaudit.remedy.applying.journal.events import (
     Transaction,
     Undoing,
 )
-from vnicaudit.remedy.applying.verifying import CheckResults, failed, verify
+from vnicaudit.remedy.applying.verifying import CheckResults, failed, verify, wait_until
 from vnicaudit.remedy.cluster_patch import (
     foreign_in,
     guarded_patch,
@@ -51,7 +51,7 @@ _PASSES = 3
 """How often a patch is made of what was just read: another field may change in between."""
 _POLL = 1.0
 _MEANWHILE = "somebody else changed it in the meantime: {}; their change was kept"
-_STILL_ASKED_FOR = "KubeVirt has not begun the restart yet that it was asked for"
+ASKED = "a stop or a start of it is under way"
 _RESTART = "it takes effect when it is restarted: {}"
 _CONDITION = (
     "; KubeVirt 1.8 and newer takes back the condition RestartRequired by itself, an older one "
@@ -138,13 +138,12 @@ def _put_back(work: ClusterWork, reason: str, outcome: Outcome) -> Result:
         _bring(work, inverse(one for one in here if one not in foreign))
         if work.notes.last(Stopping) is not None:
             left = failed(_restarted(work, inverse(made.lines)))
-            if not left and _is_asked_for(work):
-                left = _STILL_ASKED_FOR
     except _NOT_UNDONE:
         raise
     except VnicauditError as error:
         left = str(error)
     if left:
+        left = "for the same reason" if left == reason else left
         off = may_be_off(work.notes.entries())
         why = f"{reason}; not everything could be undone: {left}{kept}{off and f'; {off}'}"
         return Result("failed", why, undone=False)
@@ -248,6 +247,11 @@ def condition(found: ClusterObject, kind: str) -> bool:
     )
 
 
+def is_asked(found: ClusterObject) -> bool:
+    """True if a stop or a start of a virtual machine is under way: no restart can be asked for."""
+    return bool(value_at(found, "/status/stateChangeRequests"))
+
+
 def uid_of(instance: ClusterObject | None) -> str:
     """The UID of an instance; empty: there is none."""
     return "" if instance is None else str(value_at(instance, "/metadata/uid"))
@@ -269,35 +273,28 @@ def _restarted(work: ClusterWork, lines: tuple[PatchLine, ...]) -> tuple[Check, 
     """Have the instance replaced if it does not have what the lines say, and wait for the guest.
     Returns the checks of it."""
     made, old = work.transaction, _to_replace(work, lines)
-    if old and _is_to_be_asked_for(work, old):
+
+    def is_going() -> bool:
+        now = work.place.instance(made.namespace, made.name)
+        return uid_of(now) != old or bool(now and value_at(now, "/metadata/deletionTimestamp"))
+
+    def is_free() -> bool:
+        return not is_asked(work.place.get(made.kind, made.namespace, made.name)) or is_going()
+
+    if old and not wait_until(work.clock, is_free, work.limits.guest_deadline, _POLL):
+        raise UnitRefusedError(f"it was not restarted: {ASKED}", "busy")
+    if old and not is_going():
         work.notes.write(Stopping("restart", old))
         work.tell("restarting it")
         try:
             work.place.restart(made.namespace, made.name)
         except RefusedError as error:
-            if _is_to_be_asked_for(work, old):
+            if is_free() and not is_going():  # else an earlier request was taken
                 raise UnitRefusedError(f"it was not restarted: {error}", "cluster") from None
     checks = verify(work, lambda: _checks_now(work, lines, old), _POLL)
-    if not failed(checks):
-        now = work.place.instance(made.namespace, made.name)
-        work.notes.write(Started(uid_of(now)))
+    if any((one.name, one.verdict) == ("running", "ok") for one in checks):
+        work.notes.write(Started(uid_of(work.place.instance(made.namespace, made.name))))
     return checks
-
-
-def _is_to_be_asked_for(work: ClusterWork, old: str) -> bool:
-    """True if the instance is there and nobody has asked for its end: KubeVirt refuses a second
-    request until the instance has ended, which may take minutes."""
-    made = work.transaction
-    instance = work.place.instance(made.namespace, made.name)
-    if instance is None or uid_of(instance) != old:
-        return False
-    return not value_at(instance, "/metadata/deletionTimestamp") and not _is_asked_for(work)
-
-
-def _is_asked_for(work: ClusterWork) -> bool:
-    made = work.transaction
-    found = work.place.get(made.kind, made.namespace, made.name)
-    return bool(value_at(found, "/status/stateChangeRequests"))
 
 
 def _checks_now(work: ClusterWork, lines: tuple[PatchLine, ...], old: str) -> CheckResults:
@@ -307,21 +304,25 @@ def _checks_now(work: ClusterWork, lines: tuple[PatchLine, ...], old: str) -> Ch
         return CheckResults((Check("instance", "failed", "it has no instance yet"),))
     if uid_of(instance) == old:
         return CheckResults((Check("instance", "failed", "it was not restarted"),))
-    checks = list(_of_instance(instance, lines))
-    over = any(one.name == "spec" and one.verdict == "failed" for one in checks)
+    spec = tuple(_spec(instance, lines))
+    if failed(spec):
+        return CheckResults(spec, over=True)  # no instance changes its own
     phase = value_at(instance, "/status/phase")
-    running = phase == "Running"
-    checks.append(Check("running", "ok" if running else "failed", f"its instance is {phase}"))
+    if phase != "Running":
+        return CheckResults((*spec, Check("running", "failed", f"its instance is {phase}")))
+    checks = [*spec, Check("running", "ok", "its instance is Running"), *_status(instance, lines)]
     if made.agent:
         is_there = condition(instance, "AgentConnected")
         words = "the guest agent is connected" if is_there else "its guest agent does not answer"
         checks.append(Check("agent", "ok" if is_there else "failed", words))
-    return CheckResults(tuple(checks), over)
+    has_asked = work.notes.last(Stopping) is not None
+    if has_asked and is_asked(work.place.get(made.kind, made.namespace, made.name)):
+        checks.append(Check("restart", "failed", ASKED))
+    return CheckResults(tuple(checks))
 
 
-def _of_instance(instance: ClusterObject, lines: Iterable[PatchLine]) -> Iterator[Check]:
-    """Each field as the instance has it, and its interfaces as they are in its domain."""
-    names = set()
+def _spec(instance: ClusterObject, lines: Iterable[PatchLine]) -> Iterator[Check]:
+    """Each field as the instance has it."""
     for line in lines:
         there = field_in_instance(line)
         if there is None or there.after is None:
@@ -329,16 +330,17 @@ def _of_instance(instance: ClusterObject, lines: Iterable[PatchLine]) -> Iterato
             continue
         here = located((there,), instance)
         now = None if here is None else value_at(instance, here[0].path)
-        verdict = "ok" if now == line.after else "failed"
         words = f"{line.name} {there.path.rpartition('/')[2]} is {_as_json(now)}".lstrip()
-        yield Check("spec", "ok" if verdict == "ok" else "failed", words)
-        names.add(line.name)
+        yield Check("spec", "ok" if now == line.after else "failed", words)
+
+
+def _status(instance: ClusterObject, lines: Iterable[PatchLine]) -> Iterator[Check]:
+    """The interfaces that are not in the domain of the instance."""
     every = value_at(instance, "/status/interfaces")
     in_domain = {
         each.get("name")
         for each in (every if isinstance(every, list) else [])
         if isinstance(each, Mapping) and "domain" in str(each.get("infoSource")).split(", ")
     }
-    for name in sorted(names - {""}):
-        if name not in in_domain:
-            yield Check("status", "failed", f"the interface {name} is not in its domain")
+    for name in sorted({line.name for line in lines} - {"", *map(str, in_domain)}):
+        yield Check("status", "failed", f"the interface {name} is not in its domain")

@@ -17,11 +17,13 @@ from vnicaudit.knowledge.kube_changes import may_change
 from vnicaudit.model.plan import ClusterKind, ClusterUnit, JsonValue, Mode, PatchLine, Step, VmUnit
 from vnicaudit.model.runs import UnitState
 from vnicaudit.remedy.applying.cluster_work import (
+    ASKED,
     ClusterTransaction,
     checked_uid,
     condition,
     here_of,
     instance_has,
+    is_asked,
     listed,
     to_its_end,
     uid_of,
@@ -318,8 +320,8 @@ def _hindrances(found: ClusterObject, instance: ClusterObject) -> Iterator[str]:
         yield f"the snapshot {name} of it is under way"
     if name := value_at(found, "/status/restoreInProgress"):
         yield f"the restore {name} of it is under way"
-    if value_at(found, "/status/stateChangeRequests"):
-        yield "a start or a stop of it is under way"
+    if is_asked(found):
+        yield ASKED
     migration = value_at(instance, "/status/migrationState")
     if isinstance(migration, Mapping) and not (
         migration.get("completed") or migration.get("failed")
