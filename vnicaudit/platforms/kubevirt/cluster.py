@@ -38,6 +38,7 @@ from vnicaudit.platforms.kubevirt.cluster_objects import Instance
 from vnicaudit.platforms.kubevirt.interfaces import (
     ATTACHMENT,
     INSTANCETYPES,
+    Key,
     Referred,
     key_of,
     wiring_in_instance,
@@ -83,17 +84,17 @@ class ClusterReading:
         self._target, self._name, self._now = target, name, now
         self._complete: set[tuple[str, str]] = set()
         self._settings: KubeVirtSettings | None = None
-        self._nodes: list[ClusterNode] = []
-        self._attachments: list[Attachment] = []
-        self._networks: list[UserNetwork] = []
-        self._plugins: list[DomainPlugin] = []
+        # by UID or name: after a list expired, objects that changed since come again
+        self._nodes: dict[str, ClusterNode] = {}
+        self._attachments: dict[str, Attachment] = {}
+        self._networks: dict[str, UserNetwork] = {}
+        self._plugins: dict[str, DomainPlugin] = {}
         self._referred = Referred({}, {}, {})
-        self._preferred: dict[tuple[str, str, str], dict[str, str]] = {}
+        self._preferred: dict[Key, dict[str, str]] = {}
         self._revisions: dict[tuple[str, str], _Revision] = {}
         self._instances: dict[str, Instance] = {}
         self._machines: set[str] = set()
         self._migrations: set[str] = set()
-        self._requests: Counter[str] = Counter()
         self._takers = {
             INSTANCE: self._take_instance,
             MACHINE: self._take_machine,
@@ -122,7 +123,7 @@ class ClusterReading:
         self._machines.add(text_at(found.place, "metadata", "uid") or "")
 
     def _take_node(self, found: Object) -> None:
-        self._nodes.append(read.node_of(found, self._target))
+        self._nodes[found.display_name] = read.node_of(found, self._target)
 
     def _take_settings(self, found: Object) -> None:
         self._referred.add(found, self._target)
@@ -130,10 +131,10 @@ class ClusterReading:
 
     def _take_attachment(self, found: Object) -> None:
         self._referred.add(found, self._target)
-        self._attachments.append(read.attachment_of(found, self._target))
+        self._attachments[found.display_name] = read.attachment_of(found, self._target)
 
     def _take_network(self, found: Object) -> None:
-        self._networks.append(read.user_network_of(found))
+        self._networks[f"{found.kind} {found.display_name}"] = read.user_network_of(found)
 
     def _take_preference(self, found: Object) -> None:
         self._referred.add(found, self._target)
@@ -149,7 +150,7 @@ class ClusterReading:
     def _take_plugin(self, found: Object) -> None:
         plugin = read.plugin_of(found)
         if plugin is not None and found.group == "plugin.kubevirt.io":
-            self._plugins.append(plugin)
+            self._plugins[plugin.name] = plugin
 
     def _take_migration(self, found: Object) -> None:
         if found.group == "forklift.konveyor.io" and read.runs(found):
@@ -157,19 +158,17 @@ class ClusterReading:
 
     def _take_instance(self, found: Object) -> None:
         instance = read.instance_of(found, self._now)
-        for spec in () if instance.phase in _ENDED else instance.specs.values():
-            if spec.binding == "sriov" and spec.network:
-                self._requests[spec.network] += 1
         self._instances[instance.owner or instance.uid] = instance
 
     @cached_property
     def facts(self) -> ClusterFacts:
         """The cluster, when all of its objects were taken."""
-        known = {each.path: each.resource for each in self._attachments}
+        known = {each.path: each.resource for each in self._attachments.values()}
         requests: Counter[str] = Counter()
-        for network, count in self._requests.items():
-            if resource := known.get(network):
-                requests[resource] += count
+        for instance in self._instances.values():
+            for spec in () if instance.phase in _ENDED else instance.specs.values():
+                if spec.binding == "sriov" and (resource := known.get(spec.network or "")):
+                    requests[resource] += 1
         settings = self._settings
         return ClusterFacts(
             target=self._target,
@@ -178,7 +177,7 @@ class ClusterReading:
             kubevirt=settings,
             nodes=self._known(self._nodes, "nodes"),
             attachments=self._known(self._attachments, "network-attachment-definitions"),
-            user_networks=tuple(self._networks)
+            user_networks=tuple(self._networks.values())
             if self._looked("userdefinednetworks") and self._looked("clusteruserdefinednetworks")
             else None,
             plugins=self._known(self._plugins, "plugins"),
@@ -186,14 +185,19 @@ class ClusterReading:
             requests=tuple(sorted(requests.items())),
             complete=frozenset(self._complete),
             places=(
-                *((f"node/{each.name}", each.location) for each in self._nodes),
-                *((f"network/{each.path}", each.location) for each in self._attachments),
+                *((f"node/{each.name}", each.location) for each in self._nodes.values()),
+                *((f"network/{each.path}", each.location) for each in self._attachments.values()),
             ),
         )
 
-    def _known(self, found: list[T], resource: str) -> tuple[T, ...] | None:
+    @property
+    def preferences(self) -> dict[Key, Preference | None]:
+        """The preferences as they are today; None: two of one name differ."""
+        return self._referred.preferences
+
+    def _known(self, found: dict[str, T], resource: str) -> tuple[T, ...] | None:
         """The objects that were found; None if it may be that nobody looked."""
-        return tuple(found) if found or self._looked(resource) else None
+        return tuple(found.values()) if found or self._looked(resource) else None
 
     def _looked(self, resource: str) -> bool:
         return any(resource == each for each, _namespace in self._complete)

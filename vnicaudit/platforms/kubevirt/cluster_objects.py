@@ -27,6 +27,7 @@ from vnicaudit.model.cluster import (
     UserNetwork,
     VmSettings,
 )
+from vnicaudit.platforms.kubevirt import interfaces
 from vnicaudit.platforms.kubevirt.interfaces import METHODS
 from vnicaudit.platforms.kubevirt.objects import Object, location_of, text_at
 from vnicaudit.text.yaml_nodes import YamlPlace
@@ -111,7 +112,7 @@ def settings_of(found: Object, target: str) -> KubeVirtSettings:
         name=found.name or "",
         namespace=found.namespace or "",
         location=location_of(found.place, target),
-        version=text_at(found.place, "status", "observedKubeVirtVersion"),
+        version=interfaces.settings_of(found).version,
         emulation=developer is not None and _is_true(developer.child("useEmulation")),
         gates=frozenset(each.text or "" for each in ([] if gates is None else gates.items())),
         bindings=()

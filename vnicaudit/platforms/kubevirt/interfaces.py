@@ -77,7 +77,7 @@ class Referred(msgspec.Struct):
         """Add one object, if it is of one of these kinds."""
         name = found.name
         if found.kind == "KubeVirt" and found.group == "kubevirt.io":
-            self.settings.add(_settings_of(found))
+            self.settings.add(settings_of(found))
         elif name is None:
             return
         elif found.kind in objects.KINDS:
@@ -119,20 +119,17 @@ def settings_among(known: list[Referred]) -> KubeVirtObject:
     return next(iter(found)) if len(found) == 1 else KubeVirtObject()
 
 
-def _settings_of(found: Object) -> KubeVirtObject:
+def settings_of(found: Object) -> KubeVirtObject:
     """Source of the default: ``DefaultNetworkInterface`` in ``pkg/virt-config/virt-config.go``
     (1.0 to 1.9); HyperConverged writes masquerade into the object."""
+    version = text_at(found.place, "status", "observedKubeVirtVersion")
     place, binding = found.place, "bridge"
     for key in ("spec", "configuration", "network", "defaultNetworkInterface"):
         inner = place.child(key)
         if inner is None:
-            return KubeVirtObject(_version_of(found), binding if place.complete else None)
+            return KubeVirtObject(version, binding if place.complete else None)
         place = inner
-    return KubeVirtObject(_version_of(found), place.text)
-
-
-def _version_of(found: Object) -> str | None:
-    return text_at(found.place, "status", "observedKubeVirtVersion")
+    return KubeVirtObject(version, place.text)
 
 
 def network_type(config: str | None) -> str:

@@ -144,17 +144,62 @@ def expiring(server: FakeServer, times: int, token: str) -> None:
 
 @pytest.mark.parametrize(
     ("times", "token", "pages"),
-    [(1, "500", 4), (1, "", 5), (2, "500", 6)],
-    ids=["goes on", "without a token it starts over", "the second time it starts over"],
+    [(1, "500", 7), (1, "", 5), (2, "500", 6)],
+    ids=["goes on, and is read again", "without a token it starts over",
+         "the second time it starts over"],
 )
 def test_a_list_that_expires(cluster: FakeServer, times: int, token: str, pages: int) -> None:
     expiring(cluster, times, token)
     lists, machines = read()
     assert names(machines) == [f"v{n:04}" for n in range(1200)]  # each once
     (note,) = lists.notes
-    assert note.startswith("the list of virtualmachines.kubevirt.io expired while it was read")
+    assert note == (
+        "the list of virtualmachines.kubevirt.io expired while it was read: it is of two moments"
+    )
     assert cluster.listed["virtualmachines"] == pages
     assert lists.unread == {}
+
+
+def test_of_a_list_that_expired_it_is_told_what_changed_in_between(cluster: FakeServer) -> None:
+    def happens(asked: Asked) -> Reply | None:
+        late = asked.path.endswith("/virtualmachines") and "continue" in asked.query
+        if not late or changed:
+            return None
+        found = cluster.lists[VMS]
+        changed.append(found[0]["metadata"]["name"])
+        found[0] = vm("v0000", model="virtio")
+        found[0]["metadata"]["resourceVersion"] = "9"
+        cluster.lists[VMS] = [*found[:5], *found[6:], vm("w")]
+        return status(410, "Expired", EXPIRED, **{"continue": "500"})
+
+    changed: list[str] = []
+    cluster.lists[VMS] = [vm(f"v{n:04}") for n in range(600)]
+    cluster.intercept = happens
+    lists, machines = read()
+    # the one at the border of two pages was passed over by the token
+    assert {*names(machines)} == {f"v{n:04}" for n in range(600)} | {"w"}
+    assert len(machines) == 601
+    assert lists.notes == [
+        "the list of virtualmachines.kubevirt.io expired while it was read: it is of two moments; "
+        "changed in between, and judged as before: web/v0000; deleted in between: web/v0005"
+    ]
+
+
+def test_a_list_that_expires_again_while_it_is_read_again(cluster: FakeServer) -> None:
+    def happens(asked: Asked) -> Reply | None:
+        if asked.path.endswith("/virtualmachines") and "continue" in asked.query:
+            number.append(len(number))
+            if number[-1] in (0, 3):
+                return status(410, "Expired", EXPIRED, **{"continue": "500"})
+        return None
+
+    number: list[int] = []
+    cluster.lists[VMS] = [vm(f"v{n:04}") for n in range(1200)]
+    cluster.intercept = happens
+    lists, machines = read()
+    assert len(machines) == 1200
+    (note,) = lists.notes
+    assert note.endswith("; expired again, so that what changed in between is not known")
 
 
 def test_a_list_that_always_expires_is_not_read(cluster: FakeServer) -> None:

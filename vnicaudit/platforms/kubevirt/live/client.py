@@ -86,7 +86,7 @@ class ApiError(TargetError):
 
 
 class ApiCall(NamedTuple):
-    """What is asked of an API server. ``path``: from its root. ``content``: the type of ``body``,
+    """A request to an API server. ``path``: from its root. ``content``: the type of ``body``,
     which is sent as JSON."""
 
     path: str

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 from urllib.parse import quote
 
+from vnicaudit.base.wording import plain
 from vnicaudit.knowledge.kube_owners import APPLIED
 from vnicaudit.platforms.kubevirt.live.client import (
     ApiCall,
@@ -17,6 +18,7 @@ from vnicaudit.platforms.kubevirt.live.client import (
     part,
     parts,
 )
+from vnicaudit.platforms.kubevirt.objects import VMI_SPEC
 
 
 class ClusterList(NamedTuple):
@@ -64,6 +66,7 @@ RESOURCES = (
 """In the order in which they are read: virtual machines last, so that whatever they are judged by
 is known when the first page of them comes."""
 
+_JUDGED_AT_ONCE = tuple(kind for kind in VMI_SPEC if kind != "VirtualMachineInstance")
 _LIMITS = (500, 50, 5, 1)
 """Objects of one page: fewer where an answer would be too large."""
 _SECRET = frozenset({
@@ -96,27 +99,22 @@ class Lists:
 
     def _pages(self) -> Iterator[tuple[str, list[Object]]]:
         served = self._cluster.groups()
-        for resource in RESOURCES:
-            versions = served.get(resource.group, [] if resource.group else ["v1"])
+        lists = (
+            _ListPages(self, self._cluster, one, served.get(one.group, [] if one.group else ["v1"]))
+            for one in RESOURCES
+        )
+        ahead = next(lists, None)
+        while ahead is not None:  # the next list is under way while this one is judged
+            pages, ahead = ahead, next(lists, None)
+            resource = pages.resource
             try:
-                for page in self._list(resource, versions):
+                for page in pages:
                     yield resource.kind, page
                 self.read.append(resource.plural)
             except ApiError as error:
                 if error.status is None:
                     raise  # the next one would fail as well
                 self.unread[resource.plural] = self._reason(resource, error)
-
-    def _list(self, resource: ClusterList, versions: list[str]) -> Iterator[list[Object]]:
-        """The pages of one list, by the first version that serves it."""
-        for version in versions:
-            try:
-                yield from _ListPages(self, self._cluster, resource, version)
-            except ApiError as error:
-                if error.status == 404:
-                    continue
-                raise
-            return
 
     def _reason(self, resource: ClusterList, error: ApiError) -> str:
         if error.status != 403:
@@ -143,77 +141,118 @@ def can_list(cluster: Cluster, resource: ClusterList) -> str:
 
 
 class _ListPages:
-    """The pages of one list. A list that expires goes on with the token that the server answers
-    with, from a later moment; if that expires too, it starts over once."""
+    """The pages of one list, by the first version that serves it; the first page is asked for at
+    once. A list that expires goes on with the token that the server answers with, from a later
+    moment, and is then read again for what changed in between; if it expires a second time, it
+    starts over once."""
 
-    def __init__(self, lists: Lists, cluster: Cluster, resource: ClusterList, version: str) -> None:
+    def __init__(
+        self, lists: Lists, cluster: Cluster, resource: ClusterList, versions: list[str]
+    ) -> None:
+        self.resource = resource
         self._lists = lists
         self._cluster = cluster
-        self._resource = resource
-        self._version = version
+        self._versions = list(versions)
         self._limits = list(_LIMITS)
         self._expired = 0
-        self._seen: set[str] = set()
-        """UIDs of objects that were handed on."""
+        self._seen: dict[str, tuple[object, str]] = {}
+        """UID -> resourceVersion and name of each object that was handed on."""
+        self._again: set[str] | None = None
+        """UIDs that the list has since it started over."""
+        self._changed: list[str] = []
+        self._first = self._ask("") if versions else None
 
     def __iter__(self) -> Iterator[list[Object]]:
-        request, token = self._ask(""), ""
-        while True:
+        request, token = self._first, ""
+        while request is not None:
             try:
                 answer = request.result()
             except ApiError as error:
                 token = self._token_after(error, token)
-                request = self._ask(token)
+                request = self._ask(token) if self._versions else None
                 continue
             token = str(part(answer, "metadata").get("continue") or "")
-            if token and self._cluster.is_over():
+            starts_over = not token and self._expired > 0 and self._again is None
+            if (token or starts_over) and self._cluster.is_over():
                 raise self._cluster.error("the time for one cluster is over", "deadline")
-            if token:
-                request = self._ask(token)
+            request = self._ask(token) if token or starts_over else None
             yield [*map(pruned, self._new(answer))]
-            if not token:
-                return
+            if starts_over:
+                self._again = set()
+        if self._expired:
+            self._lists.notes.append(self._note())
 
     def _token_after(self, error: ApiError, token: str) -> str:
         """The token with which to go on after an error. Raises it if there is no way on."""
         if error.too_large and len(self._limits) > 1:
             self._limits.pop(0)
             return token
+        if error.status == 404:  # this version does not serve it
+            self._versions.pop(0)
+            return ""
         if error.status != 410 or self._expired > 1:
             raise error
         self._expired += 1
-        if self._expired == 1:
-            self._lists.notes.append(
-                f"the list of {self._resource.name} expired while it was read: it is of two "
-                "moments, and what was created or deleted in between may be missing or gone"
-            )
-            if error.token:
-                return error.token
-        self._expired = 2
+        if self._expired == 1 and error.token:
+            return error.token
+        if self._expired == 2 and self._again is not None:  # all of it was read once
+            self._again = None
+            self._versions.clear()
+            return ""
+        self._expired, self._again = 2, set()
         return ""
 
     def _new(self, answer: Object) -> Iterator[Object]:
-        """The objects that were not handed on before."""
+        """The objects that were not handed on before, and those that changed since; guests are
+        judged at once, so that a changed one is only noted."""
         for item in parts(answer, "items"):
-            uid = part(item, "metadata").get("uid")
-            if isinstance(uid, str) and uid not in self._seen:
-                self._seen.add(uid)
-                # an item of a list of the core group names neither
-                yield {"apiVersion": self._api_version, "kind": self._resource.kind, **item}
+            metadata = part(item, "metadata")
+            uid, version = metadata.get("uid"), metadata.get("resourceVersion")
+            if not isinstance(uid, str):
+                continue
+            if self._again is not None:
+                self._again.add(uid)
+            before, name = self._seen.get(uid, (version, ""))
+            if name and (before == version or self.resource.kind in _JUDGED_AT_ONCE):
+                self._changed += [] if before == version else [name]
+                continue
+            self._seen[uid] = version, f"{metadata.get('namespace') or ''}/{metadata.get('name')}"
+            # an item of a list of the core group names neither
+            yield {"apiVersion": self._api_version, "kind": self.resource.kind, **item}
+
+    def _note(self) -> str:
+        """The note that a list is of two moments, with what changed in between."""
+        told = [f"the list of {self.resource.name} expired while it was read: it is of two moments"]
+        if self._again is None:
+            told.append("expired again, so that what changed in between is not known")
+        if self._changed:
+            told.append(f"changed in between, and judged as before: {_named(self._changed)}")
+        uids = self._seen.keys() if self._again is None else self._again
+        if gone := [name for uid, (_version, name) in self._seen.items() if uid not in uids]:
+            told.append(f"deleted in between: {_named(gone)}")
+        return "; ".join(told)
 
     @property
     def _api_version(self) -> str:
-        group = self._resource.group
-        return f"{group}/{self._version}" if group else self._version
+        group = self.resource.group
+        return f"{group}/{self._versions[0]}" if group else self._versions[0]
 
     def _ask(self, token: str) -> ApiRequest:
         query = {"limit": str(self._limits[0])}
         if token:
             query["continue"] = token
-        if self._resource.selector:
-            query["labelSelector"] = self._resource.selector
-        space = namespace_of(self._resource, self._cluster)
-        return self._cluster.ask(ApiCall(path_of(self._resource, self._version, space), query))
+        if self.resource.selector:
+            query["labelSelector"] = self.resource.selector
+        space = namespace_of(self.resource, self._cluster)
+        return self._cluster.ask(ApiCall(path_of(self.resource, self._versions[0], space), query))
+
+
+_NAMED = 5
+
+
+def _named(names: list[str]) -> str:
+    shown = ", ".join(plain(name.removeprefix("/")) for name in names[:_NAMED])
+    return shown + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")
 
 
 def path_of(resource: ClusterList, version: str, namespace: str) -> str:

@@ -8,7 +8,6 @@ from datetime import datetime, timezone
 from vnicaudit.model.domain import ClusterDomain, Domain
 from vnicaudit.model.file_kind import Item
 from vnicaudit.model.fleet import LiveOptions
-from vnicaudit.model.kubevirt import Preference
 from vnicaudit.model.report import NotJudged, ReadError
 from vnicaudit.platforms.kubevirt.cluster import INSTANCE, ClusterReading
 from vnicaudit.platforms.kubevirt.cluster_objects import owner_uid
@@ -16,13 +15,7 @@ from vnicaudit.platforms.kubevirt.faults import word_in
 from vnicaudit.platforms.kubevirt.interfaces import Key, key_of
 from vnicaudit.platforms.kubevirt.live import client
 from vnicaudit.platforms.kubevirt.live.lists import RESOURCES, Lists, namespace_of
-from vnicaudit.platforms.kubevirt.objects import (
-    KINDS,
-    VMI_SPEC,
-    Object,
-    decoded_object,
-    preference_of,
-)
+from vnicaudit.platforms.kubevirt.objects import VMI_SPEC, Object, decoded_object
 
 _GUESTS = ("virtualmachines", "virtualmachineinstances")
 """Without these lists guests were not judged: an error, and not a note."""
@@ -56,8 +49,7 @@ class _LiveCluster:
     def __init__(self, target: str, context: str) -> None:
         self._target = target
         self._cluster = ClusterReading(target, context, datetime.now(timezone.utc))
-        self._alone: list[Object] = []
-        self._preferences: dict[Key, Preference] = {}
+        self._alone: dict[str, Object] = {}
         self._used: set[Key] = set()
 
     def listed(self, plurals: list[str], cluster: client.Cluster) -> None:
@@ -71,11 +63,8 @@ class _LiveCluster:
         self._cluster.take(found)
         if found.kind == INSTANCE:
             if not owner_uid(found):
-                self._alone.append(found)
+                self._alone[found.display_name] = found
             return None
-        if found.kind in KINDS and found.name:
-            key = key_of(found.kind, found.name, found.space)
-            self._preferences[key] = preference_of(found, self._target)
         return self._domain(found) if found.kind in VMI_SPEC else None
 
     def _domain(self, found: Object) -> Domain | ReadError:
@@ -94,5 +83,6 @@ class _LiveCluster:
         """The cluster itself, instances without a VM, and the preferences that VMs refer to: many
         clusters have some dozens of which nobody makes use."""
         yield self._cluster.facts
-        yield from map(self._domain, self._alone)
-        yield from (one for key, one in self._preferences.items() if key in self._used)
+        yield from map(self._domain, self._alone.values())
+        known = self._cluster.preferences.items()
+        yield from (one for key, one in known if one is not None and key in self._used)
