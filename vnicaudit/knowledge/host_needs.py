@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from vnicaudit.base import wording
 from vnicaudit.knowledge.host_cpus import interrupts_of, near, serves_on
 from vnicaudit.model.host_facts import HostFacts, HostLink
 from vnicaudit.model.rule import Fact, HostSubject, LinkSubject
@@ -26,9 +27,8 @@ def guests_named(names: Sequence[str]) -> str:
     return shown if more <= 0 else f"{shown} and {more} more"
 
 
-def counted(number: int, word: str) -> str:
-    """``1 CPU``, ``3 CPUs``."""
-    return f"{number} {word}{'' if number == 1 else 's'}"
+counted = wording.count
+"""For rules, which do not import the room of that function."""
 
 
 def host_fact(known: Callable[[HostFacts], bool], tell: str) -> Fact[HostSubject | LinkSubject]:

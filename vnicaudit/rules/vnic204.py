@@ -50,6 +50,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vnicaudit.knowledge import kube_needs
+from vnicaudit.knowledge.backends import queue_pairs
 from vnicaudit.model.cluster import ClusterGuest
 from vnicaudit.model.kubevirt import MAX_QUEUES
 from vnicaudit.model.rule import Judge, Problem, Rule
@@ -78,8 +79,8 @@ def check(guest: ClusterGuest) -> Iterator[Problem]:
     for name, queues in _queues(guest):
         if queues < min(count, MAX_QUEUES):
             yield Problem(
-                f"multiqueue is on, and interface {name} has {_pairs(queues)} for {count} vCPUs: "
-                "queues are set at the start",
+                f"multiqueue is on, and interface {name} has {queue_pairs(queues)} for {count} "
+                "vCPUs: queues are set at the start",
                 field=f"{name}/multiqueue",
                 fix=kube_needs.restart(guest),
             )
@@ -91,10 +92,6 @@ def _queues(guest: ClusterGuest) -> Iterator[tuple[str, int]]:
         queues = None if nic.status is None else nic.status.queues
         if nic.has is not None and queues and kube_needs.is_virtio(nic.has):
             yield nic.name, queues
-
-
-def _pairs(queues: int) -> str:
-    return f"{queues} queue pair{'' if queues == 1 else 's'}"
 
 
 RULE = Rule(

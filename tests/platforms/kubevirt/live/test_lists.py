@@ -145,8 +145,11 @@ def expiring(server: FakeServer, times: int, token: str) -> None:
 @pytest.mark.parametrize(
     ("times", "token", "pages"),
     [(1, "500", 7), (1, "", 5), (2, "500", 6)],
-    ids=["goes on, and is read again", "without a token it starts over",
-         "the second time it starts over"],
+    ids=[
+        "goes on, and is read again",
+        "without a token it starts over",
+        "the second time it starts over",
+    ],
 )
 def test_a_list_that_expires(cluster: FakeServer, times: int, token: str, pages: int) -> None:
     expiring(cluster, times, token)
