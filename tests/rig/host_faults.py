@@ -152,6 +152,11 @@ sync""",
 )
 """In effect after the next boot, with the flows of the adapter once more."""
 FLOWS = f"echo 4096 > {_FLOWS}"
+FEWER_QUEUES = _plant(
+    "two queues, and all interrupts on another CPU than the driver's",
+    f"ethtool -L {UPLINK} combined 2\n" + _moved(UPLINK, "3"),
+    f"ethtool -L {UPLINK} combined {CPUS}\n" + _moved(UPLINK, _OWN_CPU),
+)
 INTERRUPTS = (
     _plant(
         "interrupts of all queues on one CPU",

@@ -3,7 +3,7 @@ sudo."""
 
 import os
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -168,7 +168,8 @@ def test_a_setting_by_ssh_with_sudo(
     before, stage = seen(), Stage(tmp_path)
     url, plain = (sshd.url(more, user=operator) for more in ("&sudo=true", ""))
     stage.reach = CloudAccess(trusted=frozenset({url, plain}))
-    facts = stage.adapters.host(url, 60).facts()
+    with closing(stage.adapters.host(url, 60)) as place:
+        facts = place.facts()
     step = step_to(facts, url, {f"queue-length:{veth}": "500"})
     (unit,) = stage.apply((step,), stage.context()).run.steps
     assert unit.outcome == "applied"

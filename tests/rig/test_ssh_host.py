@@ -2,17 +2,23 @@
 what is set is seen by testinfra, which does not read it as the product does."""
 
 import json
+import os
+import re
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
 from testinfra.host import Host, get_host
 
 from tests.cli.command import vnicaudit
-from tests.rig.host import MANAGED, UPLINK, SshHost
+from tests.remedy.applying.fakes import Stage
+from tests.remedy.applying.settings_host import step_to
+from tests.rig.host import CPUS, MANAGED, UPLINK, SshHost
 from tests.rig.host_faults import (
     CLEAN,
+    FEWER_QUEUES,
     FLOWS,
     FOUND_AND_MENDED,
     INTERRUPTS,
@@ -22,6 +28,10 @@ from tests.rig.host_faults import (
     Found,
     Plant,
 )
+from tests.rig.process import wait_for
+from vnicaudit.cli.wiring.adapters import adapters
+from vnicaudit.knowledge.host_settings import HostSetting
+from vnicaudit.remedy.hypervisor import CloudAccess
 
 pytestmark = pytest.mark.rig
 
@@ -60,6 +70,14 @@ def _found(host: SshHost) -> Found:
     return frozenset(places)
 
 
+def _eye(host: SshHost) -> Host:
+    return get_host(
+        f"ssh://root@{host.address}",
+        ssh_identity_file=str(host.key),
+        ssh_extra_args=f"-o UserKnownHostsFile={host.known_hosts}",
+    )
+
+
 def _seen(host: Host) -> dict[str, object]:
     """What is set there, by modules of testinfra."""
     queue = f"/sys/class/net/{UPLINK}/queues/rx-3/rps_cpus"
@@ -90,15 +108,62 @@ def test_each_fault_is_found_where_it_is(host: SshHost, plants: Sequence[Plant])
         assert _found(host) == expected
 
 
+def test_rings_and_channels_are_set_and_come_back(host: SshHost, tmp_path: Path) -> None:
+    """With the interrupts that somebody had moved before, which the driver then moves as well."""
+    eye, stage = _eye(host), Stage(tmp_path)
+    stage.deadline, stage.reach = 300, CloudAccess(trusted=frozenset({host.target}))
+
+    def seen() -> str:
+        return eye.check_output(
+            f"ethtool -g {UPLINK}; ethtool -l {UPLINK}; grep . /proc/irq/*/smp_affinity_list "
+            f"/sys/class/net/{UPLINK}/queues/*/*; ip link show dev {UPLINK}"
+        )
+
+    with _planted(host, (FEWER_QUEUES,)):
+        before = seen()
+        with closing(stage.adapters.host(host.target, 300)) as place:
+            facts = place.facts()
+        wanted = {f"ring:{UPLINK}:rx": "512", f"channels:{UPLINK}:combined": str(CPUS)}
+        step = step_to(facts, host.target, wanted)
+        (unit,) = stage.apply((step,), stage.context()).run.steps
+        assert unit.outcome == "applied", unit.message
+        queues = re.findall(r"^(?:RX|Combined):\s+(\d+)$", seen(), re.MULTILINE)
+        assert queues == ["1024", "512", "4", "4"]
+        assert any(check.detail.startswith(f"irq:{UPLINK}:") for check in unit.checks)
+        (back,) = stage.rollback(stage.context())
+        assert back.run.steps[0].outcome == "applied", back.run.steps[0].message
+        assert seen() == before
+
+
+def test_a_timer_of_systemd_sets_back_unless_it_is_disarmed(host: SshHost) -> None:
+    """Also once the connection is closed by which it was armed."""
+    eye, mtu = _eye(host), HostSetting("mtu", UPLINK)
+    kept, due = (f"rig{os.getpid()}-{end}" for end in ("kept", "due"))
+
+    def state(name: str) -> tuple[str, list[str]]:
+        timer = eye.run("systemctl is-active vnicaudit-%s.timer", name).stdout.strip()
+        return timer, sorted(eye.file(f"/run/vnicaudit/{name}").listdir())
+
+    with closing(adapters().host(host.target, 300)) as place:
+        place.set([(mtu, "1400")])
+        for name, seconds in ((kept, 600), (due, 5)):
+            script = place.undo_script(name, [(mtu, "1500")], [(mtu, "1500")])
+            place.arm(name, script, sha256(script.encode()).hexdigest(), seconds)
+            if name == kept:
+                assert state(kept) == ("active", ["armed", "undo"])
+                assert place.disarm(kept) == "disarmed"
+    wait_for(lambda: state(due) == ("inactive", ["undo", "undone"]), "the timer has set it back")
+    assert state(kept) == ("inactive", ["disarmed", "undo"])
+    assert eye.check_output(f"cat /sys/class/net/{UPLINK}/mtu") == "1500"
+    assert "mtu 1500" in eye.file(f"/run/vnicaudit/{due}/undone").content_string
+    host.run("rm -r /run/vnicaudit").output()
+
+
 @pytest.mark.long  # each value that is set, and read again, is a visit
 def test_faults_are_mended_and_brought_back(host: SshHost, tmp_path: Path) -> None:
     plan, state = tmp_path / "plan.json", ("--state", tmp_path / "state")
     trusted = ("--trust-uri", "all", "--yes", *state, *_PATIENCE)
-    eye = get_host(
-        f"ssh://root@{host.address}",
-        ssh_identity_file=str(host.key),
-        ssh_extra_args=f"-o UserKnownHostsFile={host.known_hosts}",
-    )
+    eye = _eye(host)
     with _planted(host, FOUND_AND_MENDED):
         before = _seen(eye)
         made = vnicaudit("plan", host.target, *_MENDED, "-o", plan, *_PATIENCE)

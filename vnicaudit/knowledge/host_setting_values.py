@@ -138,6 +138,20 @@ def values_of(facts: HostFacts, device: str) -> dict[str, str]:
     }
 
 
+def beside_of(facts: HostFacts, device: str, changed: Mapping[str, str]) -> dict[str, str]:
+    """Field -> value of what may change along with these: everything else of the device, and with
+    its channels where its interrupts are served, which its driver chooses anew then
+    (virtnet_set_affinity in drivers/net/virtio_net.c of Linux 6.12). Not where irqbalance runs, or
+    may run: it chooses too."""
+    beside = values_of(facts, device)
+    if any(field.startswith("channels:") for field in changed) and facts.cpus.irqbalance is False:
+        for number in facts.interrupts:
+            one = HostSetting("irq", device, number)
+            if (value := value_of(facts, one)) is not None:
+                beside[field_of(one)] = value
+    return {field: value for field, value in beside.items() if field not in changed}
+
+
 def is_there(facts: HostFacts, device: str) -> bool:
     """True if the host has the link, or the port of Open vSwitch."""
     return facts.link(device) is not None or device in facts.ovs_ports

@@ -306,8 +306,9 @@ def effect_of(fields: Iterable[str]) -> str:
 
 
 def is_apart(setting: HostSetting) -> bool:
-    """True for what never changes along with other settings: files, modules, which whoever starts
-    a guest may load meanwhile, and where interrupts are served, which others may move."""
+    """True for what does not change along with other settings: files, modules, which whoever starts
+    a guest may load meanwhile, and where interrupts are served, which others may move (and a driver
+    with its channels)."""
     return setting.kind in ("file", "module", "irq")
 
 

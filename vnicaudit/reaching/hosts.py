@@ -156,11 +156,12 @@ class SshConnection:
 
     def close(self) -> None:
         """End the connection."""
-        if self._sharing():
-            words = ("ssh", "-F", "/dev/null", "-S", self._socket, "-O", "exit", "endpoint")
+        words = ("ssh", "-F", "/dev/null", "-S", self._socket, "-O", "exit", "endpoint")
+        try:
             with suppress(EndpointError):
                 run_here(words, _CLOSE_SECONDS)
-        shutil.rmtree(self._folder, ignore_errors=True)
+        finally:  # also when another Ctrl-C comes now
+            shutil.rmtree(self._folder, ignore_errors=True)
 
     def _sharing(self) -> str:
         if len(self._socket) > _PATH_MAX or "%" in self._socket:  # ssh expands %

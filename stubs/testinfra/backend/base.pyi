@@ -1,5 +1,7 @@
 from collections.abc import Callable
 
+from testinfra.host import Host
+
 class CommandResult:
     exit_status: int
     command: bytes
@@ -10,6 +12,7 @@ class CommandResult:
 
 class BaseBackend:
     encode: Callable[[str], bytes]
+    get_command: Callable[..., str]
     run_local: Callable[..., CommandResult]
     @staticmethod
     def quote(command: str, *args: str) -> str: ...
@@ -17,3 +20,4 @@ class BaseBackend:
         self, rc: int, cmd: bytes, stdout: str | bytes, stderr: str | bytes
     ) -> CommandResult: ...
     def run(self, command: str) -> CommandResult: ...
+    def set_host(self, host: Host) -> None: ...

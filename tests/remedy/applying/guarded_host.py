@@ -14,8 +14,9 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -56,10 +57,12 @@ UsePAM no
 
 
 class GuardedHost(NamedTuple):
-    """The names of its namespaces begin with ``name``; ``folder``: keys, and the state of runs."""
+    """The names of its namespaces begin with ``name``; ``folder``: keys, and the state of runs;
+    ``sockets``: where a program that is killed leaves its own."""
 
     name: str
     folder: Path
+    sockets: str
 
     @property
     def target(self) -> str:
@@ -85,6 +88,7 @@ class GuardedHost(NamedTuple):
         return subprocess.Popen(
             ["ip", "netns", "exec", f"{self.name}-c", *words, str(self.folder / state)],
             stdout=subprocess.PIPE, text=True, start_new_session=True,
+            env={**os.environ, "TMPDIR": self.sockets},
         )  # fmt: skip
 
     def told(self, action: str, value: int, seconds: int, state: str) -> tuple[str, str]:
@@ -130,11 +134,16 @@ def kill(process: subprocess.Popen[str]) -> None:
 @contextmanager
 def guarded_host(folder: Path) -> Iterator[GuardedHost]:
     """A running one."""
+    with TemporaryDirectory(prefix="vng-", dir="/tmp") as sockets:  # paths of sockets are short
+        yield from _running(GuardedHost(f"vng{os.getpid()}", folder, sockets))
+
+
+def _running(host: GuardedHost) -> Iterator[GuardedHost]:
     sshd = shutil.which("sshd", path=f"{os.environ['PATH']}:/usr/sbin")
     if os.geteuid() or sshd is None or shutil.which("ip") is None or shutil.which("ssh") is None:
         not_run("tests", "a host with sshd needs root, iproute2, ssh and sshd")
     Path("/run/sshd").mkdir(mode=0o755, exist_ok=True)
-    host = GuardedHost(f"vng{os.getpid()}", folder)
+    folder = host.folder
     for name in ("host", "user"):
         words = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(folder / name)]
         subprocess.run(words, check=True)
@@ -163,7 +172,8 @@ def main(action: str, target: str, value: str, seconds: str, state: str) -> None
     stage.adapters = adapters()
     context = stage.context(confirm_seconds=float(seconds))
     if action == "apply":
-        facts = stage.adapters.host(target, 20).facts()
+        with closing(stage.adapters.host(target, 20)) as place:
+            facts = place.facts()
         links = (replace(link, mtu=MTU) for link in facts.links or () if link.name == DEVICE)
         step = step_to(replace(facts, links=tuple(links)), target, {f"mtu:{DEVICE}": value})
         done = stage.apply((step,), context)

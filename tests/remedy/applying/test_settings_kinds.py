@@ -1,65 +1,34 @@
-"""Settings beside those of links: of Open vSwitch, in a real one without a datapath, and of the
-kernel, in trees of files that stand for /proc and /sys (made by hand)."""
+"""Settings beside those of links: of Open vSwitch, in a real one without a datapath, and of an
+adapter and the kernel, on a host that has them in files (made by hand), seen by testinfra."""
 
-import json
 import random
 import shutil
 import subprocess
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from msgspec.structs import replace
 
+from tests.conftest import DRAWN
+from tests.drawing import drawn_seed
 from tests.not_run import not_run
-from tests.remedy.applying.fakes import Stage
+from tests.remedy.applying.bound_host import LINK, TARGET, BoundHost, bound_host
 from tests.remedy.applying.settings_host import step_to
 from tests.rig.errors import Missing
 from tests.rig.open_vswitch import OpenVSwitch, running_on_dummies
-from vnicaudit.knowledge.host_settings import HostSetting, words_to_set
+from vnicaudit.knowledge.host_settings import HostSetting, SettingKind, words_to_set
 from vnicaudit.knowledge.qeth import SET_WHILE_OFFLINE
-from vnicaudit.model.host_facts import HostFacts
-from vnicaudit.platforms.host.visiting import settings
-from vnicaudit.reaching.opening import OpenPlace, open_place
-from vnicaudit.reaching.process import TransportOutput
-from vnicaudit.remedy.applying.history import runs
 from vnicaudit.remedy.planning.host_settings import setting_diff, setting_digest
 
-TARGET = "ssh://kvm1"
 SYSCTL = "sysctl::net.core.netdev_max_backlog"
 GOVERNOR = "governor::cpu1"
 PAGES = "pages::node0/hugepages/hugepages-2048kB"
 MIGRATION = "scheduler::migration_cost_ns"
-_LINK = "osa0"
-_BOUND = {
-    "core": "/proc/sys/net/core",
-    "irq": "/proc/irq",
-    "interrupts": "/proc/interrupts",
-    "debug": "/sys/kernel/debug",
-    "bus": "/sys/bus",
-    "net": "/sys/class/net",
-    "cpu": "/sys/devices/system/cpu",
-    "node0": "/sys/devices/system/node/node0",
-    "run": "/run",
-}
-_FILES = {
-    "core/netdev_max_backlog": "1000\n",
-    "core/rps_sock_flow_entries": "0\n",
-    "core/netdev_budget": "300\n",
-    "core/netdev_budget_usecs": "8000\n",
-    "debug/sched/migration_cost_ns": "500000\n",
-    f"net/{_LINK}/device/vnicc/flooding": "0\n",
-    f"net/{_LINK}/device/vnicc/learning": "0\n",
-    "irq/41/smp_affinity_list": "0-1\n",
-    "irq/42/smp_affinity_list": "0\n",
-    "interrupts": f"  CPU0 CPU1\n 41: 5 6 MSI {_LINK}-TxRx-0\n 42: 5 6 MSI {_LINK}-TxRx-1\n",
-    "bus/ccwgroup/drivers/qeth/0.0.f500/if_name": f"{_LINK}\n",
-    "cpu/online": "0-1\n",
-    "cpu/cpu0/cpufreq/scaling_governor": "schedutil\n",
-    "cpu/cpu1/cpufreq/scaling_governor": "powersave\n",
-    "node0/hugepages/hugepages-2048kB/nr_hugepages": "0\n",
-    "node0/hugepages/hugepages-2048kB/free_hugepages": "0\n",
-}
+_UNTIL = "until the next boot"
+TSO = f"feature:{LINK}:tcp-segmentation-offload"
 
 
 @pytest.fixture(scope="module")
@@ -78,76 +47,12 @@ def switch() -> Iterator[OpenVSwitch]:
         not_run("tests", str(error))
 
 
-class _Bound:
-    """This machine with some folders in place of those of the kernel, and without its links."""
-
-    def __init__(self, inner: OpenPlace, folder: Path) -> None:
-        binds = (f"mount --bind {folder}/{name} {path}" for name, path in _BOUND.items())
-        link = f"ip link add {_LINK} address 52:54:00:00:00:09 type veth peer name osa1"
-        before = " && ".join((link, *binds, 'exec "$@"'))
-        self._before = ("unshare", "-mn", "sh", "-c", before, "sh")
-        self._inner = inner
-
-    def run(self, argv: Sequence[str], seconds: float) -> TransportOutput:
-        ran = self._inner.run((*self._before, *argv), seconds=seconds)
-        return TransportOutput(ran.code or 0, ran.stdout.encode(), ran.stderr.encode())
-
-    def close(self) -> None:
-        self._inner.close()
-
-
-class _Host:
-    """A stage with that host, and what other programs than those of the product see of it."""
-
-    def __init__(self, folder: Path, switch: OpenVSwitch, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.tree, self.switch = folder / "tree", switch
-        (self.tree / "run").mkdir(parents=True)
-        for name, text in _FILES.items():
-            path = self.tree / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text)
-        vnicc = f"/sys/class/net/{_LINK}/device/vnicc"
-        (self.tree / "bus/ccwgroup/drivers/qeth/0.0.f500/vnicc").symlink_to(vnicc)
-        if subprocess.run(["unshare", "-mn", "true"], check=False).returncode:
-            not_run("tests", "mounts of one process need root")
-        for name, value in switch.env.items():
-            monkeypatch.setenv(name, value)
-        local = open_place("local")
-        opened = OpenPlace(TARGET, _Bound(local, self.tree))
-        monkeypatch.setattr(settings, "open_place", lambda _url: opened)
-        monkeypatch.setattr(settings.SettingsPlace, "is_of_container", lambda *_given: False)
-        self.stage = Stage(folder / "state")
-        self.place = self.stage.adapters.host(TARGET, 30)
-
-    def facts(self) -> HostFacts:
-        return self.place.facts()
-
-    def seen(self) -> str:
-        """All of it, to the byte."""
-        columns = ("--columns=name,options,mtu_request,mtu", "list", "Interface")
-        config = self._switch_says("get", "Open_vSwitch", ".", "other_config")
-        files = {name: (self.tree / name).read_text().strip() for name in _FILES}
-        return "\n".join((config, self._switch_says(*columns), json.dumps(files, indent=1)))
-
-    def _switch_says(self, *words: str) -> str:
-        ran = subprocess.run(
-            ["ovs-vsctl", *words], env=self.switch.env, check=True, capture_output=True, text=True
-        )
-        return ran.stdout
-
-    def apply(self, values: dict[str, str], plan: str = "plan") -> tuple[str, str]:
-        step = step_to(self.facts(), TARGET, values)
-        (unit,) = self.stage.apply((step,), self.stage.context(), plan.encode()).run.steps
-        return unit.outcome, unit.message
-
-    def undo(self) -> str:
-        (back,) = self.stage.rollback(self.stage.context(), run=runs(str(self.stage.folder))[0].id)
-        return f"{back.run.steps[0].outcome} {back.run.steps[0].message}"
-
-
 @pytest.fixture
-def host(tmp_path: Path, switch: OpenVSwitch, monkeypatch: pytest.MonkeyPatch) -> _Host:
-    return _Host(tmp_path, switch, monkeypatch)
+def host(
+    tmp_path: Path, switch: OpenVSwitch, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[BoundHost]:
+    with bound_host(tmp_path, switch, monkeypatch) as host:
+        yield host
 
 
 @pytest.mark.parametrize(
@@ -158,53 +63,81 @@ def host(tmp_path: Path, switch: OpenVSwitch, monkeypatch: pytest.MonkeyPatch) -
         ("ovs::pmd-auto-lb", "true", "", 'pmd-auto-lb="true"'),
         ("ovs-interface:p0:options:n_rxq", "3", "", 'n_rxq="3"'),
         ("ovs-interface:br0:mtu_request", "1400", "", "mtu_request         : 1400"),
-        (SYSCTL, "2000", "until the next boot", '"core/netdev_max_backlog": "2000"'),
-        (GOVERNOR, "performance", "until the next boot", 'cpu1/cpufreq/scaling_governor": "perf'),
-        ("sysctl::net.core.netdev_budget", "600", "until the next boot", 'budget": "600"'),
-        ("sysctl::net.core.netdev_budget_usecs", "16000", "until the next boot", '"16000"'),
-        (MIGRATION, "60000", "until the next boot", 'migration_cost_ns": "60000"'),
-        ("irq:osa0:41", "1", "until the next boot", '41/smp_affinity_list": "1"'),
-        ("vnicc:osa0:flooding", "1", "until the next boot", 'flooding": "1"'),
-        (PAGES, "512", "until the next boot", 'nr_hugepages": "512"'),
+        (SYSCTL, "2000", _UNTIL, '"netdev_max_backlog": 2000'),
+        (GOVERNOR, "performance", _UNTIL, 'cpu1/cpufreq/scaling_governor": "perf'),
+        ("sysctl::net.core.netdev_budget", "600", _UNTIL, '"netdev_budget": 600'),
+        ("sysctl::net.core.netdev_budget_usecs", "16000", _UNTIL, "16000"),
+        (MIGRATION, "60000", _UNTIL, 'migration_cost_ns": "60000"'),
+        ("irq:osa0:41", "1", _UNTIL, '41/smp_affinity_list": "1"'),
+        ("vnicc:osa0:flooding", "1", _UNTIL, 'flooding": "1"'),
+        (PAGES, "512", _UNTIL, 'nr_hugepages": "512"'),
+        ("module::vhost_net", "loaded", _UNTIL, '"module": true'),
+        ("qeth:osa0:buffer_count", "128", _UNTIL, 'buffer_count": "128"'),
+        ("mtu:osa0", "1400", _UNTIL, " mtu 1400 "),
+        ("ring:osa0:rx", "1024", _UNTIL, "RX:\t\t1024\nTX:\t\t512"),
+        ("private-flag:osa0:rx_striding_rq", "off", _UNTIL, "rx_striding_rq : off"),
+        (TSO, "off", _UNTIL, "\ntcp-segmentation-offload: off"),
+        ("queue-length:osa0", "500", _UNTIL, " qlen 500"),
     ],
 )
 def test_applied_seen_by_others_and_undone_to_the_byte(
-    host: _Host, field: str, value: str, told: str, sign: str
+    host: BoundHost, field: str, value: str, told: str, sign: str
 ) -> None:
     before = host.seen()
     assert sign not in before
-    assert host.apply({field: value}) == ("applied", told)
+    unit = host.apply({field: value})
+    assert (unit.outcome, unit.message) == ("applied", told)
     assert sign in host.seen()
     assert host.undo().startswith("applied")
     assert host.seen() == before
 
 
-def test_several_settings_of_the_host_are_one_unit(host: _Host) -> None:
+def test_interrupts_that_a_driver_moves_with_its_channels_come_back(host: BoundHost) -> None:
+    """Also those that somebody had moved before."""
+    before = host.seen()
+    unit = host.apply({"channels:osa0:rx": "2", "irq:osa0:42": "0-1"})
+    told = [check.detail for check in unit.checks]
+    assert "irq:osa0:41 changed along: 1" in told
+    assert "irq:osa0:42 is 0-1" in told
+    assert "rps:osa0:rx-3 changed along: it is gone" in told
+    assert '41/smp_affinity_list": "1"' in host.seen()
+    assert host.undo().startswith("applied")
+    assert host.seen() == before
+
+
+def test_several_settings_of_the_host_are_one_unit(host: BoundHost) -> None:
     before = host.seen()
     values = {"ovs::pmd-cpu-mask": "0x2", SYSCTL: "3000", GOVERNOR: "performance"}
     told = f"until the next boot for {SYSCTL}, {GOVERNOR}; the others stay"
-    assert host.apply(values) == ("applied", told)
+    assert host.apply(values).message == told
     host.undo()
     assert host.seen() == before
 
 
 def test_random_settings_of_all_kinds_come_back_to_the_byte(
-    host: _Host, pytestconfig: pytest.Config
+    host: BoundHost, pytestconfig: pytest.Config, record_property: Callable[[str, object], None]
 ) -> None:
-    """With ``--long`` 200 changes, else a dozen."""
-    before = host.seen()
-    for seed in range(200 if pytestconfig.getoption("--long") else 12):
-        values = _drawn(random.Random(seed))
-        outcome, message = host.apply(values, f"plan {seed}")
-        assert outcome == "applied", (seed, values, message)
-        assert host.seen() != before, (seed, values)
+    """With ``--long`` 200 changes, else a few."""
+    first, is_long = drawn_seed(), pytestconfig.getoption("--long")
+    before, counts = host.seen(), Counter[str]()
+    for seed in range(first, first + (200 if is_long else 8)):
+        numbers = random.Random(seed)
+        values, keeps = _drawn(numbers), numbers.random() < 0.5
+        unit = host.apply(values, f"plan {seed}", keeps=keeps)
+        assert unit.outcome == "applied", (seed, values, unit.message)
+        seen = host.seen()
+        assert seen != before, (seed, values)
         assert host.undo().startswith("applied"), (seed, values)
         assert host.seen() == before, (seed, values)
+        counts.update(field.partition(":")[0] for field in values)
+        counts.update(["file"] * seen.count("-vnicaudit-"))
+    record_property(DRAWN, f"from seed {first}: {dict(counts.most_common())}")
+    assert not is_long or counts.keys() == set(get_args(SettingKind))
 
 
 def _drawn(numbers: random.Random) -> dict[str, str]:
-    """Some settings of the host or of one port, and values for them."""
-    device = numbers.choice(("", "", "p0", "br0", _LINK))
+    """Some settings of the host, of a port or of the adapter, and values for them."""
+    device = numbers.choice(("", "", "p0", "br0", LINK, LINK, LINK))
     choices: dict[str, Callable[[], str]] = {
         "ovs::pmd-cpu-mask": lambda: f"0x{numbers.randrange(1, 64):x}",
         "ovs::pmd-maxsleep": lambda: str(numbers.randrange(100, 999)),
@@ -215,15 +148,29 @@ def _drawn(numbers: random.Random) -> dict[str, str]:
         "sysctl::net.core.netdev_budget": lambda: str(numbers.randrange(301, 1201)),
         "sysctl::net.core.netdev_budget_usecs": lambda: str(numbers.randrange(8001, 40001)),
         MIGRATION: lambda: str(numbers.randrange(1, 499999)),
-        "irq:osa0:41": lambda: numbers.choice("01"),
-        "irq:osa0:42": lambda: numbers.choice(("1", "0-1")),
-        "vnicc:osa0:flooding": lambda: "1",
-        "vnicc:osa0:learning": lambda: "1",
+        "module::vhost_net": lambda: "loaded",
         GOVERNOR: lambda: numbers.choice(("performance", "ondemand")),
         "governor::cpu0": lambda: "performance",
         PAGES: lambda: str(numbers.randrange(1, 4096)),
         "ovs-interface:p0:options:n_rxq": lambda: str(numbers.randrange(3, 9)),
         "ovs-interface:br0:mtu_request": lambda: str(numbers.randrange(1280, 1499)),
+        "irq:osa0:41": lambda: numbers.choice("01"),
+        "irq:osa0:42": lambda: numbers.choice(("1", "0-1")),
+        "vnicc:osa0:flooding": lambda: "1",
+        "vnicc:osa0:learning": lambda: "1",
+        "qeth:osa0:buffer_count": lambda: str(numbers.randrange(65, 129)),
+        "channels:osa0:rx": lambda: str(numbers.randrange(1, 4)),
+        "channels:osa0:tx": lambda: str(numbers.randrange(1, 4)),
+        "private-flag:osa0:rx_striding_rq": lambda: "off",
+        "ring:osa0:rx": lambda: str(numbers.randrange(257, 1025)),
+        "ring:osa0:tx": lambda: str(numbers.randrange(1, 512)),
+        "mtu:osa0": lambda: str(numbers.randrange(1280, 1500)),
+        TSO: lambda: "off",
+        "feature:osa0:tx-checksumming": lambda: "off",
+        "queue-length:osa0": lambda: str(numbers.randrange(1, 1000)),
+        "rps:osa0:rx-0": lambda: f"{numbers.randrange(1, 4):x}",
+        "rps-flows:osa0:rx-0": lambda: str(numbers.randrange(1, 65536)),
+        "xps:osa0:tx-0": lambda: f"{numbers.randrange(1, 4):x}",
     }
     own = [field for field in choices if field.split(":")[1] == device]
     drawn = numbers.sample(own, numbers.randrange(1, min(4, len(own)) + 1))
@@ -239,17 +186,19 @@ def _drawn(numbers: random.Random) -> dict[str, str]:
         (MIGRATION, "0"), ("irq:osa0:41", "x"), ("vnicc:osa0:flooding", "0"),
     ],
 )  # fmt: skip
-def test_a_value_that_a_plan_may_not_set_is_refused(host: _Host, field: str, value: str) -> None:
+def test_a_value_that_a_plan_may_not_set_is_refused(
+    host: BoundHost, field: str, value: str
+) -> None:
     before = host.seen()
-    outcome, message = host.apply({field: value})
-    assert (outcome, host.seen()) == ("refused", before)
-    assert f"{field}={value} is no setting that is changed here" in message
+    unit = host.apply({field: value})
+    assert (unit.outcome, host.seen()) == ("refused", before)
+    assert f"{field}={value} is no setting that is changed here" in unit.message
 
 
 @pytest.mark.parametrize(
     "field", ["ovs::dpdk-init", "ovs-interface:p0:type", "pages::../../x", "sysctl::kernel.panic"]
 )
-def test_a_setting_that_a_plan_may_not_set_is_refused(host: _Host, field: str) -> None:
+def test_a_setting_that_a_plan_may_not_set_is_refused(host: BoundHost, field: str) -> None:
     """Keys that need a restart of Open vSwitch, too."""
     before, step = host.seen(), step_to(host.facts(), TARGET, {GOVERNOR: "performance"})
     unit = replace(step.unit, values={field: "1"}, old={field: ""})
@@ -260,17 +209,17 @@ def test_a_setting_that_a_plan_may_not_set_is_refused(host: _Host, field: str) -
     assert f"{field}=1 is no setting that is changed here" in done.message
 
 
-def test_queues_are_not_taken_from_guests(host: _Host) -> None:
+def test_queues_are_not_taken_from_guests(host: BoundHost) -> None:
     port = ("add-port", "br0", "vhu0", "--", "set", "Interface", "vhu0")
     host.switch.set("--no-wait", *port, "type=dpdkvhostuserclient")
     before = host.seen()
     try:
-        outcome, message = host.apply({"ovs-interface:p0:options:n_rxq": "1"})
-        assert (outcome, host.seen()) == ("refused", before)
-        assert "takes queues away, which running guests may use" in message
+        unit = host.apply({"ovs-interface:p0:options:n_rxq": "1"})
+        assert (unit.outcome, host.seen()) == ("refused", before)
+        assert "takes queues away, which running guests may use" in unit.message
     finally:
         host.switch.set("--no-wait", "del-port", "vhu0")
-    assert host.apply({"ovs-interface:p0:options:n_rxq": "1"}, "without them") == ("applied", "")
+    assert host.apply({"ovs-interface:p0:options:n_rxq": "1"}, "without them").outcome == "applied"
     assert host.undo().startswith("applied")
 
 

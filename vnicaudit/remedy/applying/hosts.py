@@ -13,7 +13,12 @@ from typing import cast
 from msgspec.structs import replace
 
 from vnicaudit.errors import GoneError
-from vnicaudit.knowledge.host_setting_values import cuts_queues, is_there, values_of
+from vnicaudit.knowledge.host_setting_values import (
+    beside_of,
+    cuts_queues,
+    is_there,
+    values_of,
+)
 from vnicaudit.knowledge.host_settings import (
     HostSetting,
     are_files,
@@ -135,7 +140,8 @@ class SettingDriver(Driver):
         if not open_fields:
             return NOTHING_TO_DO
         before = {
-            field: part.old[field] if field in open_fields else now[field] for field in part.old
+            field: part.old[field] if field in open_fields else now.get(field, "")
+            for field in part.old
         }
         if drift := differing(now, before):
             raise UnitRefusedError(f"{_DRIFT} ({drift})", "drift")
@@ -148,11 +154,10 @@ class SettingDriver(Driver):
         for field, value in part.values.items():
             if cuts_queues(facts, setting_in(field), value):
                 raise UnitRefusedError(_FEWER.format(field, value), "state")
-        beside = values_of(facts, part.device)
         transaction = SettingTransaction(
             request.mode, device=part.device, mac=part.mac,
             before=before, goal=dict(part.values), machine=part.machine,
-            beside={field: value for field, value in beside.items() if field not in part.values},
+            beside=beside_of(facts, part.device, part.values),
             shared=guarded_with(unit, part.values, facts),
         )  # fmt: skip
         return Prepared(transaction, keeps_texts=False)
@@ -171,7 +176,7 @@ class SettingDriver(Driver):
         if is_other_device(facts, made) and not request.over_edits:
             what = "check it, then use --over-edits to set it back anyway"
             raise UnitRefusedError(f"{OTHER_DEVICE.format(made.device)}: {what}", "edited")
-        present = values_of(facts, made.device) | values_now(facts, made.goal)
+        present = values_of(facts, made.device) | values_now(facts, made.beside | made.goal)
         others = [
             field
             for field in unlike(facts, made.goal)

@@ -186,8 +186,10 @@ def _set(work: SettingWork, timer: HostTimer) -> Result:
         bring, first = _brought, _at_once(goal)
         if work.rollback_of:
             bring, first = _brought_back, made.goal
-        if any(takes_offline(setting_in(field)) for field in first):
-            first = made.beside | first
+        offline = {field: first[field] for field in first if takes_offline(setting_in(field))}
+        if offline:
+            as_before = made.beside | made.before
+            facts = bring(work, facts, as_before | offline, timer.name)
         facts = bring(work, facts, first, timer.name)
         if is_guarded:
             facts = timer.keep(lambda seen: _check_set(seen, made, first))
@@ -246,8 +248,9 @@ def _checks(facts: HostFacts, made: SettingTransaction) -> Iterable[Check]:
         if is_file(setting_in(field)):
             yield Check("setting", "ok", listed([field], now))
             continue
-        made_it = "" if now[field] == value else f" (the kernel's form of {value})"
-        yield Check("setting", "ok", f"{field} is {now[field]}{made_it}")
+        present = now.get(field, "gone")
+        made_it = "" if present in (value, "gone") else f" (the kernel's form of {value})"
+        yield Check("setting", "ok", f"{field} is {present}{made_it}")
     for field, other in _changed_along(facts, made).items():
         told = "it is gone" if other is None else other
         yield Check("setting", "ok", f"{field} changed along: {told}")
@@ -256,7 +259,7 @@ def _checks(facts: HostFacts, made: SettingTransaction) -> Iterable[Check]:
 def _changed_along(facts: HostFacts, made: SettingTransaction) -> dict[str, str | None]:
     """The other settings that are not as they were; None: a queue and its settings go with its
     channel."""
-    present = values_of(facts, made.device)
+    present = values_now(facts, made.beside)
     return {
         field: present.get(field)
         for field, value in made.beside.items()
@@ -367,10 +370,16 @@ def changed_along(events: Iterable[object]) -> dict[str, str | None] | None:
 def unlike(facts: HostFacts, wanted: Values) -> Values:
     """Those of the settings that are neither as wanted nor what the kernel makes of that."""
     now = values_now(facts, wanted)
+    has_channels = any(setting_in(field).kind == "channels" for field in wanted)
+
+    def is_gone(field: str) -> bool:  # new queues may have interrupts of other numbers
+        return has_channels and setting_in(field).kind == "irq" and field not in now
+
     return {
         field: value
         for field, value in wanted.items()
         if now.get(field) not in (value, made_of(setting_in(field), value, facts))
+        and not is_gone(field)
     }
 
 
