@@ -39,6 +39,7 @@ def test_a_host_on_ibm_z_is_read(
     s390x_guest: GuestFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with s390x_guest(Nic("virtio", mac=S390X_MAC)) as guest:
+        guest.run(["modprobe", "qeth"]).output()
         monkeypatch.setattr(visit, "open_place", lambda _url: _ByAgent(guest))
         items = list(read_visit(_TARGET, LiveOptions(deadline=300)))
     (host,) = (item for item in items if isinstance(item, Host))
@@ -46,6 +47,8 @@ def test_a_host_on_ibm_z_is_read(
     assert (host.declared.arch, facts.arch, host.declared.kvm) == ("s390x", "s390x", False)
     assert facts.z == ZFacts("KVM in LPAR", shared=False, capped=False, hypervisors=("KVM/Linux",))
     assert facts.sysctl("net.core.netdev_max_backlog") == 1000
+    # its driver is there, and the link is known to be no OSA
+    assert [(link.name, link.qeth) for link in facts.links or ()] == [("lo", None), ("eth0", None)]
     # what its BusyBox cannot tell is unknown, and the guests there are said to be
     assert (facts.processes, facts.huge_pages, facts.migration_cost) == (None, None, None)
     assert [item.message for item in items if isinstance(item, ReadError)] == [

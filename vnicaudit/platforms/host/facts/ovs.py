@@ -84,6 +84,9 @@ _COUNTERS = re.compile(r"[rt]x_(?:packets|bytes|dropped|errors)|ovs_.{1,60}_drop
 _REFRESH_SECONDS = 5
 """After which Open vSwitch updates the statistics in its database (stats-update-interval)."""
 
+_TELLS, _TELLS_EACH = Version(3, 1), Version(3, 2)
+"""Since when PMDs sleep, for as long as ``pmd-maxsleep`` says, and since when ``pmd-sleep-show``
+tells it of each (NEWS)."""
 _THREAD = re.compile(r"pmd thread numa_id (-?\d{1,9}) core_id (\d{1,9}):")
 _ISOLATED = re.compile(r"  isolated ?: (true|false)")
 _QUEUE = re.compile(
@@ -130,13 +133,18 @@ def _ovs(root: Row, rows: list[Row], bridge_of: dict[str, str], readings: HostRe
     first, second = (coverage_in(replied(each, COVERAGE)) for each in (readings, later))
     initialized = root.get("dpdk_initialized")
     asked = None if config is None else config.get("dpdk-init", "false").lower() in ("true", "try")
+    version = _version(_text(root.get("ovs_version")) or replied(readings, VERSION) or "")
+    pmds = pmds_in(replied(readings, QUEUES), replied(readings, SLEEP))
+    if pmds and config is not None and version is not None and _TELLS <= version < _TELLS_EACH:
+        longest = number_in(config.get("pmd-maxsleep", "0"))
+        pmds = tuple(msgspec.structs.replace(pmd, sleeps=longest) for pmd in pmds)
     return Ovs(
-        version=_version(_text(root.get("ovs_version")) or replied(readings, VERSION) or ""),
+        version=version,
         dpdk=asked if not asked or initialized is None else initialized == "true",
         other_config=config,
         bridges=_bridges(rows),
         ports=_ports(rows, bridge_of, readings),
-        pmds=pmds_in(replied(readings, QUEUES), replied(readings, SLEEP)),
+        pmds=pmds,
         coverage=None if first is None else first[0],
         coverage_rates=None if first is None else first[1],
         coverage_growth=(
