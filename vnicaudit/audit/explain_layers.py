@@ -27,7 +27,7 @@ from vnicaudit.model.openstack import (
 from vnicaudit.model.report import Layer, LayerFact
 
 if TYPE_CHECKING:
-    from vnicaudit.model.cluster import ClusterGuest, RecordedReference
+    from vnicaudit.model.cluster import ClusterGuest, LaunchedDomain, RecordedReference
 
 # The layers of OpenStack: flavor, image, nova.conf of the host, stored properties, and the port.
 #
@@ -406,6 +406,19 @@ def _cluster(guest: ClusterGuest, nic: Nic, effective: Effective) -> Iterator[La
             told.append(LayerFact("mac", status.mac))
         told.append(LayerFact("told by", ", ".join(sorted(status.sources)) or "nobody"))
         yield Layer("Status of the instance", None, tuple(told))
+    if guest.launched is not None:
+        yield _launched(guest.launched, nic)
+
+
+def _launched(launched: LaunchedDomain, nic: Nic) -> Layer:
+    """Layer of the domain in the VM's launcher."""
+    title = "Domain in the launcher"
+    fields = ("model", "driver", "queues", "rx_queue_size", "tx_queue_size", "mtu")
+    has = next((each for each in launched.nics if each.name == nic.alias), None)
+    if has is None:
+        return Layer(title, missing=launched.unread or "it has no such NIC")
+    told = ((field, getattr(has, field)) for field in fields)
+    return Layer(title, None, tuple(LayerFact(key, str(value)) for key, value in told if value))
 
 
 _NO_INSTANCE = "the VM does not run, or its VirtualMachineInstance was not read"
@@ -457,6 +470,8 @@ def _not_seen(domain: Domain) -> str:
             "it is not on the command line that QEMU was started with, usually because it was "
             "attached later; QEMU's monitor would show it"
         )
+    if domain.guest is not None and domain.location.file is None:
+        return "--exec asks its launcher for it"
     if domain.declared.manifest is not None:
         return "a manifest is not what runs: virsh dumpxml in the virt-launcher pod would show it"
     return "no process or log of it was read (/proc on the hypervisor has it)"

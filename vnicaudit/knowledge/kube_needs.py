@@ -6,7 +6,7 @@ A list that may not be read leaves what depends on it unknown: its rules are ski
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 from vnicaudit.base.wording import kubernetes_word
 from vnicaudit.knowledge.kube_owners import route
@@ -16,10 +16,13 @@ from vnicaudit.model.cluster import (
     ClusterGuest,
     ClusterNic,
     KubeVirtSettings,
+    LaunchedDomain,
+    LaunchedNic,
     NicSpec,
     Topology,
 )
 from vnicaudit.model.finding import VIRTIO
+from vnicaudit.model.kubevirt import MAX_QUEUES
 from vnicaudit.model.rule import Fact, Problem
 
 ATTACHMENTS = "network-attachment-definitions"
@@ -125,6 +128,52 @@ def is_virtio(spec: NicSpec) -> bool:
 def topology(guest: ClusterGuest) -> Topology | None:
     """The vCPUs that a running VM has."""
     return guest.current or (None if guest.has is None else guest.has.cpu)
+
+
+def launched_differences(guest: ClusterGuest) -> Iterator[tuple[str, str]]:
+    """Each interface of a running VM that its domain has otherwise than its specification gives,
+    and how, where the launcher was read."""
+    launched = guest.launched or LaunchedDomain()
+    has = {nic.name: nic for nic in launched.nics}
+    for nic, spec in present(guest):
+        domain_nic = has.get(nic.name)
+        if domain_nic is not None and nic.has is not None and not spec.is_plugin:
+            differs = list(_differences(spec, domain_nic, guest, kvm=launched.kvm))
+            if differs:
+                yield nic.name, "; ".join(differs)
+
+
+def _differences(
+    spec: NicSpec, has: LaunchedNic, guest: ClusterGuest, *, kvm: bool
+) -> Iterator[str]:
+    qemu, wanted = has.running, spec.model or "virtio"
+    models = filter(None, (has.model, None if qemu is None else qemu.model))
+    other = next((each for each in models if _family(each) != _family(wanted)), None)
+    if other is not None:
+        yield f"model {other}, and its specification gives {wanted}"
+        return
+    if not is_virtio(spec):
+        return
+    queues = max(has.queues, (qemu.queues or 1) if qemu is not None else 1)
+    most = _most_queues(guest)
+    if most is not None and queues > most:
+        yield f"{queues} queues, and its specification gives {most} at most"
+    settings = guest.cluster.kubevirt
+    has_vhost = has.driver != "qemu" and (qemu is None or qemu.vhost is not False)
+    if kvm and settings is not None and not settings.emulation and not has_vhost:
+        yield "no vhost, which KubeVirt gives every virtio NIC"
+
+
+def _family(model: str) -> str:
+    return "virtio" if model in VIRTIO else model
+
+
+def _most_queues(guest: ClusterGuest) -> int | None:
+    """As many queues as a NIC may have; None: unknown."""
+    if guest.has is None or not guest.has.multiqueue:
+        return 1
+    known = topology(guest)
+    return None if known is None else min(known.count, MAX_QUEUES)
 
 
 def restart(guest: ClusterGuest, when: str = "at a convenient time") -> str:

@@ -17,6 +17,7 @@ from functools import cached_property
 import msgspec
 
 from vnicaudit.model.finding import Location, NamedDescription
+from vnicaudit.model.nic import RunningNic
 
 KVM = "devices.kubevirt.io/kvm"
 VHOST_NET = "devices.kubevirt.io/vhost-net"
@@ -145,6 +146,16 @@ class UserNetwork(_ClusterRecord, frozen=True):
     """Its condition ``NetworkCreated``; None: it has none."""
 
 
+class ClusterPod(_ClusterRecord, frozen=True):
+    """A pod that has not ended, and the attachments that it asks for: one for each time."""
+
+    name: str
+    namespace: str
+    node: str = ""
+    """Empty: it is on none yet."""
+    networks: tuple[str, ...] = ()
+
+
 class DomainPlugin(_ClusterRecord, frozen=True):
     """A ``Plugin`` of plugin.kubevirt.io with hooks that rewrite the domains of VMs."""
 
@@ -191,6 +202,8 @@ class ClusterFacts(NamedDescription, frozen=True, dict=True):
     attachments: tuple[Attachment, ...] | None = None
     user_networks: tuple[UserNetwork, ...] | None = None
     plugins: tuple[DomainPlugin, ...] | None = None
+    pods: tuple[ClusterPod, ...] | None = None
+    """Those that ask for attachments; None: not all pods were read (on request only)."""
     migrations: frozenset[str] | None = None
     """UIDs of Forklift's migrations into this cluster that have begun and not ended."""
     requests: tuple[tuple[str, int], ...] = ()
@@ -311,6 +324,32 @@ class ClusterNic(_ClusterRecord, frozen=True):
     status: NicStatus | None = None
 
 
+class LaunchedNic(_ClusterRecord, frozen=True):
+    """One interface of a running domain, as its launcher's libvirt and QEMU have it. ``name``: that
+    in the specification; empty: no interface there is it."""
+
+    name: str
+    model: str = ""
+    """In libvirt's words; empty: a device that is no network card for libvirt."""
+    driver: str | None = None
+    """``<driver name=…>``."""
+    queues: int = 1
+    rx_queue_size: int | None = None
+    tx_queue_size: int | None = None
+    mtu: int | None = None
+    running: RunningNic | None = None
+    """As QEMU was started; None: it was plugged in later, or the arguments were not read."""
+
+
+class LaunchedDomain(_ClusterRecord, frozen=True):
+    """The domain of a running VM, read in its launcher on request. ``unread``: why it was not;
+    empty: it was."""
+
+    unread: str = ""
+    kvm: bool = False
+    nics: tuple[LaunchedNic, ...] = ()
+
+
 class Topology(_ClusterRecord, frozen=True):
     """vCPUs."""
 
@@ -385,6 +424,10 @@ class ClusterGuest(OwnedObject, frozen=True):
     conditions: tuple[Condition, ...] = ()
     """Of the VM, then of the instance."""
     preference: RecordedReference | None = None
+    launcher: str = ""
+    """The name of the pod in which its instance runs; empty: unknown."""
+    launched: LaunchedDomain | None = None
+    """None: nobody asked for it."""
     hooks: bool = False
     """Annotation ``hooks.kubevirt.io/hookSidecars``."""
     bridge_may_migrate: bool = False
@@ -413,6 +456,11 @@ class ClusterGuest(OwnedObject, frozen=True):
             return ""
         first = min(plugins, key=lambda one: (one.conditional, one.name))
         return f"Plugin {first.name[:60]} {'may rewrite' if first.conditional else 'rewrites'}"
+
+    @property
+    def is_doubtful(self) -> bool:
+        """True if a hook rewrites its domain, and nobody looked at what runs."""
+        return bool(self.rewriter) and (self.launched is None or bool(self.launched.unread))
 
     def condition(self, kind: str) -> Condition | None:
         """The condition of that type; None: it has none."""

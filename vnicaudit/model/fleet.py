@@ -97,6 +97,11 @@ class LiveOptions(msgspec.Struct, frozen=True):
     """Seconds between two readings of a host's counters; 0: they are read once."""
     host_facts: bool = False
     """A libvirt's host itself is visited as well, for its facts."""
+    launchers: str | None = None
+    """The guest of a cluster, by name or UID, whose launcher is asked for its domain; empty: all
+    that run; None: none."""
+    pods: bool = False
+    """All pods of a cluster are read."""
     record: str = ""
     """The file that gets the recording of a visit; empty: none."""
 

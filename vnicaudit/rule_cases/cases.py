@@ -65,6 +65,7 @@ class Case(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     manifest: str | None = None
     objects: list[Facts] = []
     unread: list[str] = []
+    listed: list[str] = []
     nova_confs: dict[str, str] = {}
     nova_nodes: dict[str, str] = {}
     nova_release: str | None = None

@@ -20,7 +20,14 @@ from vnicaudit.audit.work import Assumptions
 from vnicaudit.knowledge.nova_conf.options import release_of
 from vnicaudit.knowledge.nova_conf.resolve import as_of
 from vnicaudit.model.decoding import converted
-from vnicaudit.model.domain import Domain, DomainState, LiveFacts, PendingChanges, StagedNic
+from vnicaudit.model.domain import (
+    ClusterDomain,
+    Domain,
+    DomainState,
+    LiveFacts,
+    PendingChanges,
+    StagedNic,
+)
 from vnicaudit.model.finding import AuditedScope, Description, Finding, owner_named
 from vnicaudit.model.host import HostConfig, Version
 from vnicaudit.model.host_facts import HostFacts, HostGuest
@@ -353,15 +360,27 @@ def _judge_cluster(rule: OneRule, case: Case) -> Audited:
     reading = ClusterReading(CLUSTER, "lab", _READ_AT)
     for each in found:
         reading.take(each)
-    for resource in NEEDED_LISTS:
+    for resource in (*NEEDED_LISTS, *case.listed):
         if resource not in case.unread:
             reading.listed(resource)
     audited = [rule.descriptions().audit(reading.facts, CLUSTER)]
     domains = [domain for each in found if (domain := reading.domain(each))]
+    if case.xml is not None:
+        domains = [_launched(domain, case) for domain in domains]
     audited += [rule.auditor().audit_domain(each, HostConfig(), CLUSTER) for each in domains]
     seen = (nics_seen(domain, CLUSTER) for domain in domains)
     audited += _sharing(rule, (encoded(nics) for nics in seen))
     return _put_together(audited, CLUSTER, "cluster")
+
+
+def _launched(domain: Domain, case: Case) -> Domain:
+    """A running VM with what its launcher says: ``xml``, and ``command``, split at blanks."""
+    from vnicaudit.platforms.kubevirt.launched import launched_of, with_launched
+
+    if not isinstance(domain, ClusterDomain) or not domain.guest.runs:
+        return domain
+    command = (case.command or "").replace(" ", "\0").encode()
+    return with_launched(domain, launched_of((case.xml or "").encode(), command, domain.guest))
 
 
 def _put_together(audited: list[Audited], file: str, scope: AuditedScope) -> Audited:

@@ -28,8 +28,8 @@ metadata:
 
 ## Fix
 
-Look at what runs: `virsh dumpxml` in the launcher's container compute shows it. If the hook is
-wanted, accept the finding.
+Look at what runs: `--exec` asks the launcher for it, and the finding then says what the hook
+changed. If it is wanted, accept the finding.
 
 ## Fix safety
 
@@ -37,6 +37,7 @@ No change is proposed.
 
 ## When it does not fire
 
+* When `--exec` showed that the NICs are as specified.
 * When no hook is there, and on Plugins without hooks for domains or without the gate Plugins.
 * Says "may" where a Plugin has a condition: it is an expression that only KubeVirt evaluates.
 * Skipped when the Plugins or the KubeVirt object, which has the gate, may not be listed, or a file
@@ -52,10 +53,13 @@ from vnicaudit.knowledge.kubevirt_versions import PLUGINS, is_at_least
 from vnicaudit.model.cluster import ClusterGuest
 from vnicaudit.model.rule import Judge, Problem, Rule
 
-_FIX = (
-    "Look at what runs: kubectl exec -n {} LAUNCHER -c compute -- virsh dumpxml 1, with the name "
-    "of its virt-launcher pod. If the hook is wanted, accept this."
+_LOOK = (
+    "Look at what runs: --exec, or kubectl exec -n {} LAUNCHER -c compute -- virsh dumpxml 1, with "
+    "the name of its virt-launcher pod."
 )
+_WANTED = "If the hook is wanted, accept this."
+_MOST = 5
+"""Interfaces that are named."""
 _PLUGINS = kube_needs.guest_fact(
     lambda guest: (
         guest.hooks
@@ -77,14 +81,28 @@ def applies(guest: ClusterGuest) -> bool:
     """A VM that is not being deleted."""
     settings = guest.cluster.kubevirt
     gated = settings is not None and "Plugins" not in settings.gates
-    return not guest.deleting and (guest.hooks or (not gated and guest.cluster.plugins != ()))
+    if guest.deleting or (_was_read(guest) and not any(kube_needs.launched_differences(guest))):
+        return False
+    return guest.hooks or (not gated and guest.cluster.plugins != ())
+
+
+def _was_read(guest: ClusterGuest) -> bool:
+    """True if its launcher showed what runs."""
+    return guest.launched is not None and not guest.launched.unread
 
 
 def check(guest: ClusterGuest) -> Iterator[Problem]:
     """One problem for the VM."""
-    if guest.rewriter:
-        text = f"{guest.rewriter} its domain: its NICs may be others"
-        yield Problem(text, fix=_FIX.format(kube_needs.namespace(guest)))
+    if not guest.rewriter:
+        return
+    found = [f"interface {name} runs with {how}" for name, how in _differences(guest)]
+    text = "; ".join(found) or "its NICs may be others"
+    fix = _WANTED if found else f"{_LOOK.format(kube_needs.namespace(guest))} {_WANTED}"
+    yield Problem(f"{guest.rewriter} its domain: {text}", fix=fix)
+
+
+def _differences(guest: ClusterGuest) -> list[tuple[str, str]]:
+    return list(kube_needs.launched_differences(guest))[:_MOST] if _was_read(guest) else []
 
 
 RULE = Rule(

@@ -321,6 +321,8 @@ def _of_manifest(
     nic: NicConfig, domain: DomainConfig, manifest: Manifest, running: RunningNic | None
 ) -> Effective:
     """The effective facts of one interface of a manifest, or of the instance that runs."""
+    if running is not None and running.evidence != "instance":
+        return _as_launched(nic, running)
     model = _model(nic, domain.arch, manifest, running)
     name = model.effective
     removed = nic.binding in REMOVED_BINDINGS and not nic.plugin
@@ -332,6 +334,22 @@ def _of_manifest(
         _ring(name, nic),
         _ring(name, nic),
         starts=not (model.state == NONE or removed or missing or nic.refused),
+    )
+
+
+def _as_launched(nic: NicConfig, running: RunningNic) -> Effective:
+    """The effective facts of an interface whose launcher told with what QEMU was started."""
+    model, told = running.model, "the launcher's QEMU was started with it"
+    vhost = _vhost(nic, model)
+    if vhost.state == UNKNOWN and running.vhost is not None:
+        vhost = Resolved(None, running.vhost, f"the launcher's QEMU: by its {running.evidence}")
+    rx, tx = running.rx_queue_size, running.tx_queue_size
+    return Effective(
+        Resolved(nic.model, model, told),
+        vhost,
+        Resolved(None, running.queues or 1, told),
+        _ring(model, nic) if rx is None else Resolved(None, rx, told),
+        _ring(model, nic) if tx is None else Resolved(None, tx, told),
     )
 
 

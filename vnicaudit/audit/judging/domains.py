@@ -301,7 +301,7 @@ class DomainAuditor:
             _take_domain(self._judge_domain(whole), domain, collector)
         if domain.guest is not None:
             _take_guest(ask(self._guest_rules.of(), domain.guest), domain, collector)
-            if domain.guest.rewriter:
+            if domain.guest.is_doubtful:
                 collector.doubt_nics()
 
     def subjects(self, domain: Domain, host: HostConfig) -> tuple[Subject, ...]:

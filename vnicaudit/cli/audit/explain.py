@@ -24,7 +24,13 @@ from vnicaudit.cli.options.output import (
     redactor_of,
     screen_options,
 )
-from vnicaudit.cli.options.reading import ReadingOptions, reading_of, reading_options
+from vnicaudit.cli.options.reading import (
+    ClusterOptions,
+    ReadingOptions,
+    exec_option,
+    reading_of,
+    reading_options,
+)
 from vnicaudit.cli.options.records import SectionedCommand, as_record
 from vnicaudit.cli.output.files import emit, flush
 from vnicaudit.cli.output.reading_progress import Progress
@@ -40,6 +46,7 @@ Examples:
   vnicaudit explain qemu:///system --domain mail-01 --nic 1
   vnicaudit explain qemu:///system --nic vnet3 --assume-qemu 10.0
   vnicaudit explain openstack:prod --domain web-1 --nic 0
+  vnicaudit explain kube:prod --domain shop/web --exec
   vnicaudit explain openstack:prod qemu+ssh://cmp1/system nodes/cmp1/nova.conf \\
       --nic fa:16:3e:12:34:56                    everything that affects a server's NIC"""
 
@@ -57,6 +64,7 @@ class ExplainOptions(msgspec.Struct, frozen=True):
     format: Format
     redaction: RedactionOptions
     reading: ReadingOptions
+    launchers: bool
     output: OutputOptions
 
 
@@ -78,6 +86,7 @@ class ExplainOptions(msgspec.Struct, frozen=True):
 @format_option
 @redaction_options
 @reading_options
+@exec_option
 @output_options
 @pass_wiring
 @as_record(ExplainOptions)
@@ -89,7 +98,14 @@ def command(options: ExplainOptions, wiring: Wiring) -> int:
     """
     redactor = redactor_of(options.redaction)
     verbose = options.output.verbose and redactor is None
-    reading = reading_of(options.reading, options.targets, verbose=verbose)
+    clusters = ClusterOptions(launchers=options.launchers)
+    reading = reading_of(
+        options.reading,
+        options.targets,
+        verbose=verbose,
+        clusters=clusters,
+        domain=options.domain,
+    )
     catalogue = reading.catalogue
     rules = catalogue.ids
     suppressor = Suppressor(reading.settings.suppressions, date.today(), rules, catalogue)

@@ -36,12 +36,14 @@ from vnicaudit.cli.options.output import (
     reporting_options,
 )
 from vnicaudit.cli.options.reading import (
+    ClusterOptions,
     FileOptions,
     HostVisitOptions,
     InventoryOptions,
     NovaOptions,
     ReadingOptions,
     ReadingRequest,
+    cluster_options,
     file_options,
     host_visit_options,
     inventory_options,
@@ -171,6 +173,7 @@ class AuditOptions(msgspec.Struct, frozen=True):
     nova: NovaOptions
     reading: ReadingOptions
     visits: HostVisitOptions
+    clusters: ClusterOptions
     output: OutputOptions
 
 
@@ -186,6 +189,7 @@ AUDIT_OPTIONS = (
     nova_options,
     reading_options,
     host_visit_options,
+    cluster_options,
     output_options,
 )
 """The options of ``vnicaudit audit``, in the order of ``--help``."""
@@ -243,6 +247,7 @@ def request_of(
         files=options.files,
         servers=wanted_of(options.servers),
         visits=options.visits,
+        clusters=options.clusters,
     )
     reporting = options.reporting
     settings = read.settings.settings

@@ -182,6 +182,35 @@ host_visit_options = group(
 )
 """Options for visits to hosts."""
 
+
+class ClusterOptions(msgspec.Struct, frozen=True):
+    """What else is read of a cluster: the domains in launchers, and all pods."""
+
+    launchers: bool = False
+    pods: bool = False
+
+
+exec_option = click.option(
+    "--exec",
+    "launchers",
+    envvar="VNICAUDIT_EXEC",
+    is_flag=True,
+    help="Also ask the launcher of each running VM of a cluster for its domain and QEMU's "
+    "arguments (needs the right to exec).",
+)
+cluster_options = group(
+    "clusters",
+    ClusterOptions,
+    exec_option,
+    click.option(
+        "--pods",
+        envvar="VNICAUDIT_PODS",
+        is_flag=True,
+        help="Also list all pods of a cluster, for host devices that two of them share.",
+    ),
+)
+"""Options for clusters."""
+
 file_options = group(
     "files",
     FileOptions,
@@ -258,10 +287,13 @@ def reading_of(
     files: FileOptions | None = None,
     servers: ServerFilter | None = None,
     visits: HostVisitOptions | None = None,
+    clusters: ClusterOptions | None = None,
+    domain: str | None = None,
 ) -> ReadingRequest:
-    """Merge the options with the settings. ``targets``: places from which no rules are loaded.
-    Raises UsageError for an invalid setting or rule."""
+    """Merge the options with the settings. ``targets``: places from which no rules are loaded;
+    ``domain``: the only one of interest. Raises UsageError for an invalid setting or rule."""
     nova, visits = nova or NovaOptions(), visits or HostVisitOptions()
+    clusters = clusters or ClusterOptions()
     trusted = environment()
     catalogue = _catalogue(trusted.rules_dir, (*targets, *nova.nova_config))
     loaded = load_settings(reading.config, trusted=trusted.trust_settings, catalogue=catalogue)
@@ -282,6 +314,8 @@ def reading_of(
         window=visits.seconds,
         host_facts=visits.host_facts,
         record=visits.record or "",
+        launchers=(domain or "") if clusters.launchers else None,
+        pods=clusters.pods,
     )
     selection = _selection(reading.excluded, files or FileOptions(), loaded)
     run = RunOptions(variables.jobs, live, servers or ServerFilter(), selection, nova.nova_config)

@@ -223,7 +223,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     ),
     "Live hosts": (
         "--agent", "--trust-uri", "--force-off", "--traffic", "--host-facts", "--window",
-        "--workload", "--record",
+        "--workload", "--record", "--exec", "--pods",
     ),
     "OpenStack": (
         "--project", "--host", "--zone", "--aggregate", "--image",
@@ -237,10 +237,10 @@ SECTIONS: dict[str, tuple[str, ...]] = {
 
 RARE = frozenset((
     "--accept-loss", "--agent", "--aggregate", "--assume-libvirt", "--assume-qemu",
-    "--backup", "--canary-by", "--changed-since", "--color", "--config", "--exclude",
+    "--backup", "--canary-by", "--changed-since", "--color", "--config", "--exclude", "--exec",
     "--force-exclude", "--group-by", "--history", "--host", "--host-facts", "--ignore",
     "--image", "--max", "--nova-config", "--strict",
-    "--nova-release", "--on-undecided", "--over-owner", "--owner", "--record", "--redact",
+    "--nova-release", "--on-undecided", "--over-owner", "--owner", "--pods", "--record", "--redact",
     "--resume", "--sample", "--sample-of", "--sample-seed", "--skip-unrecognised", "--sort",
     "--state", "--traffic", "--trust-uri", "--uri", "--vdpa-device", "--vhostuser-mode",
     "--vhostuser-socket", "--without-host-lock", "--workload", "--zone",

@@ -21,6 +21,7 @@ from vnicaudit.model.cluster import (
     ClusterGuest,
     ClusterNic,
     ClusterNode,
+    ClusterPod,
     DomainPlugin,
     KubeVirtSettings,
     NicSpec,
@@ -95,6 +96,9 @@ class ClusterReading:
         self._instances: dict[str, Instance] = {}
         self._machines: set[str] = set()
         self._migrations: set[str] = set()
+        self._pods: dict[str, ClusterPod] = {}
+        self._launchers: dict[tuple[str, str], str] = {}
+        """UID of an instance and node -> the pod."""
         self._takers = {
             INSTANCE: self._take_instance,
             MACHINE: self._take_machine,
@@ -106,11 +110,12 @@ class ClusterReading:
             "ControllerRevision": self._take_revision,
             "Plugin": self._take_plugin,
             "Migration": self._take_migration,
+            "Pod": self._take_pod,
         }
 
     def listed(self, resource: str, namespace: str = "") -> None:
         """Note that all objects of a resource (plural: ``nodes``) are among those taken; of one
-        namespace, if only that was asked for."""
+        namespace, if only that was asked for. Not for pods, where only launchers were."""
         self._complete.add((resource, namespace))
 
     def take(self, found: Object) -> None:
@@ -152,6 +157,16 @@ class ClusterReading:
         if plugin is not None and found.group == "plugin.kubevirt.io":
             self._plugins[plugin.name] = plugin
 
+    def _take_pod(self, found: Object) -> None:
+        pod = read.pod_of(found)
+        if pod is None:
+            return
+        if pod.networks:
+            self._pods[f"{pod.namespace}/{pod.name}"] = pod
+        uid, node = read.launched_in(found)
+        if uid:
+            self._launchers[uid, node] = pod.name
+
     def _take_migration(self, found: Object) -> None:
         if found.group == "forklift.konveyor.io" and read.runs(found):
             self._migrations.add(text_at(found.place, "metadata", "uid") or "")
@@ -182,6 +197,7 @@ class ClusterReading:
             else None,
             plugins=self._known(self._plugins, "plugins"),
             migrations=frozenset(self._migrations) if self._looked("migrations") else None,
+            pods=tuple(self._pods.values()) if self._looked("pods") else None,
             requests=tuple(sorted(requests.items())),
             complete=frozenset(self._complete),
             places=(
@@ -288,6 +304,9 @@ class ClusterReading:
                 *(() if instance is None else instance.conditions),
             ),
             preference=self._recorded(found, spec, preference),
+            launcher=""
+            if instance is None
+            else self._launchers.get((instance.uid, instance.node or ""), ""),
             hooks=_HOOKS in annotations,
             bridge_may_migrate=_ALLOW_BRIDGE in annotations,
             busy=read.busy_of(place),

@@ -16,6 +16,7 @@ from vnicaudit.model.cluster import (
     Attachment,
     Binding,
     ClusterNode,
+    ClusterPod,
     CniPlugin,
     Condition,
     DomainPlugin,
@@ -39,7 +40,8 @@ _QUANTITY = re.compile(r"(\d{1,12})([kMG]?)")
 _SCALE = {"": 1, "k": 1000, "M": 1000_000, "G": 1000_000_000}
 _KEPT = (
     "topology", "mtu", "vlan", "vlanID", "subnets", "excludeSubnets", "netAttachDefName",
-    "physicalNetworkName", "role", "bridge", "device", "master",
+    "physicalNetworkName", "role", "bridge", "device", "master", "hwaddr", "kernelpath",
+    "pciBusID",
 )  # fmt: skip
 """Settings of a CNI plugin that are kept."""
 _SCHEDULABLE = "kubevirt.io/schedulable"
@@ -188,6 +190,53 @@ def runs(migration: Object) -> bool:
     pkg/apis/forklift/v1beta1/plan)."""
     began, ended = (migration.place.at("status", key) for key in ("started", "completed"))
     return began is not None and ended is None
+
+
+_NETWORKS = "k8s.v1.cni.cncf.io/networks"
+
+
+def pod_of(found: Object) -> ClusterPod | None:
+    """A pod; None if it ends or has ended."""
+    place = found.place
+    leaves = place.at("metadata", "deletionTimestamp") is not None
+    if leaves or text_at(place, "status", "phase") in ("Succeeded", "Failed"):
+        return None
+    space = found.namespace or ""
+    asked = text_at(place, "metadata", "annotations", _NETWORKS) or ""
+    return ClusterPod(
+        name=found.name or "",
+        namespace=space,
+        node=text_at(place, "spec", "nodeName") or "",
+        networks=tuple(_asked(asked, space)) if len(asked) <= _LONGEST_CONFIG else (),
+    )
+
+
+def _asked(text: str, namespace: str) -> Iterator[str]:
+    """The attachments of a pod's annotation: JSON, or ``ns/name@interface`` with commas between
+    them (``parsePodNetworkAnnotation`` in Multus' pkg/k8sclient/k8sclient.go)."""
+    if not any(mark in text for mark in '[{"'):
+        for each in filter(None, (part.strip() for part in text.split(","))):
+            name = each.partition("@")[0]
+            yield name if "/" in name else f"{namespace}/{name}"
+        return
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError):
+        return
+    for item in data if isinstance(data, list) else []:
+        if isinstance(item, dict) and isinstance(item.get("name"), str):
+            space = item.get("namespace")
+            yield f"{space if isinstance(space, str) and space else namespace}/{item['name']}"
+
+
+def launched_in(found: Object) -> tuple[str, str]:
+    """UID of the instance whose launcher a pod is, and the pod's node; both empty: it is none."""
+    place = found.place
+    if text_at(place, "metadata", "labels", "kubevirt.io") != "virt-launcher":
+        return "", ""
+    owners = _references(place.at("metadata", "ownerReferences"))
+    uid = next((one.uid for one in owners if one.kind == "VirtualMachineInstance"), "")
+    return uid, text_at(place, "spec", "nodeName") or ""
 
 
 USER_NETWORKS = ("UserDefinedNetwork", "ClusterUserDefinedNetwork")

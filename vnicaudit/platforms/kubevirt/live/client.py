@@ -214,6 +214,11 @@ class Cluster:
         return str(self._configuration.host)
 
     @property
+    def configuration(self) -> api.Configuration:
+        """Of the client, with the credentials."""
+        return self._configuration
+
+    @property
     def kubectl(self) -> str:
         """``kubectl`` with the options that select this context."""
         file = cluster_parts(self.target)[1]

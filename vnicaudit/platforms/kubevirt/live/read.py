@@ -25,6 +25,15 @@ _BY_PLURAL = {one.plural: one for one in RESOURCES}
 def read(target: str, live: LiveOptions) -> Iterator[Item]:
     """Everything in a cluster that has to do with NICs. Raises TargetError."""
     cluster = client.Cluster(target, live)
+    items = _items(target, cluster)
+    if live.launchers is not None:
+        from vnicaudit.platforms.kubevirt.live.launchers import Launchers  # only on request
+
+        items = Launchers(cluster, live.launchers).joined(items)
+    yield from items
+
+
+def _items(target: str, cluster: client.Cluster) -> Iterator[Item]:
     lists, reading = Lists(cluster), _LiveCluster(target, cluster.context)
     guests = 0
     for kind, page in lists.pages:

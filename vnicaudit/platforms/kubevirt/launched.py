@@ -1,0 +1,95 @@
+"""What the launcher of a running VM says of its domain: libvirt's definition of it, and the
+arguments of its QEMU. Both are read as anywhere else; only the settings of NICs are kept.
+"""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from vnicaudit.errors import TargetError
+from vnicaudit.model.cluster import ClusterGuest, LaunchedDomain, LaunchedNic
+from vnicaudit.model.domain import ClusterDomain, Domain
+from vnicaudit.model.finding import VIRTIO, Location
+from vnicaudit.model.nic import Nic, RunningNic, RunningQemu
+from vnicaudit.platforms.domain_xml.read import read_bytes
+from vnicaudit.platforms.qemu.joining import join
+from vnicaudit.platforms.qemu.proc import is_qemu, running_in
+
+_ALIAS, _SRIOV = "ua-", "sriov-"
+"""Before the interface's name: ``NewUserDefinedAlias`` in KubeVirt's pkg/virt-launcher/virtwrap/
+api/schema.go, ``SRIOVAliasPrefix`` in pkg/network/deviceinfo."""
+
+
+def launched_of(definition: bytes, command: bytes, guest: ClusterGuest) -> LaunchedDomain:
+    """The domain of a guest. ``definition``: what ``virsh dumpxml`` printed; ``command``: the
+    command line of its QEMU, with NULs; empty: unknown."""
+    try:
+        found = list(read_bytes(definition, target="launcher", file=None))
+    except TargetError:
+        found = []
+    if len(found) != 1:
+        return LaunchedDomain(unread="what virsh dumpxml printed is not one domain")
+    domain = found[0]
+    qemu = _qemu(command)
+    if qemu is not None:
+        domain = join(domain, qemu)
+    names = [each.name for each in guest.nics]
+    by_mac = {each.status.mac: each.name for each in guest.nics if each.status and each.status.mac}
+    return LaunchedDomain(
+        kvm=domain.declared.type == "kvm",
+        nics=tuple(_launched_nic(nic, _name(nic, names, by_mac)) for nic in domain.nics),
+    )
+
+
+def _qemu(command: bytes) -> RunningQemu | None:
+    words = command.decode("utf-8", "replace").split("\0")
+    if not is_qemu(words[0]):
+        return None
+    found = running_in(words, words[0], Location("launcher"), 0, None)
+    return found if isinstance(found, RunningQemu) else None
+
+
+def _name(nic: Nic, names: list[str], by_mac: dict[str, str]) -> str:
+    """The interface that a NIC is: by its alias, else by its MAC address."""
+    alias = (nic.alias or "").removeprefix(_ALIAS)
+    named = next((each for each in (alias, alias.removeprefix(_SRIOV)) if each in names), "")
+    return named or by_mac.get(nic.mac or "", "")
+
+
+def _launched_nic(nic: Nic, name: str) -> LaunchedNic:
+    declared, running = nic.declared, nic.running
+    return LaunchedNic(
+        name=name,
+        model=declared.model or "",
+        driver=declared.driver_name,
+        queues=declared.queues or 1,
+        rx_queue_size=declared.rx_queue_size,
+        tx_queue_size=declared.tx_queue_size,
+        mtu=declared.mtu,
+        running=running,
+    )
+
+
+def with_launched(domain: ClusterDomain, launched: LaunchedDomain) -> Domain:
+    """A running VM as its launcher has it, where that was read."""
+    by_name = {each.name: each for each in launched.nics if each.name and each.model}
+    return replace(
+        domain,
+        guest=replace(domain.guest, launched=launched),
+        nics=tuple(_as_launched(nic, by_name.get(nic.alias or "")) for nic in domain.nics),
+    )
+
+
+def _as_launched(nic: Nic, has: LaunchedNic | None) -> Nic:
+    known = nic.running
+    if has is None or known is None or not known.model:
+        return nic
+    if has.running is not None:
+        return replace(nic, running=replace(has.running, mac=known.mac))
+    return replace(nic, running=_defined(known, has))
+
+
+def _defined(known: RunningNic, has: LaunchedNic) -> RunningNic:
+    """A NIC that was plugged in: QEMU was not started with it."""
+    modern = has.model in VIRTIO and has.model != "virtio-transitional"
+    return replace(known, model="virtio" if modern else has.model, queues=has.queues)
