@@ -36,6 +36,7 @@ DEFINITION = f"""<domain type='kvm' id='1'>
 """
 COMMAND = [
     "/usr/libexec/qemu-kvm", "-name", "guest=shop_web,debug-threads=on", "-accel", "kvm",
+    "-no-user-config", "-nodefaults",
     "-object", json.dumps({"qom-type": "secret", "id": "masterKey0", "data": SECRET}),
     "-netdev", json.dumps({"type": "tap", "fd": "29", "vhost": True, "vhostfd": "31",
                            "id": "hostua-default"}),
@@ -92,12 +93,12 @@ def _told(*results: subprocess.CompletedProcess[str]) -> str:
 def test_the_domain_in_the_launcher_is_a_layer_and_judged(
     cluster: Server, pods: Pods, tmp_path: Path
 ) -> None:
-    _launcher(cluster, pods, tmp_path, "virtio-non-transitional", "e1000e")
+    _launcher(cluster, pods, tmp_path, "e1000e", "e1000e")
     name = target(cluster, "asker", [*RULES, EXEC])
     audited = _told(inside("audit", name, "--exec"))
     assert "interface default runs with model e1000e, and its specification gives virtio" in audited
     explained = _told(inside("explain", name, "--domain", "shop/web", "--exec"))
-    assert "Domain in the launcher model virtio-non-transitional queues 1 mtu 1400" in explained
+    assert "Domain in the launcher model e1000e queues 1 mtu 1400" in explained
     assert "QEMU model e1000e" in explained
     asked = [one for one in cluster.requests("asker") if one["requestURI"].count("/exec?")]
     assert {one["requestURI"].partition("?")[2].replace("%2F", "/") for one in asked} == {
@@ -132,7 +133,7 @@ def test_what_cannot_be_asked_is_told_with_the_reason(
     cluster: Server, pods: Pods, tmp_path: Path, rights: list[Any], more: str, reason: str
 ) -> None:
     _launcher(cluster, pods, tmp_path, "virtio", "virtio-net-pci", more=more)
-    account = f"lacking-{len(reason)}"
+    account = f"lacking-{len(more)}"
     name = target(cluster, account, [*RULES, *rights])
     result = inside("audit", name, "--exec", "--select", "VNIC205")
     assert reason in _told(result)

@@ -470,11 +470,18 @@ def _not_seen(domain: Domain) -> str:
             "it is not on the command line that QEMU was started with, usually because it was "
             "attached later; QEMU's monitor would show it"
         )
-    if domain.guest is not None and domain.location.file is None:
-        return "--exec asks its launcher for it"
+    if domain.guest is not None and domain.guest.runs and domain.location.file is None:
+        return _not_launched(domain.guest.launched)
     if domain.declared.manifest is not None:
         return "a manifest is not what runs: virsh dumpxml in the virt-launcher pod would show it"
     return "no process or log of it was read (/proc on the hypervisor has it)"
+
+
+def _not_launched(launched: LaunchedDomain | None) -> str:
+    if launched is None:
+        return "--exec asks its launcher for it"
+    plugged = "QEMU was not started with it: it was plugged in, or is another device there"
+    return launched.unread or launched.without_qemu or plugged
 
 
 def _host(domain: Domain, host: HostConfig) -> Layer:

@@ -346,6 +346,8 @@ class LaunchedDomain(_ClusterRecord, frozen=True):
     empty: it was."""
 
     unread: str = ""
+    without_qemu: str = ""
+    """Why the arguments of its QEMU are not known; empty: they are."""
     kvm: bool = False
     nics: tuple[LaunchedNic, ...] = ()
 

@@ -1,4 +1,4 @@
-"""What runs is not what the VM's specification says: its domain has another NIC.
+"""A VM runs with another NIC than the specification of its instance gives.
 
 ## What is wrong
 

@@ -4,3 +4,6 @@ from urllib3 import PoolManager
 class RESTClientObject:
     pool_manager: PoolManager
     def __init__(self, configuration: Configuration) -> None: ...
+
+class ApiException(Exception):
+    reason: object

@@ -112,7 +112,7 @@ def test_a_running_guest_has_what_its_instance_has() -> None:
     assert (found.queues.effective, declared.vcpus) == (4, 6)
     assert (nic.mac, nic.known_mac) == (None, "02:00:00:00:00:0a")
     told = _layers(MACHINE, instance, REVISION)
-    assert "a manifest is not what runs" in told["QEMU"]
+    assert told["QEMU"] == "--exec asks its launcher for it"
 
 
 def test_an_instance_that_reports_no_queues_leaves_their_number_unknown() -> None:

@@ -184,7 +184,7 @@ host_visit_options = group(
 
 
 class ClusterOptions(msgspec.Struct, frozen=True):
-    """What else is read of a cluster: the domains in launchers, and all pods."""
+    """Parts of a cluster that are read on request: the domains in launchers, and all pods."""
 
     launchers: bool = False
     pods: bool = False

@@ -158,11 +158,12 @@ class ClusterReading:
             self._plugins[plugin.name] = plugin
 
     def _take_pod(self, found: Object) -> None:
-        pod = read.pod_of(found)
+        pod, key = read.pod_of(found), f"{found.namespace}/{found.name}"
+        self._pods.pop(key, None)
         if pod is None:
             return
         if pod.networks:
-            self._pods[f"{pod.namespace}/{pod.name}"] = pod
+            self._pods[key] = pod
         uid, node = read.launched_in(found)
         if uid:
             self._launchers[uid, node] = pod.name

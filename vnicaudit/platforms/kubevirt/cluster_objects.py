@@ -202,16 +202,16 @@ def pod_of(found: Object) -> ClusterPod | None:
     if leaves or text_at(place, "status", "phase") in ("Succeeded", "Failed"):
         return None
     space = found.namespace or ""
-    asked = text_at(place, "metadata", "annotations", _NETWORKS) or ""
+    text = text_at(place, "metadata", "annotations", _NETWORKS) or ""
     return ClusterPod(
         name=found.name or "",
         namespace=space,
         node=text_at(place, "spec", "nodeName") or "",
-        networks=tuple(_asked(asked, space)) if len(asked) <= _LONGEST_CONFIG else (),
+        networks=tuple(_attachments_in(text, space)) if len(text) <= _LONGEST_CONFIG else (),
     )
 
 
-def _asked(text: str, namespace: str) -> Iterator[str]:
+def _attachments_in(text: str, namespace: str) -> Iterator[str]:
     """The attachments of a pod's annotation: JSON, or ``ns/name@interface`` with commas between
     them (``parsePodNetworkAnnotation`` in Multus' pkg/k8sclient/k8sclient.go)."""
     if not any(mark in text for mark in '[{"'):

@@ -1,5 +1,5 @@
-"""What the launcher of a running VM says of its domain: libvirt's definition of it, and the
-arguments of its QEMU. Both are read as anywhere else; only the settings of NICs are kept.
+"""The domain of a running VM by its launcher: libvirt's definition, and the arguments of QEMU. Both
+are read as anywhere else; only the settings of NICs are kept.
 """
 
 from __future__ import annotations
@@ -31,22 +31,24 @@ def launched_of(definition: bytes, command: bytes, guest: ClusterGuest) -> Launc
         return LaunchedDomain(unread="what virsh dumpxml printed is not one domain")
     domain = found[0]
     qemu = _qemu(command)
-    if qemu is not None:
+    if isinstance(qemu, RunningQemu):
         domain = join(domain, qemu)
     names = [each.name for each in guest.nics]
     by_mac = {each.status.mac: each.name for each in guest.nics if each.status and each.status.mac}
     return LaunchedDomain(
+        without_qemu=qemu if isinstance(qemu, str) else "",
         kvm=domain.declared.type == "kvm",
         nics=tuple(_launched_nic(nic, _name(nic, names, by_mac)) for nic in domain.nics),
     )
 
 
-def _qemu(command: bytes) -> RunningQemu | None:
+def _qemu(command: bytes) -> RunningQemu | str:
+    """The QEMU, or why it is not known."""
     words = command.decode("utf-8", "replace").split("\0")
     if not is_qemu(words[0]):
-        return None
+        return "the command line of its process was not found in the launcher"
     found = running_in(words, words[0], Location("launcher"), 0, None)
-    return found if isinstance(found, RunningQemu) else None
+    return found if isinstance(found, RunningQemu) else "its command line was not understood"
 
 
 def _name(nic: Nic, names: list[str], by_mac: dict[str, str]) -> str:

@@ -214,7 +214,7 @@ class Cluster:
         return str(self._configuration.host)
 
     @property
-    def configuration(self) -> api.Configuration:
+    def configuration(self) -> Configuration:
         """Of the client, with the credentials."""
         return self._configuration
 

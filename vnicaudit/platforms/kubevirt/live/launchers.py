@@ -43,7 +43,7 @@ _REFUSED = re.compile(r"Handshake status (\d{3})\b")
 """How websocket-client words an answer other than 101; the client gives nothing else of it."""
 
 
-class _Asked(NamedTuple):
+class _Pending(NamedTuple):
     item: Item
     call: DaemonCall[LaunchedDomain] | None = None
 
@@ -56,13 +56,13 @@ class Launchers:
         self._only = only
 
     def joined(self, items: Iterator[Item]) -> Iterator[Item]:
-        """The same items; running VMs with what their launchers say. A few are asked ahead."""
-        asked: deque[_Asked] = deque()
+        """All items, running VMs with what their launchers say. A few are asked ahead."""
+        ahead: deque[_Pending] = deque()
         for item in items:
-            asked.append(_Asked(item, self._call(item)))
-            if len(asked) >= _AT_ONCE:
-                yield self._answered(asked.popleft())
-        yield from map(self._answered, asked)
+            ahead.append(_Pending(item, self._call(item)))
+            if len(ahead) >= _AT_ONCE:
+                yield self._answered(ahead.popleft())
+        yield from map(self._answered, ahead)
 
     def _call(self, item: Item) -> DaemonCall[LaunchedDomain] | None:
         if not isinstance(item, ClusterDomain) or not item.guest.runs:
@@ -72,8 +72,8 @@ class Launchers:
         guest = item.guest
         return DaemonCall(f"exec {guest.name}", lambda: self._launched(guest))
 
-    def _answered(self, asked: _Asked) -> Item:
-        item, call = asked
+    def _answered(self, pending: _Pending) -> Item:
+        item, call = pending
         if call is None or not isinstance(item, ClusterDomain):
             return item
         try:
@@ -100,7 +100,7 @@ class Launchers:
         return launched_of(definition, command, guest)
 
     def _output(self, guest: ClusterGuest, *words: str, fails: bool = False) -> bytes:
-        """What a command prints. ``fails``: it may fail. Raises TargetError."""
+        """The output of a command. ``fails``: it may fail. Raises TargetError."""
         found = self._cluster.configuration
         space, pod = (quote(each, safe="") for each in (guest.namespace, guest.launcher))
         query = [*(("command", word) for word in words), ("container", _CONTAINER)]
@@ -128,7 +128,7 @@ class Launchers:
         return data
 
     def _received(self, socket: WebSocket) -> tuple[bytes, bytes]:
-        """What came on the channels for output and for errors, up to a limit; frame by frame, as
+        """The bytes from the channels for output and for errors, up to a limit; frame by frame, as
         the client itself would read all that comes."""
         until = time.monotonic() + self._cluster.deadline
         socket.settimeout(self._cluster.deadline)

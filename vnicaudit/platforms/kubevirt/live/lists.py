@@ -57,6 +57,7 @@ RESOURCES = (
                 selector="instancetype.kubevirt.io/object-kind"),
     ClusterList("Plugin", "plugin.kubevirt.io", "plugins", namespaced=False),
     ClusterList("Migration", "forklift.konveyor.io", "migrations"),
+    ClusterList("Pod", "", "pods", selector="kubevirt.io=virt-launcher"),
     ClusterList("VirtualMachineInstance", "kubevirt.io", "virtualmachineinstances"),
     ClusterList("VirtualMachineInstanceReplicaSet", "kubevirt.io",
                 "virtualmachineinstancereplicasets"),
@@ -87,10 +88,12 @@ _WITHOUT = {
 class Lists:
     """The lists of one cluster. ``pages`` can be iterated once; meanwhile ``read`` grows by the
     plural of each list that was read completely (one that the cluster does not serve is empty),
-    ``unread`` by those that were not, with the reason, and ``notes`` by what else matters."""
+    ``unread`` by those that were not, with the reason, and ``notes`` by what else matters.
+    ``all_pods``: not only launchers."""
 
-    def __init__(self, cluster: Cluster) -> None:
+    def __init__(self, cluster: Cluster, *, all_pods: bool = False) -> None:
         self._cluster = cluster
+        self._all_pods = all_pods
         self.read: list[str] = []
         self.unread: dict[str, str] = {}
         self.notes: list[str] = []
@@ -101,7 +104,7 @@ class Lists:
         served = self._cluster.groups()
         lists = (
             _ListPages(self, self._cluster, one, served.get(one.group, [] if one.group else ["v1"]))
-            for one in RESOURCES
+            for one in map(self._with_selector, RESOURCES)
         )
         ahead = next(lists, None)
         while ahead is not None:  # the next list is under way while this one is judged
@@ -115,6 +118,10 @@ class Lists:
                 if error.status is None:
                     raise  # the next one would fail as well
                 self.unread[resource.plural] = self._reason(resource, error)
+
+    def _with_selector(self, resource: ClusterList) -> ClusterList:
+        every = self._all_pods and resource.kind == "Pod"
+        return resource._replace(selector="") if every else resource
 
     def _reason(self, resource: ClusterList, error: ApiError) -> str:
         if error.status != 403:

@@ -25,7 +25,7 @@ _BY_PLURAL = {one.plural: one for one in RESOURCES}
 def read(target: str, live: LiveOptions) -> Iterator[Item]:
     """Everything in a cluster that has to do with NICs. Raises TargetError."""
     cluster = client.Cluster(target, live)
-    items = _items(target, cluster)
+    items = _items(target, cluster, all_pods=live.pods)
     if live.launchers is not None:
         from vnicaudit.platforms.kubevirt.live.launchers import Launchers  # only on request
 
@@ -33,8 +33,9 @@ def read(target: str, live: LiveOptions) -> Iterator[Item]:
     yield from items
 
 
-def _items(target: str, cluster: client.Cluster) -> Iterator[Item]:
-    lists, reading = Lists(cluster), _LiveCluster(target, cluster.context)
+def _items(target: str, cluster: client.Cluster, *, all_pods: bool) -> Iterator[Item]:
+    lists = Lists(cluster, all_pods=all_pods)
+    reading = _LiveCluster(target, cluster.context, all_pods=all_pods)
     guests = 0
     for kind, page in lists.pages:
         guests += len(page) if kind in VMI_SPEC else 0
@@ -55,8 +56,9 @@ def _items(target: str, cluster: client.Cluster) -> Iterator[Item]:
 class _LiveCluster:
     """The objects of a cluster, as they come: those by which virtual machines are judged first."""
 
-    def __init__(self, target: str, context: str) -> None:
+    def __init__(self, target: str, context: str, *, all_pods: bool) -> None:
         self._target = target
+        self._all_pods = all_pods
         self._cluster = ClusterReading(target, context, datetime.now(timezone.utc))
         self._alone: dict[str, Object] = {}
         self._used: set[Key] = set()
@@ -64,6 +66,8 @@ class _LiveCluster:
     def listed(self, plurals: list[str], cluster: client.Cluster) -> None:
         """Note which lists were read completely so far."""
         for plural in plurals:
+            if plural == "pods" and not self._all_pods:
+                continue  # launchers only
             self._cluster.listed(plural, namespace_of(_BY_PLURAL[plural], cluster))
 
     def take(self, found: Object) -> Domain | ReadError | None:
