@@ -79,9 +79,14 @@ def change_on_each(
         beside = [each for each in link.queues or () if each.name.startswith(name[:3])]
         if len(queues) < len(beside) or len({each.cpus for each in beside}) > 1:
             return None
-        field = f"{kind}:{link.name}:{name[:3]}{EACH}"
-        return Change(field, as_mask(queues[0].cpus or ()), new, safe=True, reason=reason)
+        return change_on_queues(kind, link, as_mask(queues[0].cpus or ()), new, reason)
     return change_of(facts, HostSetting(kind, link.name, name), new, reason)
+
+
+def change_on_queues(kind: SettingKind, link: HostLink, old: str, new: str, reason: str) -> Change:
+    """The change of one setting of every receive queue, or transmit queue (XPS), of a device."""
+    queues = "tx-" if kind == "xps" else "rx-"
+    return Change(f"{kind}:{link.name}:{queues}{EACH}", old, new, safe=True, reason=reason)
 
 
 def change_of_several(

@@ -357,6 +357,8 @@ class KernelLog(_Record, frozen=True):
 
     over_mtu: dict[str, int] = {}
     """Device -> number of messages ``dropped over-mtu packet``."""
+    conntrack_full: bool = False
+    """It has ``nf_conntrack: table full, dropping packet``."""
 
 
 class HugePages(_Record, frozen=True):

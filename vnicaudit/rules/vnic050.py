@@ -53,7 +53,7 @@ from collections.abc import Iterator
 from vnicaudit.knowledge import host_needs
 from vnicaudit.knowledge.flow_steering import ENTRIES, MODERATE, rfs_sizes, set_on_each
 from vnicaudit.knowledge.host_cpus import near
-from vnicaudit.knowledge.host_setting_values import change_of
+from vnicaudit.knowledge.host_setting_values import change_of, change_on_queues
 from vnicaudit.knowledge.host_settings import CAN_BE_SET_BACK, HostSetting, command_for
 from vnicaudit.model.host_facts import HostFacts, HostLink
 from vnicaudit.model.rule import Fact, HostSubject, Judge, Problem, Rule
@@ -65,21 +65,21 @@ def applies(subject: HostSubject) -> bool:
 
 
 def check(subject: HostSubject) -> Iterator[Problem]:
-    """One problem for the half that is missing."""
+    """One problem for the half that is missing: of the host, or of each adapter."""
     facts = subject.facts
     if facts is None:
         return
     entries = facts.sysctl(ENTRIES) or 0
     set_on = [link.name for link in _steered(facts) if _flows(link)]
-    if entries and not set_on:
-        link = _steered(facts)[0]
+    for link in _steered(facts) if entries and not set_on else ():
         share = rfs_sizes(entries, len(link.rps_queues() or ()) or 1).per_queue
         yield Problem(
-            f"{ENTRIES} is {entries}, but no adapter has entries in rps_flow_cnt: "
-            "receive flow steering does nothing",
-            field="rps_flow_cnt",
-            fix=f"Set it on each adapter: {set_on_each(link.name, 'rps_flow_cnt', share)}. Or "
-            f"clear the other half: {command_for(HostSetting('sysctl', name=ENTRIES), '0')}",
+            f"{ENTRIES} is {entries}, but {link.name} has no entries in rps_flow_cnt, nor has "
+            "another adapter: receive flow steering does nothing",
+            field=f"{link.name}/rps_flow_cnt",
+            change=change_on_queues("rps-flows", link, "0", str(share), CAN_BE_SET_BACK),
+            fix="(or clear the other half: "
+            f"{command_for(HostSetting('sysctl', name=ENTRIES), '0')})",
         )
     if set_on and not entries:
         setting = HostSetting("sysctl", name=ENTRIES)

@@ -32,7 +32,8 @@ has the size of each dropped frame.
 
 ## Fix safety
 
-No change is proposed: which of the two MTUs is meant is not known here.
+Where the guest's own MTU is larger than its tap's, the tap's is raised, as VNIC048 proposes. Else
+no change is proposed: which of the MTUs is meant is not known here.
 
 ## When it does not fire
 
@@ -49,6 +50,8 @@ from typing import Annotated
 
 from vnicaudit.knowledge import host_needs
 from vnicaudit.knowledge.host_links import is_host_port
+from vnicaudit.knowledge.host_mtu import too_narrow_for
+from vnicaudit.knowledge.host_setting_values import change_of_mtu
 from vnicaudit.model.rule import HostSubject, Judge, Problem, RuleSettings, adjustable_rule, setting
 
 
@@ -78,9 +81,12 @@ def check(subject: HostSubject, limits: LogLimits) -> Iterator[Problem]:
             None,
         )
         of = "" if guest is None else f" of {guest}"
+        link = facts.link(device)
+        wanted = {} if link is None else too_narrow_for(facts, link, subject.guests)
         yield Problem(
             f"{count} frames{of} were dropped at {device} because they exceed its MTU",
             field=device,
+            change=change_of_mtu(facts, device, max(wanted.values())) if wanted else None,
             fix="Give its network one MTU: raise that of the tap and its guest, or lower the "
             "sender's. Sizes: journalctl -k | grep 'dropped over-mtu packet'",
         )

@@ -10,7 +10,8 @@ program that needs it was found.
 Each frame between guests and the network then passes the rules of iptables and connection tracking
 as if it were routed (Documentation/networking/ip-sysctl.rst and net/bridge/br_netfilter_hooks.c of
 Linux). That costs CPU time for every packet, and a table of connections that is full drops traffic
-of guests (`nf_conntrack: table full`).
+of guests (`nf_conntrack: table full`). Where the kernel's log of the last seven days has that
+message, the finding says so; the packets may have been the host's own.
 
 ## Bad
 
@@ -54,6 +55,7 @@ from vnicaudit.knowledge.host_settings import HostSetting
 from vnicaudit.model.rule import HostSubject, Judge, Problem, Rule
 
 _NAME = "net.bridge.bridge-nf-call-iptables"
+_DROPPED = ", and the kernel dropped packets as its table of connections was full"
 _UNSEEN = "a rule that is added later, or was not seen, may need it"
 _RULES = host_needs.host_fact(
     lambda facts: facts.bridge_rules is not None,
@@ -72,8 +74,10 @@ def check(subject: HostSubject) -> Iterator[Problem]:
     facts = subject.facts
     if facts is not None and facts.bridge_rules is False:
         guests = host_needs.guests_named(_bridged(subject))
+        is_full = facts.log is not None and facts.log.conntrack_full
         yield Problem(
-            f"bridged frames of {guests} pass iptables ({_NAME} is 1): does a rule need them?",
+            f"bridged frames of {guests} pass iptables ({_NAME} is 1){_DROPPED * is_full}: does a "
+            "rule need them?",
             field=_NAME,
             change=change_of(facts, HostSetting("sysctl", "", _NAME), "0", _UNSEEN, safe=False),
             fix="(if none does)",

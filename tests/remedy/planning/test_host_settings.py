@@ -88,6 +88,19 @@ def test_a_mask_of_every_queue_is_a_change_of_each(monkeypatch: pytest.MonkeyPat
     assert unit.values == {"rps:eth0:rx-0": "1", "rps:eth0:rx-1": "1", "xps:eth0:tx-0": "1"}
 
 
+def test_the_missing_half_of_rfs_is_set_on_each_adapter(monkeypatch: pytest.MonkeyPatch) -> None:
+    queues = tuple(Queue(name=name, flows=0) for name in ("rx-0", "rx-1"))
+    links = tuple(HostLink(name=name, physical=True, queues=queues) for name in ("eth0", "eth1"))
+    sysctls = {"net.core.rps_sock_flow_entries": "32768"}
+    steps = plan_of(replace(FACTS, links=links, sysctls=sysctls), monkeypatch).steps
+    assert [
+        (step.rules, step.unit.values) for step in steps if isinstance(step.unit, SettingUnit)
+    ] == [
+        (("VNIC050",), {f"rps-flows:{name}:{one.name}": "16384" for one in queues})
+        for name in ("eth0", "eth1")
+    ]
+
+
 def test_what_is_not_known_now_is_left_to_people(monkeypatch: pytest.MonkeyPatch) -> None:
     link = HostLink(name="eth 0", physical=True, queues=(Queue(name="rx-0", cpus=(1, 2)),))
     plan = plan_of(replace(FACTS, links=(link,)), monkeypatch)

@@ -1,7 +1,10 @@
 """Messages of the last seven days that tell of lost packets.
 
-Source: ``NAME: dropped over-mtu packet: N > M`` of net/openvswitch/vport.c (Linux). The kernel
-writes such messages at a limited rate: there may be more.
+Sources: ``NAME: dropped over-mtu packet: N > M`` of net/openvswitch/vport.c, ``nf_conntrack: table
+full, dropping packet`` of net/netfilter/nf_conntrack_core.c (Linux; with its own name before it
+once more). The kernel writes such messages at a limited rate: there may be more. ``Unable to open
+vhost-net`` is not one of them: libvirt writes it to its own log, and for a guest that it does not
+name (qemuInterfaceOpenVhostNet in src/qemu/qemu_interface.c).
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ from vnicaudit.platforms.host.readings import HostCommand, HostFact, HostReading
 _DAYS = 7
 _DAY = 86400.0
 _NEEDLE = "dropped over-mtu packet"
+_FULL = "nf_conntrack: table full, dropping packet"
 _LOG = HostCommand(
     "kernel-log",
     (
@@ -27,7 +31,10 @@ _LOG = HostCommand(
     is_run=False,
 )
 _SCRIPT = rf"""
-wanted() {{ sed -n -e 1p -e '/{_NEEDLE}/p'; }}
+wanted() {{ # of several messages of a full table in a row only the first
+    sed -n -e '1{{p;d;}}' -e '/{_NEEDLE}/{{p;x;s/.*//;x;}}' \
+        -e '/{_FULL}/{{x;/./{{x;b;}};s/^/x/;x;p;}}'
+}}
 kernel_log() {{
     limited journalctl -q --no-pager -o short-unix --since=-{_DAYS}days \
         _TRANSPORT=kernel 2>/dev/null |
@@ -49,11 +56,16 @@ def _read(readings: HostReadings) -> dict[str, object]:
     lines = text.split("\n")
     last = next((time for line in reversed(lines[-100:]) if (time := _time(line)) is not None), 0.0)
     over_mtu: dict[str, int] = {}
-    for line in lines:
-        match = _OVER_MTU.search(line) if _NEEDLE in line else None
-        if match and _age(_time(line), last) <= _DAYS * _DAY:
+    recent = (
+        line for line in lines
+        if (_NEEDLE in line or _FULL in line) and _age(_time(line), last) <= _DAYS * _DAY
+    )  # fmt: skip
+    full = False
+    for line in recent:
+        full |= _FULL in line
+        if match := _OVER_MTU.search(line):
             over_mtu[match[1]] = over_mtu.get(match[1], 0) + 1
-    return {"log": KernelLog(over_mtu=over_mtu)}
+    return {"log": KernelLog(over_mtu=over_mtu, conntrack_full=full)}
 
 
 def _age(time: float | None, last: float) -> float:
