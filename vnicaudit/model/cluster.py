@@ -219,6 +219,12 @@ class ClusterFacts(NamedDescription, frozen=True, dict=True):
         """The version of KubeVirt; None: unknown."""
         return None if self.kubevirt is None else self.kubevirt.version
 
+    @property
+    def is_live(self) -> bool:
+        """True if its lists were read, so that its objects can be changed: those in a file cannot,
+        beyond what is written in manifests."""
+        return bool(self.complete)
+
     @cached_property
     def attachments_by_path(self) -> dict[str, Attachment]:
         """The networks by namespace and name."""

@@ -10,7 +10,6 @@ from vnicaudit.base.wording import path_word
 from vnicaudit.model.finding import Finding, Ref, Severity
 from vnicaudit.model.report import Audited, DataPath
 from vnicaudit.reports.safe import safe
-from vnicaudit.text.targets import CLUSTER
 
 _KINDS = 1000
 """Maximum different missing things; hostile input could name ever new ones."""
@@ -21,7 +20,7 @@ SCOPE_WORD: dict[str, str] = {scope: row.word for scope, row in KINDS.items()}
 
 _PLANNED_HOSTS = ("ssh://", "netns://", "local")
 """Beginnings of targets that are hosts whose own settings can be planned."""
-_NOT_PLANNED = ("/proc", CLUSTER)
+_NOT_PLANNED = ("/proc",)
 """Beginnings of targets in which nothing can be planned."""
 
 
@@ -75,6 +74,8 @@ class Tally:
         change, place = finding.change, finding.location
         if change is None or (place.file is None and audited.target.startswith(_NOT_PLANNED)):
             return
+        if audited.scope == "preference" and place.file is None:
+            return  # its virtual machines are planned
         if audited.scope == "host" and not audited.target.startswith(_PLANNED_HOSTS):
             return  # read beside its libvirt, from a copy, or from a container
         if place.file is None or (place.xpath or "").startswith("/domain"):

@@ -75,7 +75,7 @@ def check(cluster: ClusterFacts) -> Iterator[Problem]:
     offers = f"{having[0]} and {more} more offer" if more else f"{having[0]} offers"
     yield Problem(
         f"useEmulation is on, so no virtio NIC gets vhost-net, though {offers} KVM",
-        change=_removal(nodes),
+        change=_removal(nodes) if cluster.is_live else None,
         fix=f"{route(settings.owner) or remove} Then restart the VMs.",
     )
 

@@ -98,7 +98,9 @@ def check(guest: ClusterGuest) -> Iterator[Problem]:
             f"{_words(fields, now)} today: a restart does not change that",
             change=Change(
                 "preference", _words(fields, then), _words(fields, now), safe=False, reason=_COMPARE
-            ),
+            )
+            if guest.cluster.is_live
+            else None,
             fix=kube_needs.with_owner(guest, _fix(guest)),
         )
 

@@ -80,7 +80,7 @@ def check(cluster: ClusterFacts) -> Iterator[Problem]:
             yield Problem(
                 f"network {each.path}: its configuration {fault}",
                 field=f"network/{each.path}",
-                change=_correction(each),
+                change=_correction(each) if cluster.is_live else None,
                 fix=f"Correct spec.config. {route(each.owner)}".strip(),
             )
         elif old is not None:
@@ -89,7 +89,7 @@ def check(cluster: ClusterFacts) -> Iterator[Problem]:
                 f"{OLD_TYPES[old]}",
                 field=f"network/{each.path}",
                 severity="medium",
-                change=_correction(each),
+                change=_correction(each) if cluster.is_live else None,
                 fix=f"Use type {OLD_TYPES[old]}. {route(each.owner)}".strip(),
             )
 

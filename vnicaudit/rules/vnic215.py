@@ -66,7 +66,9 @@ def check(guest: ClusterGuest) -> Iterator[Problem]:
                 f"interface {name} is {spec.model} on a network of MTU {mtu[:8]} without IPAM: "
                 "the guest does not learn the MTU",
                 field=f"{name}/model",
-                change=Change("model", spec.model, "virtio", safe=False, reason=_DRIVER),
+                change=Change("model", spec.model, "virtio", safe=False, reason=_DRIVER)
+                if guest.cluster.is_live
+                else None,
                 fix=kube_needs.with_owner(
                     guest, "Set model: virtio if the guest has the driver, or the MTU in the guest."
                 ),
