@@ -1,0 +1,62 @@
+"""A plan of a real API server: made by whoever may only read, applied and undone with the second
+role, as the program's commands do it."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ruamel.yaml import YAML
+
+from tests.cli.inside import inside
+from tests.kube.objects import SECRET, attachment, instance_of, interface, virtual_machine
+from tests.kube.server import Server
+from tests.kube.test_rights import RULES, is_reading, target
+
+pytestmark = pytest.mark.kube
+ROLE = Path(__file__).parents[2] / "docs/how-to/clusters/remedy-role.yaml"
+REMEDY: list[dict[str, Any]] = YAML(typ="safe", pure=True).load(ROLE)["rules"]
+VM = "/apis/kubevirt.io/v1/namespaces/shop/virtualmachines/web"
+
+
+def models(cluster: Server) -> list[str | None]:
+    found = cluster.ask("GET", VM)["spec"]["template"]["spec"]["domain"]["devices"]["interfaces"]
+    return [one.get("model") for one in found]
+
+
+def test_a_plan_reads_and_writes_patches_for_a_repository(cluster: Server, tmp_path: Path) -> None:
+    free = virtual_machine("web", interface(model="e1000"))
+    kept = virtual_machine("db", interface(model="e1000"))
+    kept["metadata"]["annotations"] = {"argocd.argoproj.io/tracking-id": "db:x"}
+    old = attachment(config='{"cniVersion": "0.3.1", "type": "cnv-bridge", "bridge": "br1"}')
+    cluster.load(old, free, instance_of(free), kept)
+    name, file, patches = target(cluster, "planner", RULES), tmp_path / "plan.json", tmp_path / "p"
+    result = inside(
+        "plan", name, "-o", str(file), "--patches", str(patches), "--include-unsafe", "--diff"
+    )
+    assert result.returncode == 0, result.stderr
+    plan = json.loads(file.read_text())
+    assert {
+        (one["unit"]["kind"], one["unit"]["name"], *(each["code"] for each in one["blocked"]))
+        for one in plan["steps"]
+    } == {("kube-vm", "web"), ("kube-vm", "db", "owner-changes-it"), ("kube-nad", "lan")}
+    (written,) = patches.rglob("*.yaml")
+    assert written.name == "vm-db.yaml"
+    assert SECRET not in result.stdout + file.read_text() + written.read_text()
+    assert [one for one in cluster.requests("planner") if not is_reading(one)] == []
+
+
+def test_a_plan_is_applied_and_undone_with_the_second_role(cluster: Server, tmp_path: Path) -> None:
+    vm = virtual_machine("web", interface(model="e1000"))
+    cluster.load(vm, instance_of(vm))
+    name, file = target(cluster, "changer", [*RULES, *REMEDY]), str(tmp_path / "plan.json")
+    state = ("--state", str(tmp_path / "state"), "--yes")
+    planned = inside("plan", name, "-o", file, "--include-unsafe", "--domain", "shop/web")
+    assert planned.returncode == 0, planned.stdout
+    applied = inside("apply", file, *state, "--include-unsafe", "--trust-uri", "all")
+    assert applied.returncode == 0, applied.stdout + applied.stderr
+    assert models(cluster) == ["virtio"]
+    (run,) = (tmp_path / "state/runs").iterdir()
+    undone = inside("rollback", run.name, *state, "--trust-uri", "all")
+    assert undone.returncode == 0, undone.stdout + undone.stderr
+    assert models(cluster) == ["e1000"]
