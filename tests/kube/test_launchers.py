@@ -125,7 +125,7 @@ def test_as_specified_nothing_is_found_and_vhost_is_proven(
     ("rights", "more", "reason"),
     [
         ([], "", "the right to exec in namespace shop: kubectl"),
-        ([EXEC], "x" * (5 << 20), "virsh printed more than 4 MiB"),
+        ([EXEC], "x" * (5 << 20), "virsh printed more than 1 MiB"),
         ([EXEC], "<domain/>", "what virsh dumpxml printed is not one domain"),
     ],
 )

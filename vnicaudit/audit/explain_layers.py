@@ -406,7 +406,7 @@ def _cluster(guest: ClusterGuest, nic: Nic, effective: Effective) -> Iterator[La
             told.append(LayerFact("mac", status.mac))
         told.append(LayerFact("told by", ", ".join(sorted(status.sources)) or "nobody"))
         yield Layer("Status of the instance", None, tuple(told))
-    if guest.launched is not None:
+    if guest.launched is not None and nic.declared.type != "hostdev":  # which has no such settings
         yield _launched(guest.launched, nic)
 
 

@@ -4,10 +4,11 @@ from typing import Any
 
 from vnicaudit.audit.explain import layers
 from vnicaudit.cli.wiring.platforms import every_platform
-from vnicaudit.model.domain import Domain, DomainConfig
+from vnicaudit.model.domain import ClusterDomain, Domain, DomainConfig
 from vnicaudit.model.host import HostConfig
 from vnicaudit.model.nic import Effective, Nic
 from vnicaudit.platforms.kubevirt.cluster import ClusterReading
+from vnicaudit.platforms.kubevirt.launched import launched_of, with_launched
 from vnicaudit.platforms.kubevirt.objects import decoded_object
 
 SPEC: dict[str, Any] = {
@@ -50,7 +51,10 @@ def _domain(*objects: dict[str, Any]) -> Domain:
 
 
 def _layers(*objects: dict[str, Any]) -> dict[str, dict[str, str] | str]:
-    domain = _domain(*objects)
+    return _layers_of(_domain(*objects))
+
+
+def _layers_of(domain: Domain) -> dict[str, dict[str, str] | str]:
     (nic,) = domain.nics
     effective = every_platform().resolver(domain.declared)(
         nic.declared, domain.declared, HostConfig(), nic.running
@@ -158,3 +162,59 @@ def test_places_of_a_decoded_object_have_a_pointer_and_no_line() -> None:
     assert (nic.location.file, nic.location.line, nic.location.xpath) == (
         None, None, "/spec/template/spec/domain/devices/interfaces/0",
     )  # fmt: skip
+
+
+DEFINITION = (
+    b"<domain type='kvm'><name>demo_web</name><devices><interface type='ethernet'>"
+    b"<mac address='02:00:00:00:00:0a'/><model type='virtio-non-transitional'/>"
+    b"<driver name='vhost' queues='4' rx_queue_size='1024'/><alias name='ua-a'/></interface>"
+    b"</devices></domain>"
+)
+COMMAND = (
+    b"/usr/libexec/qemu-kvm\0-name\0guest=demo_web,debug-threads=on\0-accel\0kvm\0-nodefaults\0"
+    b'-netdev\0{"type":"tap","fds":"30:31:32:33","vhost":true,"vhostfds":"35:36:37:38",'
+    b'"id":"hostua-a"}\0-device\0{"driver":"virtio-net-pci-non-transitional","mq":true,'
+    b'"vectors":10,"rx_queue_size":1024,"netdev":"hostua-a","id":"ua-a",'
+    b'"mac":"02:00:00:00:00:0a"}\0'
+)
+
+
+def _launched(definition: bytes, command: bytes) -> Domain:
+    domain = _domain(MACHINE, INSTANCE, REVISION)
+    assert isinstance(domain, ClusterDomain)
+    return with_launched(domain, launched_of(definition, command, domain.guest))
+
+
+def test_the_launcher_has_the_last_word() -> None:
+    domain = _launched(DEFINITION, COMMAND)
+    found = _layers_of(domain)
+    assert found["Domain in the launcher"] == {
+        "model": "virtio-non-transitional", "driver": "vhost", "queues": "4",
+        "rx_queue_size": "1024",
+    }  # fmt: skip
+    assert found["QEMU"] == {
+        "model": "virtio-net-pci-non-transitional", "backend": "tap", "vhost": "on", "queues": "4",
+        "rx_queue_size": "1024", "tx_queue_size": "256",
+    }  # fmt: skip
+    (nic,) = domain.nics
+    effective = every_platform().resolver(domain.declared)(
+        nic.declared, domain.declared, HostConfig(), nic.running
+    )
+    assert (effective.model.effective, effective.queues.effective, effective.vhost.effective) == (
+        "virtio-non-transitional", 4, True,
+    )  # fmt: skip
+
+
+def test_a_nic_that_was_plugged_in_is_known_by_its_definition_alone() -> None:
+    command = COMMAND.partition(b"-netdev")[0]
+    found = _layers_of(_launched(DEFINITION, command))
+    assert found["QEMU"] == (
+        "QEMU was not started with it: it was plugged in, or is another device there"
+    )
+    assert isinstance(found["Domain in the launcher"], dict)
+
+
+def test_a_launcher_that_could_not_be_asked_says_why() -> None:
+    found = _layers_of(_launched(b"error", b""))
+    assert found["Domain in the launcher"] == "what virsh dumpxml printed is not one domain"
+    assert found["QEMU"] == found["Domain in the launcher"]

@@ -15,9 +15,11 @@ from vnicaudit.platforms.domain_xml.read import read_bytes
 from vnicaudit.platforms.qemu.joining import join
 from vnicaudit.platforms.qemu.proc import is_qemu, running_in
 
-_ALIAS, _SRIOV = "ua-", "sriov-"
+_MOST_NICS = 512
+"""Of one VM; more than PCI has room for. Each is compared with all of QEMU's."""
+_ALIAS = "ua-"
 """Before the interface's name: ``NewUserDefinedAlias`` in KubeVirt's pkg/virt-launcher/virtwrap/
-api/schema.go, ``SRIOVAliasPrefix`` in pkg/network/deviceinfo."""
+api/schema.go."""
 
 
 def launched_of(definition: bytes, command: bytes, guest: ClusterGuest) -> LaunchedDomain:
@@ -30,6 +32,8 @@ def launched_of(definition: bytes, command: bytes, guest: ClusterGuest) -> Launc
     if len(found) != 1:
         return LaunchedDomain(unread="what virsh dumpxml printed is not one domain")
     domain = found[0]
+    if len(domain.nics) > _MOST_NICS:
+        return LaunchedDomain(unread=f"its domain has more than {_MOST_NICS} NICs")
     qemu = _qemu(command)
     if isinstance(qemu, RunningQemu):
         domain = join(domain, qemu)
@@ -48,14 +52,15 @@ def _qemu(command: bytes) -> RunningQemu | str:
     if not is_qemu(words[0]):
         return "the command line of its process was not found in the launcher"
     found = running_in(words, words[0], Location("launcher"), 0, None)
-    return found if isinstance(found, RunningQemu) else "its command line was not understood"
+    if isinstance(found, RunningQemu) and len(found.nics) <= _MOST_NICS:
+        return found
+    return "its command line was not understood"
 
 
 def _name(nic: Nic, names: list[str], by_mac: dict[str, str]) -> str:
     """The interface that a NIC is: by its alias, else by its MAC address."""
     alias = (nic.alias or "").removeprefix(_ALIAS)
-    named = next((each for each in (alias, alias.removeprefix(_SRIOV)) if each in names), "")
-    return named or by_mac.get(nic.mac or "", "")
+    return alias if alias in names else by_mac.get(nic.mac or "", "")
 
 
 def _launched_nic(nic: Nic, name: str) -> LaunchedNic:

@@ -32,8 +32,8 @@ from vnicaudit.platforms.kubevirt.live.client import Cluster
 _CONTAINER = "compute"
 _AT_ONCE = 8
 """Launchers that are asked at the same time."""
-_MOST_BYTES = 4 << 20
-"""Of one command: libvirt's own limit of a definition in its protocol."""
+_MOST_BYTES = 1 << 20
+"""Of one command: a domain of KubeVirt has some 20 KiB."""
 _PID_FILES = ("/run/libvirt/qemu/run/{}.pid", "/run/libvirt/qemu/{}.pid")
 """Where libvirt keeps the number of QEMU's process, as an unprivileged user and as root
 (``pidDir`` in KubeVirt's cmd/virt-launcher/virt-launcher.go)."""
@@ -122,7 +122,7 @@ class Launchers:
         finally:
             running.sock.shutdown()
         if len(data) > _MOST_BYTES:
-            raise self._cluster.error(f"{words[0]} printed more than 4 MiB", "broken")
+            raise self._cluster.error(f"{words[0]} printed more than 1 MiB", "broken")
         if not (fails or _is_success(told)):
             raise self._cluster.error(f"{words[0]} failed in {guest.launcher}", "broken")
         return data
