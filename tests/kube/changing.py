@@ -63,12 +63,12 @@ def _emulating() -> Object:
     return found
 
 
+VM = Subject(
+    _step_on(VmUnit), lambda: virtual_machine("web", interface(model="e1000")),
+    VMS.format("shop", "web"), (MODEL, QUEUES),
+)  # fmt: skip
 SUBJECTS = {
-    "vm": Subject(
-        _step_on(VmUnit), lambda: virtual_machine("web", interface(model="e1000")),
-        VMS.format("shop", "web"),
-        (MODEL, QUEUES),
-    ),
+    "vm": VM,
     "preference": Subject(
         _step_on(PreferenceUnit), lambda: PREFERENCE, f"{PREFERENCES}/old",
         (PatchLine("/spec/devices/preferredInterfaceModel", before="e1000", after="virtio"),),
@@ -100,9 +100,9 @@ class Changing(Stage):
     """One object of a real cluster, and the program that works on it. ``at_place``: what happens
     when a place is passed for the first time."""
 
-    def __init__(self, folder: Path, cluster: Server, virt: Virt, subject: str = "vm") -> None:
+    def __init__(self, folder: Path, cluster: Server, virt: Virt, subject: Subject) -> None:
         super().__init__(folder)
-        self.cluster, self.virt, self.subject = cluster, virt, SUBJECTS[subject]
+        self.cluster, self.virt, self.subject = cluster, virt, subject
         self.at_place: dict[str, Callable[[], object]] = {}
         self.results: list[RunResult] = []
         self.target = "kube:admin"
@@ -218,7 +218,7 @@ class _Watched(ClusterPlace):
 
 
 def changing(
-    folder: Path, cluster: Server, virt: Virt, patch: pytest.MonkeyPatch, subject: str = "vm"
+    folder: Path, cluster: Server, virt: Virt, patch: pytest.MonkeyPatch, subject: Subject = VM
 ) -> Changing:
     """One that is fresh; the kubeconfig is the administrator's."""
     patch.undo()

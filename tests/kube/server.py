@@ -70,6 +70,8 @@ class Server:
         self._served: dict[str, dict[str, tuple[str, bool]]] = {}
         self._loaded: list[str] = []
         self._accounts: set[str] = set()
+        self._begun: dict[str, tuple[Path, Sequence[str]]] = {}
+        self._processes: dict[str, subprocess.Popen[bytes]] = {}
         self.admin = self.kubeconfig("admin", {"token": ADMIN})
 
     def ask(
@@ -100,10 +102,47 @@ class Server:
             self._connections.append(self._local.connection)
         return self._local.connection  # type: ignore[no-any-return]
 
+    def begin(self, name: str, program: Path, options: Sequence[str]) -> None:
+        """Start a part of it, which ends with this process, however that ends."""
+        self._begun[name] = program, options
+        with (self.folder / f"{name}.log").open("w") as output:
+            self._processes[name] = subprocess.Popen(
+                ["setpriv", "--pdeathsig", "KILL", program, *options],
+                stdout=output, stderr=output, stdin=subprocess.DEVNULL,
+            )  # fmt: skip
+
+    def end(self, name: str = "kube-apiserver") -> None:
+        """Kill a part of it: in the midst of what it does."""
+        process = self._processes.pop(name)
+        process.kill()
+        process.wait()
+
+    def begin_again(self, name: str = "kube-apiserver") -> None:
+        """Start what was killed, and wait until the server is ready."""
+        self.begin(name, *self._begun[name])
+        self.wait()
+
+    def wait(self) -> None:
+        """Until it is ready. Raises RigError if a part of it has ended."""
+
+        def ready() -> bool:
+            for name, process in self._processes.items():
+                if process.poll() is not None:
+                    said = (self.folder / f"{name}.log").read_text(errors="replace")[-1000:]
+                    raise RigError(f"{name} has ended: {said}")
+            with suppress(OSError, HTTPException, Refused):
+                return bool(self.ask("GET", "/readyz"))
+            return False
+
+        wait_for(ready, "the API server is ready")
+
     def close(self) -> None:
-        """Close the connections of all threads."""
+        """Close the connections of all threads, and end. Nothing in it is needed afterwards: an
+        orderly end takes seconds."""
         for one in self._connections:
             one.close()
+        for name in [*self._processes]:
+            self.end(name)
 
     def kubeconfig(
         self, name: str, user: Mapping[str, object], *, server: str = "", namespace: str = "",
@@ -330,24 +369,11 @@ def running_server() -> Iterator[Server]:
         (folder / "tokens.csv").write_text(f"{ADMIN},admin,1,system:masters\n")
         (folder / "policy.json").write_text(json.dumps(_POLICY))
         port, etcd_port = free_port(), free_port()
-        begun = {"etcd": _started(folder, "etcd", programs[0], _etcd_options(folder, etcd_port))}
-        ended.callback(_end, begun["etcd"])
-        options = _server_options(folder, port, etcd_port)
-        begun["kube-apiserver"] = _started(folder, "kube-apiserver", programs[1], options)
-        ended.callback(_end, begun["kube-apiserver"])
         server = Server(folder, port, etcd_port)
         ended.callback(server.close)
-
-        def ready() -> bool:
-            for name, process in begun.items():
-                if process.poll() is not None:
-                    said = (folder / f"{name}.log").read_text(errors="replace")[-1000:]
-                    raise RigError(f"{name} has ended: {said}")
-            with suppress(OSError, HTTPException, Refused):
-                return bool(server.ask("GET", "/readyz"))
-            return False
-
-        wait_for(ready, "the API server is ready")
+        server.begin("etcd", programs[0], _etcd_options(folder, etcd_port))
+        server.begin("kube-apiserver", programs[1], _server_options(folder, port, etcd_port))
+        server.wait()
         server.define(our_definitions())
         log(f"kube-apiserver: ready in {time.monotonic() - began:.1f} s")
         yield server
@@ -382,21 +408,6 @@ def _server_options(folder: Path, port: int, etcd_port: int) -> list[str]:
         "--feature-gates=ListFromCacheSnapshot=false", f"--audit-policy-file={folder}/policy.json",
         f"--audit-log-path={folder}/audit.log",
     ]  # fmt: skip
-
-
-def _started(folder: Path, name: str, program: Path, options: list[str]) -> subprocess.Popen[bytes]:
-    """It ends with this process, however that ends."""
-    with (folder / f"{name}.log").open("w") as output:
-        return subprocess.Popen(
-            ["setpriv", "--pdeathsig", "KILL", program, *options],
-            stdout=output, stderr=output, stdin=subprocess.DEVNULL,
-        )  # fmt: skip
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """Nothing in it is needed afterwards: an orderly end takes seconds."""
-    process.kill()
-    process.wait()
 
 
 def main(*files: str) -> None:

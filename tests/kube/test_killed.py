@@ -42,7 +42,7 @@ def lives(
     """A fresh one for each place; who comes to the end of it does not ask for another."""
     first = CASES.index(case) % share  # other cases, other places
     return (
-        (changing(tmp_path / str(place), cluster, virt, monkeypatch, case[0]), place)
+        (changing(tmp_path / str(place), cluster, virt, monkeypatch, SUBJECTS[case[0]]), place)
         for place in islice(count(), first, None, share)
     )
 

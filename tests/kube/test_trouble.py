@@ -1,6 +1,5 @@
 """A token may cease to be valid in the middle of a list, and a server may cease to answer."""
 
-import json
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -9,11 +8,12 @@ from pathlib import Path
 import pytest
 
 from tests.cli.inside import inside
+from tests.kube.between import between
 from tests.kube.objects import interface, kubevirt, virtual_machine
-from tests.kube.server import Refused, Server
+from tests.kube.server import Server
 from tests.kube.test_logins import plugin
 from tests.kube.test_rights import RULES
-from tests.platforms.kubevirt.live.api_server import Asked, FakeServer, Reply, kubeconfig, served
+from tests.platforms.kubevirt.live.api_server import Asked, FakeServer, kubeconfig
 from vnicaudit.platforms.kubevirt.live import lists
 
 pytestmark = pytest.mark.kube
@@ -29,17 +29,8 @@ def small_pages(monkeypatch: pytest.MonkeyPatch) -> None:
 @contextmanager
 def passed_on(cluster: Server, happens: Callable[[Asked], Asked]) -> Iterator[FakeServer]:
     """The real server behind another: what is asked of it may be changed on the way."""
-
-    def pass_on(asked: Asked) -> Reply:
-        asked = happens(asked)
-        try:
-            found = cluster.ask(asked.method, asked.path, token=asked.token, **asked.query)
-            return Reply(200, json.dumps(found).encode())
-        except Refused as error:
-            return Reply(error.status, error.body.encode())
-
-    with served(FakeServer()) as server:
-        server.intercept = pass_on
+    with between(cluster) as server:
+        server.happens = happens
         yield server
 
 

@@ -86,6 +86,10 @@ class Virt:
         self.server.load(vm)
         self.settle()
 
+    def wait(self) -> None:
+        """Until the API server passes on what is asked of it."""
+        wait_for(lambda: _is_listed(self.server) and _is_served(self.server), f"{GROUP} is served")
+
     def settle(self) -> None:
         """Take steps until nothing more happens."""
         while self.step():
@@ -358,7 +362,7 @@ def running_virt(server: Server) -> Iterator[Virt]:
         web.socket = shown.wrap_socket(web.socket, server_side=True)
         thread = threading.Thread(target=web.serve_forever, args=(0.05,), daemon=True)
         thread.start()
-        with _aggregated(server, web.server_port):
+        with _aggregated(virt, web.server_port):
             yield virt
         web.shutdown()
         thread.join()
@@ -385,8 +389,9 @@ def guard(server: Server) -> None:
 
 
 @contextmanager
-def _aggregated(server: Server, port: int) -> Iterator[None]:
+def _aggregated(virt: Virt, port: int) -> Iterator[None]:
     """The API server passes on what is asked of the group, and serves it no more at the end."""
+    server = virt.server
     server.namespace("kubevirt")
     spec = {
         "type": "ExternalName", "externalName": "localhost",
@@ -405,17 +410,19 @@ def _aggregated(server: Server, port: int) -> Iterator[None]:
     for path, (name, wanted) in made.items():
         server.ask("POST", path, {"metadata": {"name": name}, "spec": wanted})
 
-    def served() -> bool:
-        with suppress(Refused):
-            server.ask("GET", f"/apis/{GROUP}/v1")
-            return True
-        return False
-
-    def listed() -> bool:
-        return GROUP in [one["name"] for one in server.ask("GET", "/apis")["groups"]]
-
-    wait_for(lambda: served() and listed(), f"{GROUP} is served")
+    virt.wait()
     yield
     for path, (name, _spec) in made.items():
         server.ask("DELETE", f"{path}/{name}")
-    wait_for(lambda: not listed(), f"{GROUP} is served no more")
+    wait_for(lambda: not _is_listed(server), f"{GROUP} is served no more")
+
+
+def _is_listed(server: Server) -> bool:
+    return GROUP in [one["name"] for one in server.ask("GET", "/apis")["groups"]]
+
+
+def _is_served(server: Server) -> bool:
+    with suppress(Refused):
+        server.ask("GET", f"/apis/{GROUP}/v1")
+        return True
+    return False

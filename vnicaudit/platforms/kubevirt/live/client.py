@@ -63,6 +63,9 @@ _MOST_OF_REFUSAL = 64 << 10
 _CHUNK = 1 << 20
 _AWAY = (429, 500, 502, 503, 504)
 """Answers of an API server that is overloaded, or being restarted (or its load balancer)."""
+_NOT_TAKEN = (429,)
+"""Those with which a request was certainly not taken: only then a restart is asked for again, which
+would restart a guest twice."""
 _PAUSES = (0.5, 2.0, 5.0)
 """Seconds before a request is repeated, if the server does not say how long."""
 _LONGEST_PAUSE = 30.0
@@ -397,7 +400,8 @@ class ApiRequest:
             self._renewed = True
             return 0.0
         wanted = error.pause or 0.0
-        is_away = error.status in _AWAY and wanted <= _LONGEST_PAUSE
+        answers = _NOT_TAKEN if self._call.method == "PUT" else _AWAY
+        is_away = error.status in answers and wanted <= _LONGEST_PAUSE
         pause = next(pauses, None)
         if pause is None or not is_away or self._cluster.is_over():
             raise error
