@@ -441,7 +441,9 @@ class ClusterGuest(OwnedObject, frozen=True):
     bridge_may_migrate: bool = False
     """Annotation ``kubevirt.io/allow-pod-bridge-network-live-migration``."""
     busy: tuple[str, ...] = ()
-    """What is being done to the VM, or with it, so that it is not changed now."""
+    """What is being done with the VM, so that KubeVirt does not let it be changed now."""
+    unsettled: str = ""
+    """Its state, in which it is not restarted; empty: none of these."""
     imported_by: str = ""
     """UID of Forklift's migration that created it; empty: none did."""
     groups: tuple[str, ...] = ()

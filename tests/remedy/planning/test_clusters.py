@@ -178,10 +178,11 @@ def test_networks(config: str, after: str | None, monkeypatch: pytest.MonkeyPatc
 
 @rows
 def test_when_it_takes_effect(
-    version: str, runs: bool, lists: list[str], modes: list[str], notes: list[str],
+    version: str, runs: bool, state: str, lists: list[str], modes: list[str], notes: list[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
-    vm = machine(interface(model="e1000", pciAddress="0000:02:00.0"))
+    status = {"printableStatus": state}
+    vm = machine(interface(model="e1000", pciAddress="0000:02:00.0"), status=status)
     objects = [kubevirt(version), node(), vm, *([instance_of(vm)] if runs else [])]
     step = step_of(plan_of(monkeypatch, *objects, lists=tuple(lists)))
     assert [one.mode for one in step.modes if one.possible] == modes

@@ -311,6 +311,7 @@ class ClusterReading:
             hooks=_HOOKS in annotations,
             bridge_may_migrate=_ALLOW_BRIDGE in annotations,
             busy=read.busy_of(place),
+            unsettled=read.unsettled_state_of(place),
             imported_by=read.import_of(place),
             groups=read.anti_affinity_of(spec),
             **read.ownership_of(found),

@@ -382,11 +382,14 @@ _UNDER_WAY = {
 
 
 def busy_of(vm: YamlPlace) -> tuple[str, ...]:
-    """Why a VM is not changed now (``VirtualMachineStatus`` of KubeVirt 1.9.0)."""
-    status = vm.child("status")
-    state = _STATES.get(text_at(status, "printableStatus") or "")
-    under_way = [words for key, words in _UNDER_WAY.items() if text_at(status, key)]
-    return (*([state] if state else []), *under_way)
+    """Why KubeVirt does not let a VM be changed now (``validateSnapshotStatus`` and
+    ``validateRestoreStatus`` in its vms-admitter.go)."""
+    return tuple(words for key, words in _UNDER_WAY.items() if text_at(vm, "status", key))
+
+
+def unsettled_state_of(vm: YamlPlace) -> str:
+    """The state of a VM in which it is not restarted; empty: none of these."""
+    return _STATES.get(text_at(vm, "status", "printableStatus") or "", "")
 
 
 def anti_affinity_of(spec: YamlPlace | None) -> tuple[str, ...]:

@@ -79,6 +79,7 @@ _MAY_MIGRATE = (
 )
 _WRITES = "plan --patches DIR writes the patch for it."
 _NO_MACHINE = "it has no VirtualMachine that could be changed: an instance itself cannot be"
+_NOT_NOW = "{}: plan again when that is over, or use next-boot"
 _UNREAD = "whether it runs was not read (right: list virtualmachineinstances.kubevirt.io)"
 _PREFERENCE = Reason(
     "owner-decides",
@@ -203,7 +204,7 @@ class ClusterPlanner:
             step,
             readiness=domain.declared.readiness,
             running=guest.runs or not is_known,
-            modes=_modes(runs=guest.runs if is_known else None),
+            modes=_modes(guest, is_known=is_known),
             blocked=(*step.blocked, *(Blocked("busy", words) for words in busy)),
             notes=step.notes if step.blocked else (*step.notes, *_notes(guest, lines)),
         )
@@ -282,16 +283,16 @@ def _with_known_macs(domain: ClusterDomain) -> ClusterDomain:
     return replace(domain, nics=tuple(replace(nic, mac=_mac(nic)) for nic in domain.nics))
 
 
-def _modes(*, runs: bool | None) -> tuple[ModeOption, ...]:
-    """The ways in which the change of a virtual machine takes effect. ``runs`` None: unknown."""
+def _modes(guest: ClusterGuest, *, is_known: bool) -> tuple[ModeOption, ...]:
+    """The ways in which the change of a virtual machine takes effect. ``is_known``: whether it runs
+    was read."""
     hotswap = ModeOption("hotswap", possible=False, reason=_AT_START, code="definition-only")
-    if runs:
-        return ModeOption("next-boot", True), ModeOption("restart", True), hotswap
-    if runs is None:
-        restart = ModeOption("restart", possible=False, reason=_UNREAD, code="server-state")
-        return ModeOption("next-boot", True), restart, hotswap
-    restart = ModeOption("restart", possible=False, reason=_OFF, code="off")
-    return ModeOption("next-boot", True, _OFF, "off"), restart, hotswap
+    if is_known and not guest.runs:
+        restart = ModeOption("restart", possible=False, reason=_OFF, code="off")
+        return ModeOption("next-boot", True, _OFF, "off"), restart, hotswap
+    why = _NOT_NOW.format(guest.unsettled) if guest.unsettled else "" if is_known else _UNREAD
+    restart = ModeOption("restart", not why, why, "server-state" if why else "")
+    return ModeOption("next-boot", True), restart, hotswap
 
 
 def _notes(guest: ClusterGuest, lines: Iterable[ProposedLine]) -> Iterator[str]:
