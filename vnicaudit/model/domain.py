@@ -260,6 +260,12 @@ class Domain(msgspec.Struct, frozen=True):
         return ""
 
     @property
+    def is_template(self) -> bool:
+        """True for a replica set or a pool: what it makes has its addresses, and it has no NIC."""
+        manifest = self.declared.manifest
+        return manifest is not None and manifest.kind in TEMPLATES
+
+    @property
     def nova_uuid(self) -> str | None:
         """The UUID that Nova gave it, by which it can be matched with a server of a cloud; None:
         Nova gave none."""
@@ -330,5 +336,6 @@ class ClusterDomain(Domain, frozen=True, kw_only=True):
         guest, manifest = self.guest, self.declared.manifest
         if guest.maker is not None:
             return f"{guest.maker.name} {guest.namespace}/{guest.maker.of}"
-        kind = "" if manifest is None else manifest.kind
-        return f"{kind} {guest.namespace}/{guest.name}" if kind in TEMPLATES else ""
+        if manifest is None or not self.is_template:
+            return ""
+        return f"{manifest.kind} {guest.namespace}/{guest.name}"

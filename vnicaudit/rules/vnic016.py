@@ -72,8 +72,9 @@ No change is proposed: it is not known which of the two is the copy.
   `lab` is `lab/br1`); where these were read, too, also two of which the configuration has the same
   `name` and type (on bridges also the same bridge and VLAN), and the same primary user-defined
   network. Not in layer-3 topology of OVN-Kubernetes, and not with masquerade or passt, behind which
-  a guest's address stays in its pod. Without a namespace, only manifests of one file are compared.
-  NICs within one manifest are always compared.
+  a guest's address stays in its pod; nor between a pool or replica set and what it makes. Without
+  a namespace, only manifests of one file are compared. NICs within one manifest are always
+  compared.
 * Severity depends on whether the two NICs can meet: *high* if both run on one host and connect to
   the same network, or belong to one guest; *medium* if both connect to networks of the same name,
   or to one layer-2 network of KubeVirt;

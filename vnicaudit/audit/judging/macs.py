@@ -51,6 +51,8 @@ def nics_seen(domain: Domain, target: str, machine: str = "") -> tuple[NicSeen, 
     """The records by which a domain's NICs are compared with all others. ``machine``: the name that
     libvirt gives the live host it was read from."""
     if domain.guest is not None:  # KubeVirt generates those that a VM does not name
+        if domain.unjudged or domain.is_template:
+            return ()
         known = ((nic, nic.known_mac) for nic in domain.nics)
         found = [(nic, mac) for nic, has in known if has and (mac := station_mac(has))]
     else:
