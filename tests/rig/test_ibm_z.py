@@ -28,8 +28,10 @@ class _ByAgent:
         self._guest = guest
 
     def run(self, argv: Sequence[str], *, seconds: float) -> Ran:
-        ran = self._guest.run(argv, timeout=seconds)
-        return Ran(ran.argv, ran.exit_code, ran.stdout, ran.stderr, endpoint=self.url)
+        # BusyBox prefers its own ip to the one of iproute2
+        words = [word.replace("limited ip ", "limited /usr/bin/ip ") for word in argv]
+        ran = self._guest.run(words, timeout=seconds)
+        return Ran(tuple(argv), ran.exit_code, ran.stdout, ran.stderr, endpoint=self.url)
 
     def close(self) -> None:
         """Nothing is open."""

@@ -20,6 +20,7 @@ from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 from msgspec.structs import replace
+from testinfra.host import get_host
 
 from tests.not_run import not_run
 from tests.remedy.applying.fakes import Stage
@@ -72,8 +73,8 @@ class GuardedHost(NamedTuple):
 
     def run(self, command: str) -> str:
         """What a command prints there, by another way than the network."""
-        words = ["ip", "netns", "exec", f"{self.name}-h", "sh", "-c", command]
-        return subprocess.run(words, check=True, capture_output=True, text=True).stdout
+        host = get_host("local://")
+        return host.check_output("ip netns exec %s sh -c %s", f"{self.name}-h", command)
 
     def seen(self) -> str:
         """Everything about its link."""

@@ -14,6 +14,7 @@ from typing import cast
 
 import pytest
 from msgspec.structs import replace
+from testinfra.host import get_host
 
 from tests.not_run import not_run
 from tests.remedy.applying.fakes import Killed, Stage, watch
@@ -337,7 +338,6 @@ def veth_namespace() -> Iterator[str]:
 
 
 def seen(namespace: str) -> str:
-    """Everything about the links of a namespace, as the kernel's own tools show it."""
+    """Everything about the links of a namespace, as the kernel's own tools show it to testinfra."""
     script = "ip -d link show; grep -rs '' /sys/class/net/v*/queues/ | sort; ethtool -k v0; true"
-    words = ["ip", "netns", "exec", namespace, "sh", "-c", script]
-    return subprocess.run(words, check=True, capture_output=True, text=True).stdout
+    return get_host("local://").check_output("ip netns exec %s sh -c %s", namespace, script)
