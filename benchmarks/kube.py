@@ -13,12 +13,13 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import urllib3
 
 from tests.kube.objects import instance_of, interface, node, virtual_machine
 from tests.kube.server import ADMIN, Server, running_server
-from vnicaudit.platforms.kubevirt.live.lists import RESOURCES
+from vnicaudit.platforms.kubevirt.live.lists import RESOURCES, path_of
 
 PAGE = 500
 
@@ -41,20 +42,21 @@ def bare(server: Server) -> int:
     """List what an audit lists; returns the number of objects."""
     pool = urllib3.PoolManager(ca_certs=str(server.folder / "ca.crt"))
     head = {"Authorization": f"Bearer {ADMIN}"}
-    versions = {"pool.kubevirt.io": "v1beta1", "instancetype.kubevirt.io": "v1beta1",
-                "plugin.kubevirt.io": "v1alpha1"}  # fmt: skip
+
+    def answer(path: str, **query: str) -> Any:
+        return json.loads(pool.request("GET", server.url + path, fields=query, headers=head).data)
+
+    groups = answer("/apis")["groups"]
+    versions = {one["name"]: one["preferredVersion"]["version"] for one in groups} | {"": "v1"}
     found = 0
     for one in RESOURCES:
-        group = f"/apis/{one.group}" if one.group else "/api"
-        url = f"{server.url}{group}/{versions.get(one.group, 'v1')}/{one.plural}"
+        path = path_of(one, versions[one.group], "") if one.group in versions else ""
         token = ""
-        while True:
-            query = {"limit": str(PAGE), "continue": token, "labelSelector": one.selector}
-            answer = json.loads(pool.request("GET", url, fields=query, headers=head).data)
-            found += len(answer["items"])
-            token = answer["metadata"].get("continue") or ""
-            if not token:
-                break
+        while path:
+            page = answer(path, limit=str(PAGE), labelSelector=one.selector, **{"continue": token})
+            found += len(page["items"])
+            token = page["metadata"].get("continue") or ""
+            path = path if token else ""
     return found
 
 
