@@ -328,6 +328,8 @@ class ClusterNic(_ClusterRecord, frozen=True):
     has: NicSpec | None = None
     """As its instance has it."""
     status: NicStatus | None = None
+    mtu: int | None = None
+    """Of its interface in the launcher's pod."""
 
 
 class LaunchedNic(_ClusterRecord, frozen=True):
@@ -434,6 +436,8 @@ class ClusterGuest(OwnedObject, frozen=True):
     preference: RecordedReference | None = None
     launcher: str = ""
     """The name of the pod in which its instance runs; empty: unknown."""
+    vhost: bool | None = None
+    """That pod has ``/dev/vhost-net``; None: unknown, or it has no KVM."""
     launched: LaunchedDomain | None = None
     """None: nobody asked for it."""
     hooks: bool = False

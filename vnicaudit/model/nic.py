@@ -172,7 +172,7 @@ Evidence = Literal[
     "command line", "open descriptors", "log", "arguments in <qemu:commandline>", "instance"
 ]
 """The source about QEMU that proves how a NIC runs; ``instance``: a VirtualMachineInstance of
-KubeVirt tells its model, MAC and queues, and nothing else."""
+KubeVirt tells its model, MAC and queues, and its pod whether it has ``/dev/vhost-net``."""
 
 OVERRIDE, SET, GLOBAL = "<qemu:override>", "-set", "-global"
 """Ways to set a property of a device behind libvirt's settings; the latter two in

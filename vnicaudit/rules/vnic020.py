@@ -52,7 +52,8 @@ A QEMU started without libvirt uses vhost only with ``vhost=on`` in its ``-netde
 hub by ``-netdev tap,id=n,vhost=on`` and ``-device virtio-net-pci,netdev=n``.
 
 In a pod of KubeVirt, switch ``useEmulation`` off in the KubeVirt resource: only then does the pod
-ask its node for ``/dev/vhost-net``.
+ask its node for ``/dev/vhost-net``. A VM that started without a virtio NIC, and was given one while
+it ran, has to be restarted, too: its launcher's pod did not ask.
 
 ## Fix safety
 
@@ -64,6 +65,7 @@ Loading the module does not affect running guests. The power cycle means downtim
   A NIC on a hub (``-net nic -net tap``, ``-netdev hubport``) is reported, whatever ``vhost=`` says.
 * In domains of type ``qemu``, including KubeVirt's emulation: there is no vhost without KVM.
 * On ``<driver name='qemu'/>``: see VNIC021.
+* On a VM of KubeVirt whose launcher's pod was not read, or has no KVM: see VNIC200 and VNIC213.
 * When the guest is shut off. Skipped without QEMU's command line, log or ``/proc``.
 * Reported as *low* when the NIC's link is down: it carries no traffic.
 """
@@ -87,6 +89,11 @@ _FIX_IN_POD = (
     "devices.kubevirt.io/vhost-net, then run virtctl restart."
 )
 """Source: KubeVirt ``pkg/virt-controller/services/renderresources.go``."""
+_IN_POD = "its launcher's pod did not ask for /dev/vhost-net"
+_FIX_OF_LAUNCHER = (
+    "The pod asks its node for /dev/vhost-net when a VM starts with a virtio NIC: run virtctl "
+    "restart at a convenient time."
+)
 _HUB = "hubport"
 """QEMU's word for a backend on a hub."""
 _WITHOUT_HUB = (
@@ -114,6 +121,8 @@ def applies(subject: Subject) -> bool:
     if subject.tuned and subject.nic.driver_name == "qemu":
         return False
     running = subject.running
+    if subject.domain.kind == "manifest" and (running is None or running.vhost is None):
+        return False  # whether KubeVirt can use it at all: VNIC200, VNIC201
     if running is not None and running.backend == _HUB:
         return subject.model in VIRTIO and subject.domain.type != "qemu"
     if running is not None and (running.vhost or running.backend not in (None, "tap")):
@@ -131,9 +140,9 @@ def check(subject: Subject) -> Iterator[Problem]:
             fix=_WITHOUT_HUB,
         )
     elif running is not None and running.vhost is False:
+        seen = _IN_POD if running.evidence == "instance" else f"seen in QEMU's {running.evidence}"
         yield Problem(
-            f"vhost-net is not in use (seen in QEMU's {running.evidence}): "
-            "QEMU copies every packet itself",
+            f"vhost-net is not in use ({seen}): QEMU copies every packet itself",
             field="driver_name",
             severity="low" if subject.nic.link_state == "down" else None,
             fix=_fix(subject),
@@ -141,6 +150,8 @@ def check(subject: Subject) -> Iterator[Problem]:
 
 
 def _fix(subject: Subject) -> str:
+    if subject.running is not None and subject.running.evidence == "instance":
+        return _FIX_OF_LAUNCHER
     unseen = _FIX_UNSEEN if subject.domain.is_command_line else _FIX
     return _FIXES.get(name_of(subject.domain.owner), unseen)
 
@@ -149,6 +160,7 @@ RULE = Rule(
     name="vhost-inactive",
     severity="high",
     groups=("vhost",),
+    forms=("definition", "manifest"),
     judges=(
         Judge(
             "nic",

@@ -34,7 +34,8 @@ A guest without a virtio driver loses the network.
 
 ## When it does not fire
 
-* On virtio, masquerade, and networks with `ipam`; and when the network names no MTU.
+* On virtio, masquerade, and networks with `ipam`; and when neither the network nor the pod of the
+  running VM (`k8s.v1.cni.cncf.io/network-status`) tells the MTU.
 * Skipped when a network of the VM may not be listed, and no other is wrong.
 """
 
@@ -43,7 +44,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vnicaudit.knowledge import kube_needs
-from vnicaudit.model.cluster import OVN, Attachment, ClusterGuest, NicSpec
+from vnicaudit.model.cluster import OVN, Attachment, ClusterGuest, ClusterNic, NicSpec
 from vnicaudit.model.finding import VIRTIO, Change
 from vnicaudit.model.rule import Judge, Problem, Rule
 
@@ -58,14 +59,14 @@ def applies(guest: ClusterGuest) -> bool:
 
 def check(guest: ClusterGuest) -> Iterator[Problem]:
     """One problem for each interface."""
-    for name, spec in _emulated(guest):
+    for nic, spec in _emulated(guest):
         attached = guest.cluster.attachments_by_path.get(spec.network or "")
-        mtu = None if attached is None else _mtu(attached)
+        mtu = None if attached is None else _mtu(attached, nic.mtu)
         if mtu is not None and mtu != _USUAL:
             yield Problem(
-                f"interface {name} is {spec.model} on a network of MTU {mtu[:8]} without IPAM: "
+                f"interface {nic.name} is {spec.model} on a network of MTU {mtu[:8]} without IPAM: "
                 "the guest does not learn the MTU",
-                field=f"{name}/model",
+                field=f"{nic.name}/model",
                 change=Change("model", spec.model, "virtio", safe=False, reason=_DRIVER)
                 if guest.cluster.is_live
                 else None,
@@ -75,22 +76,25 @@ def check(guest: ClusterGuest) -> Iterator[Problem]:
             )
 
 
-def _emulated(guest: ClusterGuest) -> Iterator[tuple[str, NicSpec]]:
+def _emulated(guest: ClusterGuest) -> Iterator[tuple[ClusterNic, NicSpec]]:
     for nic, spec in kube_needs.present(guest):
         bridged = spec.binding == "bridge" and not spec.is_plugin and "/" in (spec.network or "")
         if bridged and spec.model is not None and spec.model not in VIRTIO:
-            yield nic.name, spec
+            yield nic, spec
 
 
-def _mtu(attached: Attachment) -> str | None:
-    """The MTU of a network without address management; None if it names none."""
+def _mtu(attached: Attachment, in_pod: int | None) -> str | None:
+    """The MTU of a network without address management: as the launcher's pod has it, or else as it
+    is named; None if it is not known."""
     if any(each.has_ipam for each in attached.plugins) or attached.type == OVN:
         return None
+    if in_pod is not None:
+        return str(in_pod)
     return next((mtu for each in attached.plugins if (mtu := each.settings.get("mtu"))), None)
 
 
 _NETWORKS = kube_needs.networks_read(
-    lambda guest: ((name, spec.network or "") for name, spec in _emulated(guest)), check
+    lambda guest: ((nic.name, spec.network or "") for nic, spec in _emulated(guest)), check
 )
 
 RULE = Rule(

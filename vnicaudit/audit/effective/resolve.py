@@ -325,11 +325,15 @@ def _of_manifest(
         return _as_launched(nic, running)
     model = _model(nic, domain.arch, manifest, running)
     name = model.effective
+    vhost = _vhost(nic, name)
+    if vhost.state == UNKNOWN and running is not None and running.vhost is not None:
+        what = "asked for" if running.vhost else "did not ask for"
+        vhost = Resolved(None, running.vhost, f"KubeVirt: its launcher {what} /dev/vhost-net")
     removed = nic.binding in REMOVED_BINDINGS and not nic.plugin
     missing = domain.arch in S390 and name in LEGACY | E1000
     return Effective(
         model,
-        _vhost(nic, name),
+        vhost,
         _queues(nic, domain, manifest, running, name),
         _ring(name, nic),
         _ring(name, nic),

@@ -35,7 +35,7 @@ from vnicaudit.model.finding import Location
 from vnicaudit.model.kubevirt import Preference
 from vnicaudit.model.nic import Nic, RunningNic
 from vnicaudit.platforms.kubevirt import cluster_objects as read
-from vnicaudit.platforms.kubevirt.cluster_objects import Instance
+from vnicaudit.platforms.kubevirt.cluster_objects import Instance, Launcher
 from vnicaudit.platforms.kubevirt.interfaces import (
     ATTACHMENT,
     INSTANCETYPES,
@@ -97,7 +97,7 @@ class ClusterReading:
         self._machines: set[str] = set()
         self._migrations: set[str] = set()
         self._pods: dict[str, ClusterPod] = {}
-        self._launchers: dict[tuple[str, str], str] = {}
+        self._launchers: dict[tuple[str, str], Launcher] = {}
         """UID of an instance and node -> the pod."""
         self._takers = {
             INSTANCE: self._take_instance,
@@ -164,9 +164,9 @@ class ClusterReading:
             return
         if pod.networks:
             self._pods[key] = pod
-        uid, node = read.launched_in(found)
-        if uid:
-            self._launchers[uid, node] = pod.name
+        launcher = read.launcher_of(found)
+        if launcher is not None:
+            self._launchers[launcher.uid, launcher.node] = launcher
 
     def _take_migration(self, found: Object) -> None:
         if found.group == "forklift.konveyor.io" and read.runs(found):
@@ -280,6 +280,8 @@ class ClusterReading:
         place, has_vm = found.place, found.kind == MACHINE
         uid, namespace = text_at(place, "metadata", "uid") or "", found.namespace or ""
         instance = self._instances.get(uid if has_vm else read.owner_uid(found) or uid)
+        where = ("", "") if instance is None else (instance.uid, instance.node or "")
+        launcher = self._launchers.get(where)
         spec = place.at("spec", "template", "spec") if has_vm else None
         prefers = self._prefers(found, preference)
         annotations = {*read.texts_of(place.at("spec", "template", "metadata", "annotations"))}
@@ -299,15 +301,18 @@ class ClusterReading:
             template=_template_settings(spec, prefers) if has_vm else None,
             has=None if instance is None else instance.settings,
             current=None if instance is None else instance.current,
-            nics=_nics(_template_specs(spec, namespace, prefers), instance),
+            nics=_nics(
+                _template_specs(spec, namespace, prefers),
+                instance,
+                {} if launcher is None else launcher.mtus,
+            ),
             conditions=(
                 *(read.conditions_of(place) if has_vm else ()),
                 *(() if instance is None else instance.conditions),
             ),
             preference=self._recorded(found, spec, preference),
-            launcher=""
-            if instance is None
-            else self._launchers.get((instance.uid, instance.node or ""), ""),
+            launcher="" if launcher is None else launcher.name,
+            vhost=None if launcher is None else launcher.vhost,
             hooks=_HOOKS in annotations,
             bridge_may_migrate=_ALLOW_BRIDGE in annotations,
             busy=read.busy_of(place),
@@ -413,6 +418,7 @@ def _as_it_runs(nic: Nic, guest: ClusterGuest, vm: VmSettings, known: list[Refer
         model=model if wiring.type == nic.declared.actual_type else "",
         mac=status.mac or has.mac,
         queues=status.queues or (None if vm.multiqueue else 1),
+        vhost=guest.vhost,
         evidence="instance",
     )
     return replace(nic, wiring=wiring.name, running=running)
@@ -448,13 +454,19 @@ def _template_specs(
     return read.specs_of(spec, namespace, model=model)
 
 
-def _nics(template: dict[str, NicSpec], instance: Instance | None) -> tuple[ClusterNic, ...]:
+def _nics(
+    template: dict[str, NicSpec], instance: Instance | None, mtus: dict[str, int]
+) -> tuple[ClusterNic, ...]:
     """All interfaces, of the VM or of its instance."""
     has = {} if instance is None else instance.specs
     reported = {} if instance is None else instance.status
     return tuple(
         ClusterNic(
-            name=name, template=template.get(name), has=has.get(name), status=reported.get(name)
+            name=name,
+            template=template.get(name),
+            has=has.get(name),
+            status=reported.get(name),
+            mtu=mtus.get(has[name].network or "") if name in has else None,
         )
         for name in dict.fromkeys([*template, *has])
     )

@@ -12,7 +12,9 @@ from msgspec.structs import replace
 
 from vnicaudit.knowledge.kube_owners import Marks, OwnerReference, owners_of
 from vnicaudit.model.cluster import (
+    KVM,
     SRIOV_RESOURCE,
+    VHOST_NET,
     Attachment,
     Binding,
     ClusterNode,
@@ -192,7 +194,7 @@ def runs(migration: Object) -> bool:
     return began is not None and ended is None
 
 
-_NETWORKS = "k8s.v1.cni.cncf.io/networks"
+_NETWORKS, _STATUS = "k8s.v1.cni.cncf.io/networks", "k8s.v1.cni.cncf.io/network-status"
 
 
 def pod_of(found: Object) -> ClusterPod | None:
@@ -229,14 +231,56 @@ def _attachments_in(text: str, namespace: str) -> Iterator[str]:
             yield f"{space if isinstance(space, str) and space else namespace}/{item['name']}"
 
 
-def launched_in(found: Object) -> tuple[str, str]:
-    """UID of the instance whose launcher a pod is, and the pod's node; both empty: it is none."""
+class Launcher(NamedTuple):
+    """The pod of an instance."""
+
+    uid: str
+    """Of the instance."""
+    node: str
+    name: str
+    vhost: bool | None
+    """It has ``/dev/vhost-net``; None: it has no KVM either, or is not known."""
+    mtus: dict[str, int]
+    """Network -> the MTU of its interface, as Multus tells it."""
+
+
+def launcher_of(found: Object) -> Launcher | None:
+    """The launcher that a pod is; None: it is none.
+
+    Source: ``getRequiredResources`` in ``pkg/virt-controller/services/renderresources.go`` of
+    KubeVirt 1.9: KVM is asked for unless emulation is allowed, vhost-net beside it for a virtio NIC.
+    """
     place = found.place
     if text_at(place, "metadata", "labels", "kubevirt.io") != "virt-launcher":
-        return "", ""
+        return None
     owners = _references(place.at("metadata", "ownerReferences"))
     uid = next((one.uid for one in owners if one.kind == "VirtualMachineInstance"), "")
-    return uid, text_at(place, "spec", "nodeName") or ""
+    containers = place.at("spec", "containers")
+    limits = [each.at("resources", "limits") for each in containers.items()] if containers else []
+    asked = {name for each in limits if each is not None for name in each.names()}
+    text = text_at(place, "metadata", "annotations", _STATUS) or ""
+    return Launcher(
+        uid=uid,
+        node=text_at(place, "spec", "nodeName") or "",
+        name=found.name or "",
+        vhost=VHOST_NET in asked if KVM in asked else None,
+        mtus=_mtus_in(text) if len(text) <= _LONGEST_CONFIG else {},
+    )
+
+
+def _mtus_in(text: str) -> dict[str, int]:
+    """The MTUs in Multus' annotation on the interfaces of a pod; not of a network of which it has
+    two that differ (``NetworkStatus`` in network-attachment-definition-client)."""
+    try:
+        entries = json.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+    found: dict[str, set[int]] = {}
+    for each in entries if isinstance(entries, list) else []:
+        name, mtu = (each.get("name"), each.get("mtu")) if isinstance(each, dict) else (None, None)
+        if isinstance(name, str) and isinstance(mtu, int) and mtu > 0:
+            found.setdefault(name, set()).add(mtu)
+    return {name: mtus.pop() for name, mtus in found.items() if len(mtus) == 1}
 
 
 USER_NETWORKS = ("UserDefinedNetwork", "ClusterUserDefinedNetwork")
