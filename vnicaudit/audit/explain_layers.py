@@ -308,9 +308,11 @@ def layers(
     manifest, guest = domain.declared.manifest, domain.guest
     recorded = None if guest is None else guest.preference
     if recorded is not None and recorded.revision:
-        yield from _of_revision(recorded)
+        yield from _of_revision("Preference", recorded)
     elif manifest is not None and manifest.preference is not None:
         yield _preference(manifest)
+    if guest is not None and guest.instancetype is not None and guest.instancetype.revision:
+        yield from _of_revision("Instance type", guest.instancetype)
     if guest is not None:
         yield from _cluster(guest, nic, effective)
     if domain.declared.is_definition and nic.declared.type == "network":
@@ -370,11 +372,11 @@ def _preference(manifest: Manifest) -> Layer:
     return Layer(name, None, tuple(facts))
 
 
-def _of_revision(recorded: RecordedReference) -> Iterator[Layer]:
-    """Layers of a preference of which a VM keeps a revision: as it is today, and as recorded."""
+def _of_revision(what: str, recorded: RecordedReference) -> Iterator[Layer]:
+    """Layers of an object of which a VM keeps a revision: as it is today, and as recorded."""
     for name, fields, source in (
-        (f"Preference {recorded.name}", recorded.now, "the preference itself"),
-        (f"Preference as recorded ({recorded.revision})", recorded.then, "the ControllerRevision"),
+        (f"{what} {recorded.name}", recorded.now, f"the {what.lower()} itself"),
+        (f"{what} as recorded ({recorded.revision})", recorded.then, "the ControllerRevision"),
     ):
         told = (LayerFact(field, text) for field, text in sorted((fields or {}).items()))
         missing = f"{source} would show it" if fields is None else ""
@@ -404,6 +406,8 @@ def _cluster(guest: ClusterGuest, nic: Nic, effective: Effective) -> Iterator[La
         told = [LayerFact("queues", str(status.queues), wins)] if status.queues else []
         if status.mac:
             told.append(LayerFact("mac", status.mac))
+        if found is not None and found.mtu is not None:
+            told.append(LayerFact("mtu", str(found.mtu), note="of its pod's interface"))
         told.append(LayerFact("told by", ", ".join(sorted(status.sources)) or "nobody"))
         yield Layer("Status of the instance", None, tuple(told))
     if guest.launched is not None and nic.declared.type != "hostdev":  # which has no such settings

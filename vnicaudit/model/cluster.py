@@ -398,8 +398,8 @@ class Condition(_ClusterRecord, frozen=True):
 
 
 class RecordedReference(_ClusterRecord, frozen=True):
-    """A preference that a VM refers to. ``then`` and ``now``: its fields that the VM leaves to it,
-    as the VM recorded them, and as they are today; None: not read."""
+    """A preference, or an instance type, that a VM refers to. ``then`` and ``now``: its fields that
+    the VM leaves to it, as the VM recorded them, and as they are today; None: not read."""
 
     kind: str
     name: str
@@ -434,6 +434,7 @@ class ClusterGuest(OwnedObject, frozen=True):
     conditions: tuple[Condition, ...] = ()
     """Of the VM, then of the instance."""
     preference: RecordedReference | None = None
+    instancetype: RecordedReference | None = None
     launcher: str = ""
     """The name of the pod in which its instance runs; empty: unknown."""
     vhost: bool | None = None

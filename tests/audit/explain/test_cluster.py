@@ -84,6 +84,48 @@ def test_the_preference_of_today_is_not_what_was_recorded() -> None:
     assert _layers(MACHINE, REVISION)["Preference old"] == "the preference itself would show it"
 
 
+def test_the_instance_type_as_recorded_and_of_today() -> None:
+    kind = "VirtualMachineClusterInstancetype"
+    vm = MACHINE | {
+        "spec": MACHINE["spec"] | {"instancetype": {"name": "small"}},
+        "status": {"instancetypeRef": {
+            "name": "small", "controllerRevisionRef": {"name": "web-small-1"}}},
+    }  # fmt: skip
+    today = {"apiVersion": "instancetype.kubevirt.io/v1beta1", "kind": kind,
+             "metadata": {"name": "small"}, "spec": {"cpu": {"guest": 8}}}  # fmt: skip
+    kept = REVISION | {"metadata": {"name": "web-small-1", "namespace": "demo"},
+                       "data": today | {"spec": {"cpu": {"guest": 2}}}}  # fmt: skip
+    found = _layers(vm, today, kept)
+    assert found["Instance type small"] == {"vCPUs": "8"}
+    assert found["Instance type as recorded (web-small-1)"] == {"vCPUs": "2"}
+    assert _layers(vm)["Instance type small"] == "the instance type itself would show it"
+
+
+def test_the_launcher_tells_of_vhost_and_of_the_mtu() -> None:
+    status = '[{"name": "demo/lan", "interface": "pod1", "mtu": 9000}]'
+    pod: dict[str, Any] = {
+        "apiVersion": "v1", "kind": "Pod",
+        "metadata": {
+            "name": "virt-launcher-web-x", "namespace": "demo",
+            "labels": {"kubevirt.io": "virt-launcher"},
+            "ownerReferences": [{"kind": "VirtualMachineInstance", "name": "web", "uid": "vmi"}],
+            "annotations": {"k8s.v1.cni.cncf.io/network-status": status},
+        },
+        "spec": {"nodeName": "n1", "containers": [{"resources": {"limits": {
+            "devices.kubevirt.io/kvm": "1", "devices.kubevirt.io/vhost-net": "1"}}}]},
+    }  # fmt: skip
+    instance = INSTANCE | {
+        "spec": SPEC, "status": INSTANCE["status"] | {"nodeName": "n1"},
+    }  # fmt: skip
+    _nic, _declared, found = _effective(MACHINE, instance, pod)
+    assert (found.vhost.effective, found.vhost.reason) == (
+        True, "KubeVirt: its launcher asked for /dev/vhost-net",
+    )  # fmt: skip
+    told = _layers(MACHINE, instance, pod)["Status of the instance"]
+    assert isinstance(told, dict)
+    assert told["mtu"] == "9000"
+
+
 def test_a_revision_that_was_not_read_is_not_the_preference_of_today() -> None:
     today = REVISION["data"] | {"spec": {"devices": {
         "preferredInterfaceModel": "virtio", "preferredNetworkInterfaceMultiQueue": True,

@@ -229,8 +229,9 @@ class ClusterReading:
         if found.kind not in VMI_SPEC or (found.kind == INSTANCE and not self.stands_alone(found)):
             return None
         preference = self._reference(found, "preference")
+        instancetype = self._reference(found, "instancetype")
         recorded, known = Referred({}, {}, {}), [self._referred, *others]
-        for each in (preference, self._reference(found, "instancetype")):
+        for each in (preference, instancetype):
             if each is not None and each.revision_name:
                 key = key_of(each.kind, each.name, found.space)
                 known = [one.without(key) for one in known]
@@ -242,6 +243,8 @@ class ClusterReading:
             return None
         uid = text_at(found.place, "metadata", "uid")
         guest = self._guest(found, preference)
+        if instancetype is not None:
+            guest = replace(guest, instancetype=self._recorded_type(found, instancetype))
         declared = domain.declared
         if declared.manifest is not None:
             keeps = preference is not None and bool(preference.revision_name)
@@ -334,6 +337,15 @@ class ClusterReading:
         """The NIC fields of a preference as it is today."""
         return self._preferred.get(key_of(preference.kind, preference.name, found.space))
 
+    def _recorded_type(self, found: Object, instancetype: _Reference) -> RecordedReference:
+        """The instance type of a VM, with its vCPUs as recorded, and as they are today."""
+        kind, name, revision, kept = instancetype
+        now = self._referred.vcpus.get(key_of(kind, name, found.space))
+        then = None if kept is None else kept.vcpus
+        return RecordedReference(
+            kind=kind, name=name, revision=revision, then=_vcpus(then), now=_vcpus(now)
+        )
+
     def _recorded(
         self, found: Object, spec: YamlPlace | None, preference: _Reference | None
     ) -> RecordedReference | None:
@@ -350,6 +362,10 @@ class ClusterReading:
             then=None if then is None else {key: then[key] for key in left if key in then},
             now=None if now is None else {key: now[key] for key in left if key in now},
         )
+
+
+def _vcpus(count: int | None) -> dict[str, str] | None:
+    return None if count is None else {"vCPUs": str(count)}
 
 
 def _leaving(found: Object) -> str:

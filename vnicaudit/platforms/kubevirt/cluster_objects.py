@@ -248,7 +248,7 @@ def launcher_of(found: Object) -> Launcher | None:
     """The launcher that a pod is; None: it is none.
 
     Source: ``getRequiredResources`` in ``pkg/virt-controller/services/renderresources.go`` of
-    KubeVirt 1.9: KVM is asked for unless emulation is allowed, vhost-net beside it for a virtio NIC.
+    KubeVirt 1.9: KVM is asked for unless emulation is allowed, vhost-net too for a virtio NIC.
     """
     place = found.place
     if text_at(place, "metadata", "labels", "kubevirt.io") != "virt-launcher":
