@@ -233,10 +233,10 @@ class _ListPages:
         if self._again is None:
             told.append("expired again, so that what changed in between is not known")
         if self._changed:
-            told.append(f"changed in between, and judged as before: {_named(self._changed)}")
+            told.append(f"changed in between, and judged as before: {_shown(self._changed)}")
         uids = self._seen.keys() if self._again is None else self._again
         if gone := [name for uid, (_version, name) in self._seen.items() if uid not in uids]:
-            told.append(f"deleted in between: {_named(gone)}")
+            told.append(f"deleted in between: {_shown(gone)}")
         return "; ".join(told)
 
     @property
@@ -254,12 +254,12 @@ class _ListPages:
         return self._cluster.ask(ApiCall(path_of(self.resource, self._versions[0], space), query))
 
 
-_NAMED = 5
+_SHOWN = 5
 
 
-def _named(names: list[str]) -> str:
-    shown = ", ".join(plain(name.removeprefix("/")) for name in names[:_NAMED])
-    return shown + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")
+def _shown(names: list[str]) -> str:
+    shown = ", ".join(plain(name.removeprefix("/")) for name in names[:_SHOWN])
+    return shown + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
 
 
 def path_of(resource: ClusterList, version: str, namespace: str) -> str:
