@@ -95,13 +95,13 @@ def test_a_token_that_expires_in_between(behind: Changing, way: Between) -> None
     assert (behind.runs_with(), behind.virt.asked) == ("virtio", ["shop/web"])
 
 
-@pytest.mark.parametrize("is_it", [is_patch, is_restart])
+@pytest.mark.parametrize("which", [is_patch, is_restart])
 def test_a_server_that_has_too_much_to_do(
-    behind: Changing, way: Between, pauses: Pauses, is_it: Callable[[Asked], bool]
+    behind: Changing, way: Between, pauses: Pauses, which: Callable[[Asked], bool]
 ) -> None:
     """429: it is asked again after the pause that it wants, and does it once."""
     busy = [Reply(429, b"Too many requests, please try again later.\n", (("Retry-After", "3"),))]
-    way.intercept = lambda asked: busy.pop() if is_it(asked) and busy else None
+    way.intercept = lambda asked: busy.pop() if which(asked) and busy else None
     pauses.append(lambda: None)
     assert behind.applied("restart").outcome == "applied"
     assert (busy, pauses) == ([], [])
@@ -123,7 +123,7 @@ def test_a_restart_is_not_asked_for_twice_because_its_answer_was_lost(
 
 
 @pytest.mark.parametrize(
-    ("mode", "is_it"),
+    ("mode", "which"),
     [
         ("restart", is_patch),
         pytest.param("next-boot", is_patch, marks=pytest.mark.long),
@@ -136,12 +136,12 @@ def test_a_server_that_is_killed_after_it_did_what_was_asked(
     way: Between,
     dead: list[Server],
     mode: Mode,
-    is_it: Callable[[Asked], bool],
+    which: Callable[[Asked], bool],
 ) -> None:
     """The program does not know that; the journal has no line of it."""
 
     def answered(asked: Asked, reply: Reply) -> Reply:
-        if not dead and is_it(asked) and (is_it is is_patch or behind.virt.asked):
+        if not dead and which(asked) and (which is is_patch or behind.virt.asked):
             dead.append(behind.cluster)
             behind.cluster.end()
             return GATEWAY

@@ -188,7 +188,8 @@ class Virt:
         source = {"infoSource": "domain, guest-agent"}
         interfaces = [each | source for each in instance["status"]["interfaces"]]
         conditions = [{"type": "AgentConnected", "status": "True"}]
-        status = {"interfaces": interfaces, "conditions": conditions}
+        guest = {"id": "fedora", "versionId": "40", "kernelRelease": "6.8.5-301.fc40.x86_64"}
+        status = {"interfaces": interfaces, "conditions": conditions, "guestOSInfo": guest}
         self._change(self._path(instance), {"status": status})
 
     def _condition(self, vm: Object, instance: Object | None) -> bool:
