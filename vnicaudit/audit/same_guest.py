@@ -7,6 +7,7 @@ one definition was read. The memory for each guest is bounded, and so is their n
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from collections.abc import Container, Iterator, Mapping
 from itertools import zip_longest
@@ -82,9 +83,10 @@ class SameTemplates:
         """The judgement without what was told already."""
         if not isinstance(product, Audited) or not product.template_key:
             return product
-        name = product.subject.rpartition("/")[2]
+        name = re.escape(product.subject.rpartition("/")[2])
+        named = re.compile(rf"(?<![\w.-]){name}(?![\w-])").search
         told = self._told.setdefault((product.target, product.template_key), set())
-        found = [one for one in product.findings if name in one.fix or _cause(one) not in told]
+        found = [one for one in product.findings if named(one.fix) or _cause(one) not in told]
         self._repeats += len(product.findings) - len(found)
         accepted = (one.finding for one in product.suppressed)
         told.update(map(_cause, (*product.findings, *product.baselined, *accepted)))
