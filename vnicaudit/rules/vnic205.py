@@ -57,7 +57,7 @@ _FIX = "Find what rewrites the domain: a hook that no object of the cluster name
 _READ = Fact[ClusterGuest](
     lambda guest: guest.launched is not None and not guest.launched.unread,
     "the domain in its launcher",
-    reason=lambda guest: guest.launched.unread if guest.launched else "",
+    reason=lambda guest: f"the domain in its launcher ({guest.launched and guest.launched.unread})",
 )
 
 
