@@ -170,7 +170,7 @@ ONLY_FOUND = (
         "RFS has entries on the host, and no flows on the adapter",
         f"echo 32768 > {_ENTRIES}",
         f"echo 0 > {_ENTRIES}",
-        ("VNIC050", f"{UPLINK}/rps_flow_cnt"),
+        ("VNIC050", f"{MANAGED}/rps_flow_cnt"),
     ),
     _plant(
         "a VLAN on a bond is narrower than the guest",
