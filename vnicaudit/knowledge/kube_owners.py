@@ -141,8 +141,9 @@ def _owners(marks: Marks) -> Iterator[ObjectOwner]:
         yield ObjectOwner(name="Helm", mark=_HELM, of=marks.annotations[_HELM])
     if manager in _BY_MANAGER:
         yield ObjectOwner(name=_BY_MANAGER[manager], mark=f"{_MANAGED}: {manager}")
-    if APPLIED in marks.annotations or "config.kubernetes.io/origin" in marks.annotations:
-        yield ObjectOwner(name="kubectl apply", mark=APPLIED)
+    for key in (APPLIED, "config.kubernetes.io/origin"):
+        if key in marks.annotations:
+            yield ObjectOwner(name="kubectl apply", mark=key)
     if _INSTANCE in marks.labels:
         yield ObjectOwner(name=_INSTANCE, mark=_INSTANCE, of=marks.labels[_INSTANCE])
 

@@ -204,8 +204,9 @@ class ClusterFacts(NamedDescription, frozen=True, dict=True):
     plugins: tuple[DomainPlugin, ...] | None = None
     pods: tuple[ClusterPod, ...] | None = None
     """Those that ask for attachments; None: not all pods were read (on request only)."""
-    migrations: frozenset[str] | None = None
-    """UIDs of Forklift's migrations into this cluster that have begun and not ended."""
+    migrations: dict[str, bool] = msgspec.field(default_factory=dict)
+    """UIDs of Forklift's migrations that were read, and if they have begun and not ended. Others
+    may be in another namespace, or in the cluster from which they are directed."""
     requests: tuple[tuple[str, int], ...] = ()
     """Resource of SR-IOV -> how many interfaces of the instances that were read ask for it."""
     complete: frozenset[tuple[str, str]] = frozenset()

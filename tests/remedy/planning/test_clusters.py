@@ -217,8 +217,14 @@ def test_a_machine_that_is_still_imported(
     vm = machine(interface(model="e1000"), metadata={"labels": labels})
     plan = plan_of(monkeypatch, vm, migration, lists=(*LISTS, "migrations"))
     assert [one.code for one in step_of(plan).blocked] == codes
-    (step,) = plan_of(monkeypatch, vm).steps
-    assert any("which may still run" in note for note in step.notes)
+    assert not any("make sure" in note for note in step_of(plan).notes)
+
+
+def test_a_machine_whose_import_is_not_in_the_list(monkeypatch: pytest.MonkeyPatch) -> None:
+    labels = {"plan": "p", "migration": "m", "vmID": "vm-1"}
+    vm = machine(interface(model="e1000"), metadata={"labels": labels})
+    step = step_of(plan_of(monkeypatch, vm, lists=(*LISTS, "migrations")))
+    assert any("make sure that it has ended" in note for note in step.notes)
 
 
 def test_no_plan_has_a_secret(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -95,7 +95,7 @@ class ClusterReading:
         self._revisions: dict[tuple[str, str], _Revision] = {}
         self._instances: dict[str, Instance] = {}
         self._machines: set[str] = set()
-        self._migrations: set[str] = set()
+        self._migrations: dict[str, bool] = {}
         self._pods: dict[str, ClusterPod] = {}
         self._launchers: dict[tuple[str, str], Launcher] = {}
         """UID of an instance and node -> the pod."""
@@ -169,8 +169,8 @@ class ClusterReading:
             self._launchers[launcher.uid, launcher.node] = launcher
 
     def _take_migration(self, found: Object) -> None:
-        if found.group == "forklift.konveyor.io" and read.runs(found):
-            self._migrations.add(text_at(found.place, "metadata", "uid") or "")
+        if found.group == "forklift.konveyor.io":
+            self._migrations[text_at(found.place, "metadata", "uid") or ""] = read.runs(found)
 
     def _take_instance(self, found: Object) -> None:
         instance = read.instance_of(found, self._now)
@@ -197,7 +197,7 @@ class ClusterReading:
             if self._looked("userdefinednetworks") and self._looked("clusteruserdefinednetworks")
             else None,
             plugins=self._known(self._plugins, "plugins"),
-            migrations=frozenset(self._migrations) if self._looked("migrations") else None,
+            migrations=self._migrations,
             pods=tuple(self._pods.values()) if self._looked("pods") else None,
             requests=tuple(sorted(requests.items())),
             complete=frozenset(self._complete),

@@ -47,7 +47,8 @@ def lines_for(finding: Finding, domain: ClusterDomain) -> Iterator[ProposedLine]
     if change.field == "preference":
         yield from _as_today(domain)
     elif change.field == "model":
-        nic = next((one for one in domain.nics if one.index == finding.about.index), None)
+        at = finding.about.index
+        nic = None if at is None else next(iter(domain.nics[at : at + 1]), None)
         if nic is not None and nic.alias and change.new in MODELS:
             reason = _READY if change.safe else change.reason
             yield _model(nic, replace(change, old=nic.declared.model, reason=reason))

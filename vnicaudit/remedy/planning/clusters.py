@@ -3,7 +3,7 @@ object that is to be patched."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -74,8 +74,8 @@ _ANOTHER_DEVICE = (
 _HOTPLUG = "On this version of KubeVirt more vCPUs then need a restart."
 _MIGRATION = "Forklift's migration that created it still runs: plan again when it has ended"
 _MAY_MIGRATE = (
-    "Forklift created it by migration {}, which may still run: the cluster does not tell (right: "
-    "list migrations.forklift.konveyor.io)."
+    "Forklift created it by migration {}, which is not among those that could be listed: make sure "
+    "that it has ended."
 )
 _WRITES = "plan --patches DIR writes the patch for it."
 _NO_MACHINE = "it has no VirtualMachine that could be changed: an instance itself cannot be"
@@ -159,13 +159,13 @@ class ClusterPlanner:
         for finding in findings:
             offered = list(lines_for(finding, domain))
             proposed = list(filter(self._is_wanted, offered))
-            allowed = [one for one in proposed if self._may(one) or one.line.path in lines]
+            allowed = [one for one in proposed if self._may(one) or _is_in(lines, one)]
             self.by_hand += not offered
             if held := [one.change for one in proposed if one not in allowed]:
                 yield self._left_out(finding.about, (finding.rule,), unsafe(held[0]))
             for one in allowed:
                 lines.setdefault(one.line.path, one)
-            asking += [finding] if allowed else []
+            asking += [finding] if any(_is_in(lines, one) for one in allowed) else []
         if lines and not domain.guest.has_vm:
             text = route(domain.guest.owner) or _NO_MACHINE
             rules = tuple(dict.fromkeys(one.rule for one in asking))
@@ -197,7 +197,7 @@ class ClusterPlanner:
         )
         step = self._step(domain.ref, unit, guest, lines, findings)
         busy = [f"{words}: plan again when that has ended" for words in guest.busy]
-        if guest.imported_by in (cluster.migrations or ()):
+        if cluster.migrations.get(guest.imported_by):
             busy.append(_MIGRATION)
         is_known = guest.has is not None or cluster.has_all(_INSTANCES, guest.namespace)
         return replace(
@@ -274,6 +274,12 @@ class ClusterPlanner:
         return NotPlanned(about, self._target, rules, reason.text, code=reason.code)
 
 
+def _is_in(lines: Mapping[str, ProposedLine], proposed: ProposedLine) -> bool:
+    """True if one of the lines does the same; of several for one field, the first is made."""
+    made = lines.get(proposed.line.path)
+    return made is not None and made.line == proposed.line
+
+
 def _mac(nic: Nic) -> str | None:
     return nic.mac or (None if nic.running is None else nic.running.mac)
 
@@ -308,5 +314,5 @@ def _notes(guest: ClusterGuest, lines: Iterable[ProposedLine]) -> Iterator[str]:
         yield _REQUIRED if shown else _NO_SIGN
         if shown and not is_at_least(version, REVERT_CLEARS_IT):
             yield _STAYS
-    if guest.imported_by and guest.cluster.migrations is None:
+    if guest.imported_by and guest.imported_by not in guest.cluster.migrations:
         yield _MAY_MIGRATE.format(guest.imported_by)
