@@ -29,6 +29,9 @@ from vnicaudit.model.plan import Mode, PatchLine, Step
 from vnicaudit.model.runs import UnitRun
 from vnicaudit.remedy.applying.apply import dry_run_apply
 from vnicaudit.remedy.applying.history import runs
+from vnicaudit.remedy.applying.journal.past_run import all_past
+from vnicaudit.remedy.applying.journal.state import StateFolder
+from vnicaudit.remedy.applying.pruning import in_effect
 from vnicaudit.remedy.applying.rollback import RollbackSelection
 
 STEPS: tuple[Step, ...] = (vm_step(MODEL), vm_step(QUEUES, number=2))
@@ -295,6 +298,39 @@ def test_another_object_of_that_name_is_left(world: ClusterWorld) -> None:
 
 def _changed(step: Step, **fields: Any) -> Step:
     return replace(step, **fields)
+
+
+def _restarts(comes_back: str) -> Callable[[FakeCluster], None]:
+    def restart(cluster: FakeCluster) -> None:
+        cluster.comes_back = comes_back
+        cluster.restart("shop", "web")
+        cluster.world.clock.sleep(SECONDS)
+
+    return restart
+
+
+@pytest.mark.parametrize(
+    ("then", "state", "detail"),
+    [
+        (lambda _cluster: None, "waiting", f"until it is restarted: {RESTARTED}"),
+        (_halted, "waiting", "it does not run: in effect at its next start"),
+        (_restarts("with it"), "in-effect", ""),
+        (_restarts("old"), "differs",
+         'default model is "e1000"; networkInterfaceMultiqueue is not there'),
+        (_restarts("silent"), "differs", "its guest agent does not answer"),
+        (_renames, "unknown", "it no longer has the interface (default)"),
+        (_edits("rtl8139"), "differs", f'changed since: {MODEL.path} is "rtl8139"'),
+    ],
+    ids=["waits", "halted", "restarted", "old", "silent", "renamed", "edited"],
+)  # fmt: skip
+def test_the_present_state_is_that_of_the_instance(
+    world: ClusterWorld, then: Callable[[FakeCluster], None], state: str, detail: str
+) -> None:
+    applied(world)
+    then(world.cluster)
+    (run,) = all_past(StateFolder(str(world.folder)))
+    (found,) = in_effect(run, world.context())
+    assert (found.state, found.detail) == (state, detail)
 
 
 @pytest.mark.parametrize(

@@ -304,21 +304,31 @@ def _checks_now(work: ClusterWork, lines: tuple[PatchLine, ...], old: str) -> Ch
         return CheckResults((Check("instance", "failed", "it has no instance yet"),))
     if uid_of(instance) == old:
         return CheckResults((Check("instance", "failed", "it was not restarted"),))
-    spec = tuple(_spec(instance, lines))
+    checks = instance_checks(made, instance, lines)
+    if any(one.name == "spec" and one.verdict == "failed" for one in checks):
+        return CheckResults(checks, over=True)  # no instance changes its own
+    has_asked = not failed(checks) and work.notes.last(Stopping) is not None
+    if has_asked and is_asked(work.place.get(made.kind, made.namespace, made.name)):
+        checks = (*checks, Check("restart", "failed", ASKED))
+    return CheckResults(checks)
+
+
+def instance_checks(
+    made: ClusterTransaction, instance: ClusterObject, lines: Iterable[PatchLine]
+) -> tuple[Check, ...]:
+    """What an instance runs with, up to what has to come first."""
+    lines = tuple(lines)
+    spec, phase = tuple(_spec(instance, lines)), value_at(instance, "/status/phase")
     if failed(spec):
-        return CheckResults(spec, over=True)  # no instance changes its own
-    phase = value_at(instance, "/status/phase")
+        return spec
     if phase != "Running":
-        return CheckResults((*spec, Check("running", "failed", f"its instance is {phase}")))
+        return (*spec, Check("running", "failed", f"its instance is {phase}"))
     checks = [*spec, Check("running", "ok", "its instance is Running"), *_status(instance, lines)]
     if made.agent:
         is_there = condition(instance, "AgentConnected")
         words = "the guest agent is connected" if is_there else "its guest agent does not answer"
         checks.append(Check("agent", "ok" if is_there else "failed", words))
-    has_asked = work.notes.last(Stopping) is not None
-    if has_asked and is_asked(work.place.get(made.kind, made.namespace, made.name)):
-        checks.append(Check("restart", "failed", ASKED))
-    return CheckResults(tuple(checks))
+    return tuple(checks)
 
 
 def _spec(instance: ClusterObject, lines: Iterable[PatchLine]) -> Iterator[Check]:

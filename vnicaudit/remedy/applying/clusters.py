@@ -22,6 +22,7 @@ from vnicaudit.remedy.applying.cluster_work import (
     checked_uid,
     condition,
     here_of,
+    instance_checks,
     instance_has,
     is_asked,
     listed,
@@ -40,6 +41,7 @@ from vnicaudit.remedy.applying.driver import (
 from vnicaudit.remedy.applying.journal.events import Begin, Result, Undoing, UnitRequest, unit_of
 from vnicaudit.remedy.applying.journal.past_run import PastRun
 from vnicaudit.remedy.applying.session import Session
+from vnicaudit.remedy.applying.verifying import failed
 from vnicaudit.remedy.cluster_patch import (
     foreign_in,
     guarded_patch,
@@ -206,12 +208,18 @@ class ClusterDriver(Driver):
         here = here_of(made.lines, found)
         if other := open_in(here, found):
             return UnitState(unit.name, "differs", f"changed since: {listed(other, found)}")
-        instance = place.instance(made.namespace, made.name) if self.kind == "kube-vm" else None
-        if instance is None or instance_has(instance, made.lines):
+        if self.kind != "kube-vm":
             return UnitState(unit.name, "in-effect")
-        if instance_has(instance, made.lines) is None and uid_of(instance) != made.instance:
-            return UnitState(unit.name, "in-effect")
-        return UnitState(unit.name, "waiting", f"until it is restarted: {made.restart}")
+        instance = place.instance(made.namespace, made.name)
+        if instance is None and made.active and made.mode == "restart":
+            return UnitState(unit.name, "differs", f"it ran, and does not run now: {made.start}")
+        if instance is None:
+            return UnitState(unit.name, "waiting", "it does not run: in effect at its next start")
+        if uid_of(instance) == made.instance and not instance_has(instance, made.lines):
+            return UnitState(unit.name, "waiting", f"until it is restarted: {made.restart}")
+        checks = instance_checks(made, instance, made.lines)
+        wrong = failed(checks)
+        return UnitState(unit.name, "differs" if wrong else "in-effect", wrong, checks)
 
     def result_if_gone(
         self, unit: UnitRequest, error: GoneError, *, begun: bool, dry_run: bool
