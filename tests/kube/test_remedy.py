@@ -39,7 +39,6 @@ def is_remedy(asked: dict[str, Any]) -> bool:
 def runner(cluster: Server, virt: Virt, folder: Path, name: str, user: dict[str, Any]) -> Command:
     """Runs a command as this user; all that it says, with its exit code."""
     vm = virtual_machine("web", interface(model="e1000"))
-    vm["metadata"]["labels"] = {"kubevirt.io/os": "fedora40"}
     virt.is_prompt = True
     cluster.load(kubevirt(), node())
     virt.run(vm)

@@ -62,6 +62,26 @@ def test_an_instance_of_the_same_name_and_another_owner_is_another_domain() -> N
     assert (vm.guest.runs, instance.guest.runs, instance.guest.has_vm) == (False, True, False)
 
 
+@pytest.mark.parametrize(
+    ("system", "readiness"),
+    [
+        ({"id": "fedora", "versionId": "40", "kernelRelease": "6.8.5"}, "ready"),
+        ({"id": "mswindows", "versionId": "10", "name": "Microsoft Windows"}, "needs-driver"),
+        ({"id": "rhel", "versionId": "5.11"}, "unknown"),
+        ({"id": "haiku"}, "needs-driver"),
+        ({}, "needs-driver"),
+    ],
+)
+def test_the_agent_knows_the_system_better_than_a_label(
+    system: dict[str, str], readiness: str
+) -> None:
+    vm, instance = _vm("v"), _vmi("i", "v")
+    vm["metadata"]["labels"] = {"kubevirt.io/os": "windows10"}
+    instance["status"]["guestOSInfo"] = system
+    (domain,) = _domains(vm, instance)
+    assert domain.declared.readiness == readiness
+
+
 def test_secrets_of_a_vm_reach_no_record() -> None:
     volumes = [{"name": "seed", "cloudInitNoCloud": {"userData": f"password: {SECRET}"}}]
     credentials = [{"userPassword": {"source": {"secret": {"secretName": SECRET}}}}]

@@ -245,12 +245,15 @@ class ClusterReading:
         guest = self._guest(found, preference)
         if instancetype is not None:
             guest = replace(guest, instancetype=self._recorded_type(found, instancetype))
-        declared = domain.declared
+        declared, instance = domain.declared, self._instance(found)
+        by_agent = None if instance is None else instance.readiness
+        declared = replace(declared, readiness=by_agent or declared.readiness)
         if declared.manifest is not None:
             keeps = preference is not None and bool(preference.revision_name)
             manifest = replace(
                 declared.manifest,
                 has_one_queue=_has_one_queue(guest),
+                by_image=declared.manifest.by_image and by_agent is None,
                 preference_judged=declared.manifest.preference_judged and not keeps,
             )
             declared = replace(declared, described_by=manifest)
@@ -278,11 +281,16 @@ class ClusterReading:
         kept = self._revisions.get((found.namespace or "", revision))
         return _Reference(own if kind == own.lower() else cluster, name, revision, kept)
 
+    def _instance(self, found: Object) -> Instance | None:
+        """That of a VM, or the one that stands alone."""
+        uid = text_at(found.place, "metadata", "uid") or ""
+        owner = "" if found.kind == MACHINE else read.owner_uid(found)
+        return self._instances.get(owner or uid)
+
     def _guest(self, found: Object, preference: _Reference | None) -> ClusterGuest:
         """Facts of the cluster about a VM, or of an instance that stands alone."""
         place, has_vm = found.place, found.kind == MACHINE
-        uid, namespace = text_at(place, "metadata", "uid") or "", found.namespace or ""
-        instance = self._instances.get(uid if has_vm else read.owner_uid(found) or uid)
+        namespace, instance = found.namespace or "", self._instance(found)
         where = ("", "") if instance is None else (instance.uid, instance.node or "")
         launcher = self._launchers.get(where)
         spec = place.at("spec", "template", "spec") if has_vm else None

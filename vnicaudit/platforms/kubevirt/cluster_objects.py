@@ -30,9 +30,15 @@ from vnicaudit.model.cluster import (
     UserNetwork,
     VmSettings,
 )
+from vnicaudit.model.finding import Readiness
 from vnicaudit.platforms.kubevirt import interfaces
 from vnicaudit.platforms.kubevirt.interfaces import METHODS
-from vnicaudit.platforms.kubevirt.objects import Object, location_of, text_at
+from vnicaudit.platforms.kubevirt.objects import (
+    Object,
+    location_of,
+    readiness_of_words,
+    text_at,
+)
 from vnicaudit.text.yaml_nodes import YamlPlace
 
 _LONGEST_CONFIG = 64 * 1024
@@ -339,6 +345,8 @@ class Instance(NamedTuple):
     migrating: bool
     annotations: frozenset[str]
     phase: str | None
+    readiness: Readiness | None
+    """According to its guest's agent; None: that tells of no system that is known here."""
 
 
 def instance_of(found: Object, now: datetime | None) -> Instance:
@@ -365,7 +373,17 @@ def instance_of(found: Object, now: datetime | None) -> Instance:
         migrating=_is_migrating(place.at("status", "migrationState")),
         annotations=frozenset(marks.annotations),
         phase=text_at(place, "status", "phase"),
+        readiness=_told_by_agent(place.at("status", "guestOSInfo")),
     )
+
+
+def _told_by_agent(system: YamlPlace | None) -> Readiness | None:
+    """The virtio readiness of a system as its agent tells of it: ``ID`` of os-release, or
+    ``mswindows`` (QEMU, qga/commands-win32.c)."""
+    name = (text_at(system, "id") or "").removeprefix("ms")
+    if readiness_of_words(name) == "unknown":
+        return None
+    return readiness_of_words(f"{name}{text_at(system, 'versionId') or ''}")
 
 
 def _is_migrating(state: YamlPlace | None) -> bool:
