@@ -316,7 +316,7 @@ def _checks_now(work: ClusterWork, lines: tuple[PatchLine, ...], old: str) -> Ch
 def instance_checks(
     made: ClusterTransaction, instance: ClusterObject, lines: Iterable[PatchLine]
 ) -> tuple[Check, ...]:
-    """What an instance runs with, up to what has to come first."""
+    """The checks of an instance, up to the first kind that fails."""
     lines = tuple(lines)
     spec, phase = tuple(_spec(instance, lines)), value_at(instance, "/status/phase")
     if failed(spec):
