@@ -17,7 +17,15 @@ from typing import Any
 
 import urllib3
 
-from tests.kube.objects import instance_of, interface, node, virtual_machine
+from tests.kube.objects import (
+    Object,
+    attachment,
+    instance_of,
+    interface,
+    kubevirt,
+    node,
+    virtual_machine,
+)
 from tests.kube.server import ADMIN, Server, running_server
 from vnicaudit.platforms.kubevirt.live.lists import RESOURCES, path_of
 
@@ -25,14 +33,19 @@ PAGE = 500
 
 
 def fill(server: Server, count: int) -> None:
-    """VMs with their instances."""
-    server.load(node())
-    server.namespace("shop")
+    """VMs with their instances, on the pod network and on one to attach; each fourth has e1000."""
+    server.load(kubevirt(), node(), attachment())
+    lan: Object = {"name": "lan", "bridge": {}}
 
     def make(number: int) -> None:
-        nics = (interface(model="e1000" if number % 4 == 0 else "virtio"), interface("lan"))
-        vm = virtual_machine(f"vm-{number:05}", *nics)
-        server.load(vm, instance_of(vm))
+        first = interface(model="e1000" if number % 4 == 0 else "virtio")
+        vm = virtual_machine(f"vm-{number:05}", first, lan)
+        networks = vm["spec"]["template"]["spec"]["networks"]
+        networks[1] = {"name": "lan", "multus": {"networkName": "lan"}}
+        vmi = instance_of(vm)
+        for nic, one in enumerate(vmi["status"]["interfaces"]):
+            one["mac"] = f"02:00:00:{number >> 8:02x}:{number & 255:02x}:0{nic}"
+        server.load(vm, vmi)
 
     with ThreadPoolExecutor(4) as threads:
         list(threads.map(make, range(count)))

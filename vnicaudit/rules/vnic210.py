@@ -43,8 +43,8 @@ A change of an SriovNetworkNodePolicy drains and may reboot nodes.
 * On interfaces whose device comes from a ResourceClaim (KubeVirt 1.9).
 * When the network does not exist: VNIC207.
 * *Medium* when there are devices, but fewer than are asked for.
-* Skipped when the nodes or a network of the VM may not be listed, or a file holds only some of
-  them.
+* Skipped when the nodes or a network of the VM may not be listed, a file holds only some of them,
+  or a node does not say what it offers.
 """
 
 from __future__ import annotations
@@ -59,6 +59,16 @@ _ALL_NODES = kube_needs.guest_fact(
     lambda guest: guest.cluster.has_all("nodes") or not any(_resources(guest)),
     "all nodes, from the cluster itself",
     "nodes",
+)
+
+
+_OFFERS = kube_needs.guest_fact(
+    lambda guest: (
+        guest.cluster.offered is not None
+        or not any(_resources(guest))
+        or any(True for _problem in check(guest))
+    ),
+    "what each node offers (status.allocatable)",
 )
 
 
@@ -121,5 +131,5 @@ RULE = Rule(
     name="kube-sriov-no-resource",
     severity="error",
     groups=("kubevirt", "cluster"),
-    judges=(Judge("guest", needs=(_NETWORKS, _ALL_NODES), applies=applies, check=check),),
+    judges=(Judge("guest", needs=(_NETWORKS, _ALL_NODES, _OFFERS), applies=applies, check=check),),
 )

@@ -160,12 +160,15 @@ class YamlPlace:
 
     def child(self, key: str) -> YamlPlace | None:
         """The value of a key; None if there is none, if it is null, or if this is not a mapping."""
-        if key not in self._inner:
-            node = self.node
-            entry = node.entry(key) if isinstance(node, Mapping) else None
-            place = entry and self._to(entry.value, entry.key.start, key, shared=entry.merged)
-            self._inner[key] = None if place is None or (place.null and place.certain) else place
-        return self._inner[key]
+        known = self._inner.get(key, self)  # itself: it was not asked for before
+        if known is not self:
+            return known
+        node = self.node
+        entry = node.entry(key) if isinstance(node, Mapping) else None
+        place = entry and self._to(entry.value, entry.key.start, key, shared=entry.merged)
+        found = None if place is None or (place.null and place.certain) else place
+        self._inner[key] = found
+        return found
 
     def copy(self, *, pointer: str | None = None, certain: bool | None = None) -> YamlPlace:
         """A copy with another value of what is given."""

@@ -352,7 +352,7 @@ class Instance(NamedTuple):
 def instance_of(found: Object, now: datetime | None) -> Instance:
     """A VirtualMachineInstance, read at a time."""
     place = found.place
-    marks, spec = metadata_of(place), place.child("spec")
+    annotations, spec = place.at("metadata", "annotations"), place.child("spec")
     topology, settings = place.at("status", "currentCPUTopology"), vm_settings_of(spec)
     status = place.at("status", "interfaces")
     return Instance(
@@ -371,7 +371,7 @@ def instance_of(found: Object, now: datetime | None) -> Instance:
         created=text_at(place, "metadata", "creationTimestamp"),
         deleting=place.at("metadata", "deletionTimestamp") is not None,
         migrating=_is_migrating(place.at("status", "migrationState")),
-        annotations=frozenset(marks.annotations),
+        annotations=frozenset(() if annotations is None else annotations.names()),
         phase=text_at(place, "status", "phase"),
         readiness=_told_by_agent(place.at("status", "guestOSInfo")),
     )

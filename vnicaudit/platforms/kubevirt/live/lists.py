@@ -233,10 +233,10 @@ class _ListPages:
         if self._again is None:
             told.append("expired again, so that what changed in between is not known")
         if self._changed:
-            told.append(f"changed in between, and judged as before: {_shown(self._changed)}")
+            told.append(f"changed in between, and judged as before: {_first_names(self._changed)}")
         uids = self._seen.keys() if self._again is None else self._again
         if gone := [name for uid, (_version, name) in self._seen.items() if uid not in uids]:
-            told.append(f"deleted in between: {_shown(gone)}")
+            told.append(f"deleted in between: {_first_names(gone)}")
         return "; ".join(told)
 
     @property
@@ -257,7 +257,7 @@ class _ListPages:
 _SHOWN = 5
 
 
-def _shown(names: list[str]) -> str:
+def _first_names(names: list[str]) -> str:
     shown = ", ".join(plain(name.removeprefix("/")) for name in names[:_SHOWN])
     return shown + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
 
@@ -277,15 +277,14 @@ def pruned(item: Object) -> Object:
     annotations = metadata.get("annotations")
     if isinstance(annotations, dict) and APPLIED in annotations:
         annotations[APPLIED] = ""
-    pending: list[object] = [item]
+    pending: list[Object | list[object]] = [item]
     while pending:
         place = pending.pop()
-        if isinstance(place, list):
-            pending += place
-        elif isinstance(place, dict):
+        if isinstance(place, dict):
             for key in _SECRET & place.keys():
                 place[key] = {}
-            pending += place.values()
+        inner = place.values() if isinstance(place, dict) else place
+        pending += [each for each in inner if isinstance(each, dict | list)]
     return item
 
 
