@@ -45,6 +45,7 @@ A restart interrupts the VM. Another model may need a driver, and moves the gues
   1.8 with the gate LiveUpdateNADRef. If only that differs and the version is unknown: skipped.
 * On values that KubeVirt would choose, or a preference that was not read would give: a VM does not
   say them.
+* On the interface that KubeVirt adds to a VM that names none.
 * On halted VMs, while one is being deleted, and on instances of another owner.
 """
 
@@ -54,8 +55,8 @@ from collections.abc import Iterator
 
 from vnicaudit.knowledge import kube_needs
 from vnicaudit.knowledge.kubevirt_versions import changes_attachment_live
-from vnicaudit.model.cluster import ClusterGuest, NicSpec, VmSettings
-from vnicaudit.model.finding import Confidence
+from vnicaudit.model.cluster import ClusterGuest, ClusterNic, NicSpec, VmSettings
+from vnicaudit.model.finding import VIRTIO, Confidence
 from vnicaudit.model.rule import Judge, Problem, Rule
 
 _SRIOV = "sriov"
@@ -73,21 +74,34 @@ def check(guest: ClusterGuest) -> Iterator[Problem]:
     """One problem for each NIC that differs, and one for the settings of all NICs."""
     waits = _waits(guest)
     confidence: Confidence = "high" if waits else "medium"
-    fix = f"{kube_needs.restart(guest, 'in a window')} Or take the change back."
+    restart = kube_needs.restart(guest, "in a window")
+    fix = f"{restart} Or take the change back."
+    names_none = all(nic.template is None for nic in guest.nics)
     for nic in guest.nics:
         found = list(_of_nic(nic.template, nic.has, guest))
         text = _differing(f"interface {nic.name}", found) if found else ""
+        if names_none and nic.has is not None and nic.has.network == "pod":
+            continue  # KubeVirt adds it (SetDefaultNetworkInterface), and will again
         if waits and nic.template is None:
             text = f"interface {nic.name} runs, and is no longer in the VM: a restart removes it"
         elif waits and nic.has is None and kube_needs.spec_of(nic).state != "absent":
             text = f"the VM has an interface {nic.name} that does not run: a restart adds it"
         if text:
             field = f"{nic.name}/{found[0][0] if found else ''}"
-            yield Problem(text, field=field, confidence=confidence, fix=fix)
+            back = f"Take the change back: a restart makes the NIC slow. Or else: {restart}"
+            own = back if _gets_slow(nic) else fix
+            yield Problem(text, field=field, confidence=confidence, fix=own)
     found = list(_of_all(guest.template, guest.has, waits=waits))
     if found:
         text = _differing("it", found)
         yield Problem(text, field="multiqueue", confidence=confidence, fix=fix)
+
+
+def _gets_slow(nic: ClusterNic) -> bool:
+    """True if it runs with virtio, and the VM has an emulated model."""
+    if nic.template is None or nic.has is None or nic.template.model is None:
+        return False
+    return nic.has.model in VIRTIO and nic.template.model not in VIRTIO
 
 
 def _waits(guest: ClusterGuest) -> bool:

@@ -321,7 +321,7 @@ MARKUP = ("virsh", "<memoryBacking", "<driver", "<model", "<interface", "<backen
 @pytest.mark.parametrize("rule_id", rule_ids())
 def test_no_fix_of_any_rule_sends_a_managed_guest_to_libvirt(rule_id: str, owner: str) -> None:
     for case in cases(rule_id):
-        if case.fail and case.xml is not None:
+        if case.fail and case.xml is not None and not case.objects:
             _sends_nobody_to_libvirt(rule_id, case, owner)
 
 
