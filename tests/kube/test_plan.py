@@ -60,3 +60,14 @@ def test_a_plan_is_applied_and_undone_with_the_second_role(cluster: Server, tmp_
     undone = inside("rollback", run.name, *state, "--trust-uri", "all")
     assert undone.returncode == 0, undone.stdout + undone.stderr
     assert models(cluster) == ["e1000"]
+
+
+def test_a_cluster_of_an_inventory_is_planned(cluster: Server, tmp_path: Path) -> None:
+    vm = virtual_machine("web", interface(model="e1000"))
+    cluster.load(vm, instance_of(vm))
+    name, fleet = target(cluster, "fleet", RULES), tmp_path / "fleet.toml"
+    fleet.write_text(f'[[hosts]]\nname = "lab"\nuri = "{name}"\n')
+    result = inside("plan", "-i", str(fleet), "--trust-uri", name, "--include-unsafe", "-o", "-")
+    assert result.returncode == 0, result.stderr
+    (step,) = json.loads(result.stdout)["steps"]
+    assert (step["target"], step["unit"]["name"]) == (name, "web")

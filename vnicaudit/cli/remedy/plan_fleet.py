@@ -25,6 +25,8 @@ from vnicaudit.fleet.host_reading import HostItems, HostQueue, HostReaders, Read
 from vnicaudit.fleet.plan_history import plan_history
 from vnicaudit.fleet.ranking import Estimates
 from vnicaudit.history import optional_history
+from vnicaudit.model.cluster import ClusterFacts
+from vnicaudit.model.domain import Domain
 from vnicaudit.model.finding import HOST
 from vnicaudit.model.fleet import HostStatus, InventoryHost, LiveDefinition, LiveDomain, LiveOptions
 from vnicaudit.model.host_facts import HostFacts
@@ -82,6 +84,10 @@ def plan_fleet(
     return TargetError.exit_code if plan.errors or earlier.is_failed else 0
 
 
+_PLANNED_KINDS = (HOST, "kube")
+"""Kinds of targets that are planned without definitions of domains."""
+
+
 class PlannedHosts:
     """The hosts of an inventory whose changes are planned. ``progress`` counts them; ``unread``:
     URIs of those that could not be read."""
@@ -99,7 +105,7 @@ class PlannedHosts:
         self.by_uri: dict[str, InventoryHost] = {}
         for host in hosts:
             kind = platforms.kind_of(next(iter(unique_targets([host.uri], platforms.targets))))
-            if kind is None or (kind.definitions is None and kind.kind != HOST):
+            if kind is None or (kind.definitions is None and kind.kind not in _PLANNED_KINDS):
                 raise UsageError(
                     f"{host.source}: {host.name}: no changes can be planned for {host.uri}"
                 )
@@ -123,8 +129,8 @@ class PlannedHosts:
                 yield by_uri[done.host.uri], iter(done.items)
 
     def _count(self, done: HostItems[PlannedItem]) -> None:
-        domains = sum(isinstance(item, LiveDefinition | LiveDomain) for item in done.items)
-        is_read = domains or any(isinstance(item, HostFacts) for item in done.items)
+        domains = sum(isinstance(item, LiveDefinition | LiveDomain | Domain) for item in done.items)
+        is_read = domains or any(isinstance(item, HostFacts | ClusterFacts) for item in done.items)
         errors = [item for item in done.items if isinstance(item, ReadError)]
         lost = next((one.failure for one in errors if isinstance(one, LostRead)), None)
         status: HostStatus = "ok" if not errors else "partial" if is_read else "failed"

@@ -4,6 +4,7 @@ object that is to be patched."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -55,6 +56,9 @@ from vnicaudit.remedy.planning.subject import (
     worst_first,
 )
 
+if TYPE_CHECKING:
+    from vnicaudit.audit.reading.targets import PlannedItem
+
 _INSTANCES = "virtualmachineinstances"
 _BY_HAND = "{}: {} without a change that can be planned; vnicaudit audit {} says what to do"
 _LATER = "it takes effect when virtual machines start, whatever the mode"
@@ -97,14 +101,19 @@ class ClusterTargetPlanner(TargetPlanner):
 
     def plan(self, targets: tuple[Target, ...]) -> None:
         """Read each cluster, and plan what its findings propose."""
-        read = {target.name for target in targets if self._plan_cluster(target)}
+        hosts = self._request.read_hosts
+        found = ((one, self._items(one)) for one in targets) if hosts is None else hosts(targets)
+        read = {target.name for target, items in found if self._plan_cluster(target, items)}
         self._run.add_unread_targets(targets, read)
 
-    def _plan_cluster(self, target: Target) -> bool:
+    def _items(self, target: Target) -> Iterator[PlannedItem]:
+        live = self._request.reading.live
+        return guarded(target.name, self._platforms.read_to_plan(target.name, live))
+
+    def _plan_cluster(self, target: Target, items: Iterable[PlannedItem]) -> bool:
         """True if anything could be read."""
-        run, live = self._run, self._request.reading.live
+        run = self._run
         planner, is_read = ClusterPlanner(run, target.name), False
-        items = guarded(target.name, self._platforms.read_to_plan(target.name, live))
         for number, item in enumerate(items, 1):
             self._request.progress(target.name, number)
             if isinstance(item, ReadError | NotJudged):
