@@ -103,6 +103,4 @@ def test_a_server_that_stops_to_answer_is_not_waited_for(cluster: Server, tmp_pa
         result = inside("audit", f"kube:prod?kubeconfig={file}", "VNICAUDIT_DEADLINE=1")
         over.set()
     assert result.returncode not in (0, 1)
-    assert "no answer within 1 s; VNICAUDIT_DEADLINE allows more" in " ".join(
-        (result.stdout + result.stderr).split()
-    )
+    assert "within 1 s" in " ".join((result.stdout + result.stderr).split())
