@@ -99,7 +99,7 @@ def _correction(network: Attachment) -> Change | None:
     meant = corrected(network)
     if meant is None or any(_faults(meant)) or any(one.type in OLD_TYPES for one in meant.plugins):
         return None
-    return Change("config", "as it is", "corrected", safe=True, reason=_LATER)
+    return Change(f"{network.path}/config", "as it is", "corrected", safe=True, reason=_LATER)
 
 
 def _faults(each: Attachment) -> Iterator[str]:

@@ -33,6 +33,7 @@ from vnicaudit.reports.plan.json import to_json
 TARGET = "kube:lab"
 DEVICES = "/spec/template/spec/domain/devices/"
 Object = dict[str, Any]
+OLD = '{{"type": "cnv-bridge", "bridge": "{}"}}'
 LISTS = ("nodes", "virtualmachineinstances", "network-attachment-definitions")
 
 
@@ -174,6 +175,22 @@ def test_networks(config: str, after: str | None, monkeypatch: pytest.MonkeyPatc
     assert [(one.path, one.before, one.after) for one in unit.patch] == [
         ("/spec/config", config, after)
     ]
+
+
+def test_each_network_is_corrected_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    networks = [attachment(name, config=OLD.format(name)) for name in ("a", "b", "c")]
+    for one in networks:
+        one["metadata"]["uid"] = one["metadata"]["name"]
+    networks[2]["spec"]["config"] = "{"  # cannot be corrected
+    plan = plan_of(monkeypatch, *networks)
+    assert [
+        (one.unit.uid, [(line.before, line.after) for line in one.unit.patch])
+        for one in plan.steps if isinstance(one.unit, ClusterUnit)
+    ] == [
+        (name, [(OLD.format(name), OLD.format(name).replace("cnv-bridge", "bridge"))])
+        for name in ("a", "b")
+    ]  # fmt: skip
+    assert "1 finding without" in plan.notes[0]
 
 
 @rows

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from vnicaudit.knowledge.kube_network_fixes import corrected
 from vnicaudit.knowledge.kube_owners import route
-from vnicaudit.model.cluster import Attachment, ObjectOwner
+from vnicaudit.model.cluster import Attachment, ClusterFacts, KubeVirtSettings, ObjectOwner
 from vnicaudit.model.domain import ClusterDomain
 from vnicaudit.model.finding import VIRTIO, Change, Finding
 from vnicaudit.model.kubevirt import MODELS
@@ -97,15 +97,20 @@ def _as_today(domain: ClusterDomain) -> Iterator[ProposedLine]:
 # The KubeVirt object, and networks.
 
 
-def cluster_line(change: Change, network: Attachment | None) -> ProposedLine | None:
-    """The field of the KubeVirt object that a finding proposes to change, or of the network that it
-    is about; None: it proposes nothing that can be planned."""
-    if change.field == "useEmulation":
-        return ProposedLine(PatchLine(_EMULATION, before=True), change)
-    new = corrected(network) if change.field == "config" and network is not None else None
+def cluster_line(
+    change: Change, cluster: ClusterFacts
+) -> tuple[KubeVirtSettings | Attachment, ProposedLine] | None:
+    """The KubeVirt object or the network that a change is of, and the field; None: nothing that can
+    be planned."""
+    if change.field == "useEmulation" and cluster.kubevirt is not None:
+        return cluster.kubevirt, ProposedLine(PatchLine(_EMULATION, before=True), change)
+    path, _slash, field = change.field.rpartition("/")
+    network = cluster.attachments_by_path.get(path) if field == "config" else None
+    new = None if network is None else corrected(network)
     if network is None or new is None:
         return None
-    return ProposedLine(PatchLine("/spec/config", "", network.config, new.config), change)
+    line = PatchLine("/spec/config", "", network.config, new.config)
+    return network, ProposedLine(line, replace(change, field=field))
 
 
 # The same patch for a repository.

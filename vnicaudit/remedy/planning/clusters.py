@@ -19,7 +19,7 @@ from vnicaudit.knowledge.kubevirt_versions import (
     is_at_least,
     multiqueue_blocks_cpu_hotplug,
 )
-from vnicaudit.model.cluster import ClusterFacts, ClusterGuest, OwnedObject
+from vnicaudit.model.cluster import Attachment, ClusterFacts, ClusterGuest, OwnedObject
 from vnicaudit.model.domain import ClusterDomain
 from vnicaudit.model.finding import Finding, Ref
 from vnicaudit.model.kubevirt import Preference
@@ -220,15 +220,13 @@ class ClusterPlanner:
 
     def _cluster(self, facts: ClusterFacts, findings: Iterable[Finding]) -> Iterator[Planned]:
         """The steps of the KubeVirt object and of networks."""
-        networks = {one.location: one for one in facts.attachments or ()}
         for finding in findings:
-            network = networks.get(finding.location)
-            one = None if finding.change is None else cluster_line(finding.change, network)
-            found = facts.kubevirt if network is None else network
-            if one is None or found is None:
+            made = None if finding.change is None else cluster_line(finding.change, facts)
+            if made is None:
                 self.by_hand += 1
                 continue
-            kind = ConfigUnit if network is None else NetworkUnit
+            found, one = made
+            kind = NetworkUnit if isinstance(found, Attachment) else ConfigUnit
             unit = kind(found.uid, found.namespace, found.name, (one.line,))
             about = Ref("cluster", unit.full_name, unit.uid)
             if not self._run.requested.add(unit.full_name, unit.uid):
