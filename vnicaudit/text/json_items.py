@@ -181,4 +181,4 @@ def _node(value: object, *, inside: bool = False) -> Node:
         return Sequence(0, 0, [] if inside else [_node(each, inside=True) for each in value])
     if isinstance(value, str):
         return Scalar(0, 0, value, False)
-    return Scalar(0, 0, json.dumps(value), True)
+    return Scalar(0, 0, str(value).lower() if isinstance(value, int) else json.dumps(value), True)

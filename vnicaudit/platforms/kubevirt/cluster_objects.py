@@ -536,7 +536,8 @@ def _spec(
 ) -> NicSpec:
     plugin, index = text_at(place, "binding", "name"), place.child("acpiIndex")
     model, mac = place.child("model"), text_at(place, "macAddress")
-    method = next((key for key in METHODS if key in place.names()), None)
+    names = place.names()
+    method = next((key for key in METHODS if key in names), None)
     return NicSpec(
         model=default if model is None else model.text,
         binding=plugin or method,
