@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from vnicaudit.base.wording import kubernetes_word
+from vnicaudit.base.wording import kubernetes_word, path_word, plain
 from vnicaudit.knowledge.kube_owners import route
 from vnicaudit.knowledge.kubevirt_versions import default_rollout, is_known
 from vnicaudit.model.cluster import (
@@ -24,6 +24,7 @@ from vnicaudit.model.cluster import (
 from vnicaudit.model.finding import VIRTIO
 from vnicaudit.model.kubevirt import MAX_QUEUES
 from vnicaudit.model.rule import Fact, Problem
+from vnicaudit.text.targets import IN_CLUSTER, cluster_parts
 
 ATTACHMENTS = "network-attachment-definitions"
 KUBEVIRTS = "kubevirts.kubevirt.io"
@@ -185,19 +186,29 @@ def restart(guest: ClusterGuest, when: str = "at a convenient time") -> str:
 
 
 def machine(guest: ClusterGuest) -> str:
-    """A VM in a command: ``web -n demo``."""
-    return f"{kubernetes_word(guest.name, 'NAME')} -n {namespace(guest)}"
+    """A VM in a command: ``web -n demo --context prod``."""
+    return f"{kubernetes_word(guest.name, 'NAME')} {namespace(guest)}"
 
 
 def namespace(guest: ClusterGuest) -> str:
-    """The namespace of a VM in a command."""
-    return kubernetes_word(guest.namespace, "NAMESPACE")
+    """The namespace of a VM in a command, and its cluster."""
+    return f"-n {kubernetes_word(guest.namespace, 'NAMESPACE')}{_selected(guest.cluster)}"
 
 
-def patch_kubevirt(settings: KubeVirtSettings, operation: str) -> str:
+def _selected(cluster: ClusterFacts) -> str:
+    """Options of kubectl and virtctl that select a live cluster, as another one may be current and
+    have a VM of the same name."""
+    if not cluster.is_live:
+        return ""
+    file, name = cluster_parts(cluster.target)[1], plain(cluster.name)
+    context = "" if name == IN_CLUSTER else f" --context {path_word(name)}"
+    return f"{context} --kubeconfig {path_word(plain(file))}" if file else context
+
+
+def patch_kubevirt(cluster: ClusterFacts, settings: KubeVirtSettings, operation: str) -> str:
     """The command that changes the KubeVirt object by one operation of a JSON patch."""
     name, space = kubernetes_word(settings.name, "NAME"), settings.namespace
-    where = f"{name} -n {kubernetes_word(space, 'NAMESPACE')}"
+    where = f"{name} -n {kubernetes_word(space, 'NAMESPACE')}{_selected(cluster)}"
     return f"kubectl patch kubevirt {where} --type json -p '[{operation}]'"
 
 

@@ -70,7 +70,7 @@ def check(cluster: ClusterFacts) -> Iterator[Problem]:
     having = [each.name for each in nodes if each.schedulable and each.offers(KVM)]
     if settings is None or not having:
         return
-    remove = f"Remove it: {patch_kubevirt(settings, _REMOVE)}."
+    remove = f"Remove it: {patch_kubevirt(cluster, settings, _REMOVE)}."
     more = len(having) - 1
     offers = f"{having[0]} and {more} more offer" if more else f"{having[0]} offers"
     yield Problem(

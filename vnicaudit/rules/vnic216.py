@@ -54,7 +54,7 @@ from vnicaudit.model.cluster import ClusterGuest
 from vnicaudit.model.rule import Judge, Problem, Rule
 
 _LOOK = (
-    "Look at what runs: --exec, or kubectl exec -n {} LAUNCHER -c compute -- virsh dumpxml 1, with "
+    "Look at what runs: --exec, or kubectl exec {} LAUNCHER -c compute -- virsh dumpxml 1, with "
     "the name of its virt-launcher pod."
 )
 _WANTED = "If the hook is wanted, accept this."
