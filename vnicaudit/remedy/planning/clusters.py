@@ -83,8 +83,8 @@ _MAY_MIGRATE = (
 )
 _WRITES = "plan --patches DIR writes the patch for it."
 _NO_MACHINE = "it has no VirtualMachine that could be changed: an instance itself cannot be"
-_NOT_NOW = "{}: plan again when that is over, or use next-boot"
-_UNREAD = "whether it runs was not read (right: list virtualmachineinstances.kubevirt.io)"
+_NOT_NOW = "{}: it is not restarted until that is over."
+_UNREAD = "Whether it runs was not read (right: list virtualmachineinstances.kubevirt.io)."
 _PREFERENCE = Reason(
     "owner-decides",
     "it changes no virtual machine that exists, as each keeps what it recorded: those are planned "
@@ -205,17 +205,19 @@ class ClusterPlanner:
             groups=tuple(f"{guest.namespace}: {one}" for one in groups),
         )
         step = self._step(domain.ref, unit, guest, lines, findings)
+        is_known = guest.has is not None or cluster.has_all(_INSTANCES, guest.namespace)
+        state = [_NOT_NOW.format(guest.unsettled.capitalize())] if guest.unsettled else []
+        state += [] if is_known else [_UNREAD]
         busy = [f"{words}: plan again when that has ended" for words in guest.busy]
         if cluster.migrations.get(guest.imported_by):
             busy.append(_MIGRATION)
-        is_known = guest.has is not None or cluster.has_all(_INSTANCES, guest.namespace)
         return replace(
             step,
             readiness=domain.declared.readiness,
             running=guest.runs or not is_known,
-            modes=_modes(guest, is_known=is_known),
+            modes=_modes(is_off=is_known and not guest.runs),
             blocked=(*step.blocked, *(Blocked("busy", words) for words in busy)),
-            notes=step.notes if step.blocked else (*step.notes, *_notes(guest, lines)),
+            notes=step.notes if step.blocked else (*step.notes, *state, *_notes(guest, lines)),
         )
 
     def _cluster(self, facts: ClusterFacts, findings: Iterable[Finding]) -> Iterator[Planned]:
@@ -296,16 +298,12 @@ def _with_known_macs(domain: ClusterDomain) -> ClusterDomain:
     return replace(domain, nics=tuple(replace(nic, mac=_mac(nic)) for nic in domain.nics))
 
 
-def _modes(guest: ClusterGuest, *, is_known: bool) -> tuple[ModeOption, ...]:
-    """The ways in which the change of a virtual machine takes effect. ``is_known``: whether it runs
-    was read."""
+def _modes(*, is_off: bool) -> tuple[ModeOption, ...]:
+    """The ways in which the change of a virtual machine takes effect. Whether it can be restarted
+    is asked again when the plan is applied."""
+    boot = ModeOption("next-boot", True, _OFF, "off") if is_off else ModeOption("next-boot", True)
     hotswap = ModeOption("hotswap", possible=False, reason=_AT_START, code="definition-only")
-    if is_known and not guest.runs:
-        restart = ModeOption("restart", possible=False, reason=_OFF, code="off")
-        return ModeOption("next-boot", True, _OFF, "off"), restart, hotswap
-    why = _NOT_NOW.format(guest.unsettled) if guest.unsettled else "" if is_known else _UNREAD
-    restart = ModeOption("restart", not why, why, "server-state" if why else "")
-    return ModeOption("next-boot", True), restart, hotswap
+    return boot, replace(boot, mode="restart"), hotswap
 
 
 def _notes(guest: ClusterGuest, lines: Iterable[ProposedLine]) -> Iterator[str]:
