@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -48,6 +49,12 @@ class Manifest(msgspec.Struct, frozen=True, tag="manifest"):
     """Its running instance reports a virtio NIC with one queue pair."""
     by_image: bool = False
     """Only the name of its container disk shows that the guest supports virtio."""
+
+    @property
+    def has_removed_bindings(self) -> bool:
+        """True on a release that still has them: at v1.2.2 nothing refuses them, at v1.3.0
+        pkg/network/admitter/slirp.go and pkg/virt-config/deprecation do."""
+        return re.match(r"v?(?:0|1\.[0-2])(?!\d)", self.version or "") is not None
 
     def next_model(self, nic: NicConfig) -> str | None:
         """The model that an interface gets at the next start; None: unknown."""

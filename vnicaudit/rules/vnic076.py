@@ -86,8 +86,9 @@ reachability.
 * On an unknown model of any other interface: see VNIC071.
 * On an interface without a network, or a network without an interface: no rule is judged then,
   because the manifest is a part of a whole.
-* On clusters with KubeVirt before 1.3 the removed bindings still work. A manifest does not show the
-  release, so the finding appears there, too.
+* On the removed bindings where the KubeVirt object, beside the manifest or in a cluster, says a
+  release before 1.3. A manifest alone does not show the release, so the finding appears there, too.
+  On a VM that runs with one, from before an update, it is *medium*.
 """
 
 from __future__ import annotations
@@ -122,10 +123,12 @@ def applies(subject: Subject) -> bool:
 def check(subject: Subject) -> Iterator[Problem]:
     """A problem about the removed binding, and one naming everything else that is refused."""
     if _is_removed(subject):
-        binding = subject.nic.binding or ""
+        binding, runs = subject.nic.binding or "", subject.running is not None
+        what = "it runs, and cannot be created again" if runs else "the VM is not admitted"
         yield Problem(
-            f"KubeVirt refuses the {binding} binding since v1.3: the VM is not admitted",
+            f"KubeVirt refuses the {binding} binding since v1.3: {what}",
             field="binding",
+            severity="medium" if runs else None,
             fix=_INSTEAD[binding],
         )
     if found := subject.nic.refused:
@@ -138,7 +141,9 @@ def check(subject: Subject) -> Iterator[Problem]:
 
 def _is_removed(subject: Subject) -> bool:
     """True for one of the three fields; a plugin may have the same name."""
-    return subject.nic.binding in REMOVED_BINDINGS and not subject.nic.plugin
+    manifest = subject.domain.manifest
+    admits = manifest is not None and manifest.has_removed_bindings
+    return subject.nic.binding in REMOVED_BINDINGS and not subject.nic.plugin and not admits
 
 
 RULE = Rule(

@@ -329,7 +329,12 @@ def _of_manifest(
     if vhost.state == UNKNOWN and running is not None and running.vhost is not None:
         what = "asked for" if running.vhost else "did not ask for"
         vhost = Resolved(None, running.vhost, f"KubeVirt: its launcher {what} /dev/vhost-net")
-    removed = nic.binding in REMOVED_BINDINGS and not nic.plugin
+    removed = (
+        nic.binding in REMOVED_BINDINGS
+        and not nic.plugin
+        and running is None
+        and not manifest.has_removed_bindings
+    )
     missing = domain.arch in S390 and name in LEGACY | E1000
     return Effective(
         model,
