@@ -34,4 +34,6 @@ def test_networks_may_be_in_another_namespace_than_the_one_that_was_listed() -> 
     guest = ClusterGuest(cluster=cluster, name="web", namespace="demo")
     why = kube_needs.networks_read(lambda _guest: [("a", "other/lan")], lambda _guest: ()).reason
     assert why is not None
-    assert why(guest) == "the networks (right: list network-attachment-definitions.k8s.cni.cncf.io)"
+    assert why(guest) == (
+        "the networks (of one namespace only: audit the other one, too, or kube:CONTEXT)"
+    )

@@ -63,6 +63,8 @@ def _reason(tell: str, resources: tuple[str, ...]) -> Callable[[ClusterFacts, st
         spaces = ["" if plural == ATTACHMENTS else namespace for plural in plurals]
         if all(map(cluster.has_all, plurals, spaces)):
             return f"{tell} (the cluster has none)"
+        if {each for each, _space in cluster.complete}.issuperset(plurals):
+            return f"{tell} (of one namespace only: audit the other one, too, or kube:CONTEXT)"
         return f"{tell} (right: list {' and '.join(resources)})"
 
     return reason

@@ -109,7 +109,7 @@ it does not with other models: on a jumbo network the guest then sends larger fr
   the device themselves.
 * On VMs that take the model from a preference in the same file, which has its own finding, or from
   one that `--fix` corrects in the same run.
-* On the interface that KubeVirt adds to a VM without interfaces.
+* On the interface that KubeVirt adds to a VM without interfaces, unless an instance runs with it.
 * On igb KubeVirt before 1.4.0 refuses the VM, and later releases admit it; a manifest does not say
   which release runs.
 """
@@ -130,6 +130,10 @@ _IMAGE = "only the name of the container disk says that the guest is Linux"
 _READY = "the guest supports virtio"
 _UNKNOWN = "the guest may not support virtio"
 _UNREAD = "; which model the next start brings was not read"
+_WRITE_IT = (
+    "KubeVirt adds this interface, as the VM has none: write it into the VM, with model: virtio "
+    "and its network (pod), or name another preference; then restart the VM."
+)
 _S390 = "on s390x every guest supports virtio, and QEMU has no such device there"
 _ADMITTED = "Set it to virtio, or remove it: KubeVirt's default is virtio."
 _PREFERENCE = (
@@ -147,7 +151,8 @@ _WHY = {
 def applies(subject: Subject) -> bool:
     """An interface of a manifest whose model is not virtio, is refused, or is unknown."""
     nic, manifest = subject.nic, subject.domain.manifest
-    if manifest is None or nic.type == "hostdev" or nic.origin == "default":
+    added = nic.origin == "default" and subject.running is None
+    if manifest is None or nic.type == "hostdev" or added:
         return False
     if nic.plugin and nic.actual_type != "ethernet":
         return False
@@ -183,6 +188,8 @@ def check(subject: Subject) -> Iterator[Problem]:
         yield _refusal_problem(subject)
         return
     found = _conversion(subject)
+    if subject.nic.origin == "default":
+        found = found._replace(change=None, fix=_WRITE_IT)
     yield Problem(
         f"{subject.model}{_origin(subject)} {_reason(subject.model)}{found.note}{note}",
         field="model",

@@ -62,10 +62,13 @@ def check(guest: ClusterGuest) -> Iterator[Problem]:
     for node in guest.cluster.nodes or ():
         foreign = arch is not None and node.arch is not None and arch != node.arch
         if node.name == guest.node and node.offers(KVM) and not foreign:
+            settings = guest.cluster.kubevirt
+            is_off = settings is not None and not settings.emulation
+            off = "Switch useEmulation off in the KubeVirt object. "
+            restart = kube_needs.restart(guest, "in a window" if is_off else "then")
             yield Problem(
                 f"it runs in software emulation on {node.name}, which offers KVM",
-                fix="Switch useEmulation off in the KubeVirt object. "
-                f"{kube_needs.restart(guest, 'then')}",
+                fix=restart if is_off else f"{off}{restart}",
             )
 
 
