@@ -50,11 +50,12 @@ from collections.abc import Iterator
 
 from vnicaudit.knowledge.kube_needs import KUBEVIRT, NODES, patch_kubevirt
 from vnicaudit.knowledge.kube_owners import route
-from vnicaudit.model.cluster import KVM, ClusterFacts, ClusterNode
+from vnicaudit.model.cluster import KVM, VHOST_NET, ClusterFacts, ClusterNode
 from vnicaudit.model.finding import Change
 from vnicaudit.model.rule import Judge, Problem, Rule
 
-_EVERYWHERE = "every node that takes VMs offers KVM"
+_EVERYWHERE = "every node that takes VMs offers KVM and vhost-net"
+_LOAD = "Load the module vhost_net on {} first, or VMs with virtio will not start there."
 _WAIT = "VMs wait if no node with KVM and vhost-net has room for them"
 _REMOVE = '{"op":"remove","path":"/spec/configuration/developerConfiguration/useEmulation"}'
 
@@ -71,18 +72,20 @@ def check(cluster: ClusterFacts) -> Iterator[Problem]:
     if settings is None or not having:
         return
     remove = f"Remove it: {patch_kubevirt(cluster, settings, _REMOVE)}."
+    lack = [one.name for one in nodes if one.name in having and not one.offers(VHOST_NET)]
+    load = f"{_LOAD.format(lack[0])} " if lack else ""
     more = len(having) - 1
     offers = f"{having[0]} and {more} more offer" if more else f"{having[0]} offers"
     yield Problem(
         f"useEmulation is on, so no virtio NIC gets vhost-net, though {offers} KVM",
         change=_removal(nodes) if cluster.is_live else None,
-        fix=f"{route(settings.owner) or remove} Then restart the VMs.",
+        fix=f"{load}{route(settings.owner) or remove} Then restart the VMs.",
     )
 
 
 def _removal(nodes: tuple[ClusterNode, ...]) -> Change:
     taking = [each for each in nodes if each.schedulable and not each.cordoned]
-    safe = all(each.offers(KVM) for each in taking)
+    safe = all(each.offers(KVM) and each.offers(VHOST_NET) for each in taking)
     return Change("useEmulation", "true", None, safe=safe, reason=_EVERYWHERE if safe else _WAIT)
 
 
