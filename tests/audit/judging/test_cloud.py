@@ -41,7 +41,7 @@ class TestRules:
         rules = RuleSet[Subject]("nic", ["VNIC001", "VNIC020"])
         assert [rule.id for rule in rules.of()] == ["VNIC001", "VNIC020"]
         assert [rule.id for rule in rules.of("server")] == ["VNIC001"]
-        assert rules.of("manifest") == ()
+        assert [rule.id for rule in rules.of("manifest")] == ["VNIC020"]
 
     def test_the_catalogue_says_so(self) -> None:
         assert "servers" in shipped_catalogue().info("VNIC001").judges
