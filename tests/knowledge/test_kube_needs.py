@@ -37,3 +37,18 @@ def test_networks_may_be_in_another_namespace_than_the_one_that_was_listed() -> 
     assert why(guest) == (
         "the networks (of one namespace only: audit the other one, too, or kube:CONTEXT)"
     )
+
+
+@pytest.mark.parametrize(
+    ("target", "name", "options"),
+    [
+        ("kube:prod", "prod", " --context prod"),
+        ("kube:prod?kubeconfig=/a b", "prod", " --context prod --kubeconfig '/a b'"),
+        ("kube:-x", "-x", " --context=-x"),
+        ("kube:@in-cluster", "@in-cluster", ""),
+    ],
+)
+def test_a_command_selects_the_cluster_that_was_read(target: str, name: str, options: str) -> None:
+    cluster = ClusterFacts(target, name, Location(target), complete=frozenset({NODES}))
+    guest = ClusterGuest(cluster=cluster, name="web", namespace="demo")
+    assert kube_needs.machine(guest) == f"web -n demo{options}"

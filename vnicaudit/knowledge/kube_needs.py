@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from vnicaudit.base.wording import kubernetes_word, path_word, plain
+from vnicaudit.base.wording import kubernetes_word, path_word, plain, word
 from vnicaudit.knowledge.kube_owners import route
 from vnicaudit.knowledge.kubevirt_versions import default_rollout, is_known
 from vnicaudit.model.cluster import (
@@ -203,7 +203,8 @@ def _selected(cluster: ClusterFacts) -> str:
     if not cluster.is_live:
         return ""
     file, name = cluster_parts(cluster.target)[1], plain(cluster.name)
-    context = "" if name == IN_CLUSTER else f" --context {path_word(name)}"
+    sign = "=" if name.startswith("-") else " "
+    context = "" if name == IN_CLUSTER else f" --context{sign}{word(name)}"
     return f"{context} --kubeconfig {path_word(plain(file))}" if file else context
 
 
