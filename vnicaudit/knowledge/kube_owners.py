@@ -102,11 +102,11 @@ _WAYS: dict[str, Way] = {
 def owner_to_ask(
     found: OwnedObject, gitops: Collection[str], owned: Collection[str]
 ) -> ObjectOwner | None:
-    """The owner that decides on a change of an object; None: nobody. ``gitops``: labels of objects
-    that a repository keeps; ``owned``: marks that do not count here."""
-    label = next((each for each in found.labels if each in gitops), None)
-    if label is not None:
-        return ObjectOwner(name=_GITOPS, mark=label)
+    """The owner that decides on a change of an object; None: nobody. ``gitops``: labels and
+    annotations of objects that a repository keeps; ``owned``: marks that do not count here."""
+    mark = next((each for each in found.marks if each in gitops), None)
+    if mark is not None:
+        return ObjectOwner(name=_GITOPS, mark=mark)
     return next((each for each in found.owners if each.mark not in owned), None)
 
 

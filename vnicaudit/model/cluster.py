@@ -50,8 +50,8 @@ class OwnedObject(_ClusterRecord, frozen=True, kw_only=True):
     uid: str = ""
     owners: tuple[ObjectOwner, ...] = ()
     """All that its marks name, the strongest first."""
-    labels: tuple[str, ...] = ()
-    """The names of its labels."""
+    marks: tuple[str, ...] = ()
+    """The names of its labels and annotations."""
 
     @property
     def owner(self) -> ObjectOwner | None:
@@ -225,6 +225,11 @@ class ClusterFacts(NamedDescription, frozen=True, dict=True):
         """True if its lists were read, so that its objects can be changed: those in a file cannot,
         beyond what is written in manifests."""
         return bool(self.complete)
+
+    @property
+    def is_of_one_namespace(self) -> bool:
+        """True if some of its lists are those of one namespace."""
+        return any(namespace for _plural, namespace in self.complete)
 
     @cached_property
     def attachments_by_path(self) -> dict[str, Attachment]:

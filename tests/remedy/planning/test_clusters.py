@@ -42,8 +42,10 @@ def plan_of(
     *objects: Object,
     options: PlanOptions | None = None,
     lists: tuple[str, ...] = LISTS,
+    namespace: str = "",
 ) -> Plan:
-    """The plan of a cluster of these objects. ``lists``: those that were read to their end."""
+    """The plan of a cluster of these objects. ``lists``: those that were read to their end, of one
+    ``namespace`` or of all."""
 
     def read(target: str, _options: LiveOptions) -> Iterator[Item]:
         reading = ClusterReading(target, "lab")
@@ -51,7 +53,7 @@ def plan_of(
         for one in found:
             reading.take(one)
         for plural in lists:
-            reading.listed(plural)
+            reading.listed(plural, namespace)
         yield from filter(None, map(reading.domain, found))
         yield reading.facts
 
@@ -149,6 +151,19 @@ def test_emulation_is_switched_off_where_every_node_has_kvm(
     other = node("n2")
     other["status"] = {"allocatable": {}}
     assert said(plan_of(monkeypatch, emulating(), node(), other)) == ["left VNIC200 unsafe"]
+
+
+def test_a_plan_of_one_namespace_leaves_the_settings_of_the_cluster(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    lists = ("virtualmachines", "network-attachment-definitions")
+    network = attachment("lan", config=OLD.format("br1"))
+    plan = plan_of(monkeypatch, emulating(), node(), network, lists=lists, namespace="shop")
+    (step,), (left,) = plan.steps, plan.not_planned
+    assert isinstance(step.unit, ClusterUnit)
+    assert step.unit.kind == "kube-nad"
+    assert (left.rules, left.about.name) == (("VNIC200",), "kubevirt/kubevirt")
+    assert left.reason.endswith("plan the whole cluster")
 
 
 def test_emulation_that_hyperconverged_sets_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -269,10 +284,11 @@ def test_a_patch_names_its_object_and_cannot_break_out_of_its_comment(
     vm = machine(interface(model="e1000"), metadata={"annotations": mark})
     (file,) = step_of(plan_of(monkeypatch, vm)).files
     lines = file.text.splitlines()
+    assert lines[0] == '# VirtualMachine "web" in namespace "shop"'
+    assert lines[2].endswith('several of that name, add "namespace": "shop" to `target`.')
     assert [line for line in lines if not line.startswith("#")] == [
         "patches:",
-        '- target: {"group": "kubevirt.io", "kind": "VirtualMachine", "name": "web", '
-        '"namespace": "shop"}',
+        '- target: {"group": "kubevirt.io", "kind": "VirtualMachine", "name": "web"}',
         "  patch: |-",
         f'    - {{"op": "test", "path": "{DEVICES}interfaces/0/name", "value": "default"}}',
         f'    - {{"op": "test", "path": "{DEVICES}interfaces/0/model", "value": "e1000"}}',

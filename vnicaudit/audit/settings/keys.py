@@ -305,8 +305,8 @@ class Settings(SetOnce, frozen=True, kw_only=True, forbid_unknown_fields=True, r
     treat_as_gitops: Annotated[
         tuple[str, ...],
         _key(
-            "Labels of objects of a cluster that a repository keeps: they are planned as patches "
-            "for it, and never changed in the cluster.",
+            "Labels and annotations of objects of a cluster that a repository keeps: they are "
+            "planned as patches for it, and never changed in the cluster.",
             ["app.kubernetes.io/instance"],
         ),
     ] = ()

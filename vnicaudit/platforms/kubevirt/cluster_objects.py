@@ -80,13 +80,14 @@ def _references(place: YamlPlace | None) -> Iterator[OwnerReference]:
 class _Ownership(TypedDict):
     uid: str
     owners: tuple[ObjectOwner, ...]
-    labels: tuple[str, ...]
+    marks: tuple[str, ...]
 
 
 def ownership_of(found: Object) -> _Ownership:
     """The fields of :class:`~vnicaudit.model.cluster.OwnedObject`."""
     marks, uid = metadata_of(found.place), text_at(found.place, "metadata", "uid")
-    return {"uid": uid or "", "owners": owners_of(marks), "labels": tuple(marks.labels)}
+    names = (*marks.labels, *marks.annotations)
+    return {"uid": uid or "", "owners": owners_of(marks), "marks": names}
 
 
 def node_of(found: Object, target: str) -> ClusterNode:

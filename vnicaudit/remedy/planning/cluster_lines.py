@@ -125,7 +125,8 @@ _TARGETS = {
 """Kind of a unit -> group and kind of its object, and the beginning of the file's name."""
 _HOW_TO = (
     "Add this to the kustomization.yaml that builds it (of Helm: that of its post-renderer). A "
-    "`test` that fails says that the source has something else than the cluster."
+    "`test` that fails says that the source has something else than the cluster. If the source has "
+    "several of that name, add {} to `target`."
 )
 
 
@@ -136,17 +137,22 @@ def owners_file(unit: ClusterUnit, owner: ObjectOwner, *, pool: bool) -> OwnerFi
     if pool:
         group, kind, short, name = "pool.kubevirt.io", "VirtualMachinePool", "pool", owner.of
         patch = tuple(replace(each, path=f"{_POOL}{each.path}") for each in patch)
-    target = {"group": group, "kind": kind, "name": name, "namespace": unit.namespace}
-    text = "".join(f"{line}\n" for line in _lines(target, owner, patch))
+    target = {"group": group, "kind": kind, "name": name}
+    text = "".join(f"{line}\n" for line in _lines(target, unit.namespace, owner, patch))
     return OwnerFile(f"{unit.namespace}/{short}-{name}.yaml", text)
 
 
-def _lines(target: dict[str, str], owner: ObjectOwner, patch: Iterable[PatchLine]) -> Iterator[str]:
+def _lines(
+    target: dict[str, str], namespace: str, owner: ObjectOwner, patch: Iterable[PatchLine]
+) -> Iterator[str]:
     """Values are written as JSON, which is YAML without surprises; so is the value of a mark, which
-    may have line breaks."""
-    yield f"# {target['kind']} {json.dumps(target['namespace'] + '/' + target['name'])}"
+    may have line breaks. The target names no namespace: most sources have none themselves, and
+    Kustomize (5.5.0, run) leaves out, without an error, a patch whose target names one."""
+    space = json.dumps(namespace)
+    yield f"# {target['kind']} {json.dumps(target['name'])} in namespace {space}"
     yield f"# {owner.mark}: {json.dumps(owner.of)}. {' '.join(route(owner).split())}"
-    yield f"# {_HOW_TO}"
+    namespaced = f'"namespace": {space}'
+    yield f"# {_HOW_TO.format(namespaced)}"
     yield "patches:"
     yield f"- target: {json.dumps(target)}"
     yield "  patch: |-"

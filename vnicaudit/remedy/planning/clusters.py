@@ -85,6 +85,10 @@ _WRITES = "plan --patches DIR writes the patch for it."
 _NO_MACHINE = "it has no VirtualMachine that could be changed: an instance itself cannot be"
 _NOT_NOW = "{}: it is not restarted until that is over."
 _UNREAD = "Whether it runs was not read (right: list virtualmachineinstances.kubevirt.io)."
+_WHOLE = Reason(
+    "owner-decides",
+    "it is for the whole cluster, and this plan is of one namespace: plan the whole cluster",
+)
 _PREFERENCE = Reason(
     "owner-decides",
     "it changes no virtual machine that exists, as each keeps what it recorded: those are planned "
@@ -233,7 +237,9 @@ class ClusterPlanner:
             about = Ref("cluster", unit.full_name, unit.uid)
             if not self._run.requested.add(unit.full_name, unit.uid):
                 continue
-            if self._may(one):
+            if kind is ConfigUnit and facts.is_of_one_namespace:
+                yield self._left_out(about, (finding.rule,), _WHOLE)
+            elif self._may(one):
                 yield self._step(about, unit, found, [one], [finding])
             else:
                 yield self._left_out(about, (finding.rule,), unsafe(one.change))

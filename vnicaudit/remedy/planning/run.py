@@ -36,8 +36,8 @@ class PlanOptions(msgspec.Struct, frozen=True):
     """``domains`` (names or UUIDs) and ``macs``: plan only these; empty: all. ``accepted``: names
     of functions that may be lost. ``devices``: vDPA devices or vhost-user sockets, one for each of
     ``macs``. ``unsafe``: also plan changes that may hurt a guest. ``over_owner``: also settings of
-    hosts that another program sets. ``gitops``: labels of objects of a cluster that a repository
-    keeps; ``owned``: marks of owners that do not count there."""
+    hosts that another program sets. ``gitops``: labels and annotations of objects of a cluster
+    that a repository keeps; ``owned``: marks of owners that do not count there."""
 
     to: Goal = "virtio"
     domains: frozenset[str] = frozenset()
