@@ -20,76 +20,29 @@ from vnicaudit.model.finding import Change, Owner, Readiness, Ref
 
 
 NotPlannedCode = Literal[
-    "already",
-    "cannot-be-changed",
-    "comes-by-itself",
-    "live-only",
-    "no-definition",
-    "no-domain",
-    "no-interface",
-    "no-property",
-    "no-proposal",
-    "not-known",
-    "owner-decides",
-    "rule-crashed",
-    "template",
-    "too-many-nics",
-    "unsafe",
-]
+    "already", "cannot-be-changed", "comes-by-itself", "live-only", "no-definition", "no-domain",
+    "no-interface", "no-property", "no-proposal", "not-known", "owner-decides", "rule-crashed",
+    "template", "too-many-nics", "unsafe",
+]  # fmt: skip
 
 
 OPTIONS: dict[str, str] = {"unsafe": "--include-unsafe plans it"}
 """Hints on an option for the person who makes the plan, by code."""
 
 BlockedCode = Literal[
-    "behind-libvirt",
-    "brings-up-error",
-    "busy",
-    "by-hand",
-    "device-driver",
-    "device-in-use",
-    "device-missing",
-    "device-not-given",
-    "device-not-seen",
-    "does-not-start",
-    "in-a-file",
-    "locked",
-    "mac-missing",
-    "mac-not-unique",
-    "managed-save",
-    "memory-snapshot",
-    "nic-type",
-    "no-definition",
-    "not-known",
-    "not-supported",
-    "nova-too-old",
-    "operator-only",
-    "other-project",
-    "owner-changes-it",
-    "prerequisite",
-    "server-state",
-    "shared-memory",
-    "teamed",
-    "version-not-known",
-    "version-too-old",
-]
+    "behind-libvirt", "brings-up-error", "busy", "by-hand", "device-driver", "device-in-use",
+    "device-missing", "device-not-given", "device-not-seen", "does-not-start", "in-a-file",
+    "locked", "mac-missing", "mac-not-unique", "managed-save", "memory-snapshot", "nic-type",
+    "no-definition", "not-known", "not-supported", "nova-too-old", "operator-only", "other-project",
+    "owner-changes-it", "prerequisite", "server-state", "shared-memory", "teamed",
+    "version-not-known", "version-too-old",
+]  # fmt: skip
 
 ModeCode = Literal[
-    "definition-only",
-    "in-a-file",
-    "needs-stop",
-    "new-servers",
-    "no-agent",
-    "not-foreseen",
-    "off",
-    "root-bus",
-    "server-state",
-    "shares-slot",
-    "shelved",
-    "virtio-only",
-    "waits-for-socket",
+    "definition-only", "in-a-file", "needs-stop", "new-servers", "no-agent", "not-foreseen", "off",
+    "root-bus", "server-state", "shares-slot", "shelved", "virtio-only", "waits-for-socket",
     "windows",
-]
+]  # fmt: skip
 
 
 NotAppliedCode = Literal["loss", "unsafe"]

@@ -13,12 +13,11 @@ from msgspec.structs import replace
 
 from vnicaudit.knowledge.kube_changes import in_list
 from vnicaudit.model.plan import ClusterUnit, JsonValue, PatchLine
+from vnicaudit.remedy.hypervisor import ClusterObject
 from vnicaudit.remedy.replacing import digest
 
 Operation = dict[str, object]
 """One operation of a JSON patch."""
-Object = Mapping[str, object]
-"""A decoded object of a cluster."""
 
 
 def inverse(lines: Iterable[PatchLine]) -> tuple[PatchLine, ...]:
@@ -54,7 +53,7 @@ def _test(path: str, value: JsonValue) -> Operation:
     return {"op": "test", "path": path, "value": value}
 
 
-def value_at(found: Object, path: str) -> object:
+def value_at(found: ClusterObject, path: str) -> object:
     """The value at a JSON pointer; None: there is none."""
     value: object = found
     for word in path.split("/")[1:]:
@@ -67,17 +66,17 @@ def value_at(found: Object, path: str) -> object:
     return value
 
 
-def open_in(lines: Iterable[PatchLine], found: Object) -> tuple[PatchLine, ...]:
+def open_in(lines: Iterable[PatchLine], found: ClusterObject) -> tuple[PatchLine, ...]:
     """The lines whose field is not as ``after``."""
     return tuple(one for one in lines if value_at(found, one.path) != one.after)
 
 
-def foreign_in(lines: Iterable[PatchLine], found: Object) -> tuple[PatchLine, ...]:
+def foreign_in(lines: Iterable[PatchLine], found: ClusterObject) -> tuple[PatchLine, ...]:
     """The lines whose field is neither as ``before`` nor as ``after``."""
     return tuple(one for one in open_in(lines, found) if value_at(found, one.path) != one.before)
 
 
-def located(lines: Iterable[PatchLine], found: Object) -> tuple[PatchLine, ...] | None:
+def located(lines: Iterable[PatchLine], found: ClusterObject) -> tuple[PatchLine, ...] | None:
     """The lines with the present index of the entry that each is in, as entries before it may have
     come or gone; None if there is no entry, or more than one, of that name."""
     moved = []

@@ -23,7 +23,6 @@ from vnicaudit.model.cluster import Attachment, ClusterFacts, ClusterGuest, Owne
 from vnicaudit.model.domain import ClusterDomain
 from vnicaudit.model.finding import Finding, Ref
 from vnicaudit.model.kubevirt import Preference
-from vnicaudit.model.nic import Nic
 from vnicaudit.model.plan import (
     MODES,
     Blocked,
@@ -192,7 +191,7 @@ class ClusterPlanner:
     def _is_wanted(self, proposed: ProposedLine) -> bool:
         """True if its NIC, or the whole virtual machine, is to be planned."""
         macs, nic = self._options.macs, proposed.nic
-        return not macs or (nic is not None and _mac(nic) in macs)
+        return not macs or (nic is not None and nic.known_mac in macs)
 
     def _vm_step(
         self, domain: ClusterDomain, lines: Sequence[ProposedLine], findings: Sequence[Finding]
@@ -295,13 +294,9 @@ def _is_in(lines: Mapping[str, ProposedLine], proposed: ProposedLine) -> bool:
     return made is not None and made.line == proposed.line
 
 
-def _mac(nic: Nic) -> str | None:
-    return nic.mac or (None if nic.running is None else nic.running.mac)
-
-
 def _with_known_macs(domain: ClusterDomain) -> ClusterDomain:
     """The virtual machine with the addresses that its instance has, where it names none."""
-    return replace(domain, nics=tuple(replace(nic, mac=_mac(nic)) for nic in domain.nics))
+    return replace(domain, nics=tuple(replace(nic, mac=nic.known_mac) for nic in domain.nics))
 
 
 def _modes(*, is_off: bool) -> tuple[ModeOption, ...]:
