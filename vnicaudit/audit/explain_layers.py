@@ -417,12 +417,15 @@ def _cluster(guest: ClusterGuest, nic: Nic, effective: Effective) -> Iterator[La
 def _launched(launched: LaunchedDomain, nic: Nic) -> Layer:
     """Layer of the domain in the VM's launcher."""
     title = "Domain in the launcher"
-    fields = ("model", "driver", "queues", "rx_queue_size", "tx_queue_size", "mtu")
-    has = next((each for each in launched.nics if each.name == nic.alias), None)
+    has = next((each.declared for each in launched.nics if each.alias == nic.alias), None)
     if has is None:
         return Layer(title, missing=launched.unread or "it has no such NIC")
-    told = ((field, getattr(has, field)) for field in fields)
-    return Layer(title, None, tuple(LayerFact(key, str(value)) for key, value in told if value))
+    told = {
+        "model": has.model, "driver": has.driver_name, "queues": has.queues or 1,
+        "rx_queue_size": has.rx_queue_size, "tx_queue_size": has.tx_queue_size, "mtu": has.mtu,
+    }  # fmt: skip
+    facts = (LayerFact(key, str(value)) for key, value in told.items() if value)
+    return Layer(title, None, tuple(facts))
 
 
 _NO_INSTANCE = "the VM does not run, or its VirtualMachineInstance was not read"

@@ -17,12 +17,12 @@ from vnicaudit.model.cluster import (
     ClusterNic,
     KubeVirtSettings,
     LaunchedDomain,
-    LaunchedNic,
     NicSpec,
     Topology,
 )
 from vnicaudit.model.finding import VIRTIO
 from vnicaudit.model.kubevirt import MAX_QUEUES
+from vnicaudit.model.nic import Nic
 from vnicaudit.model.rule import Fact, Problem
 from vnicaudit.text.targets import IN_CLUSTER, cluster_parts
 
@@ -137,7 +137,7 @@ def launched_differences(guest: ClusterGuest) -> Iterator[tuple[str, str]]:
     """Each interface of a running VM that its domain has otherwise than its specification gives,
     and how, where the launcher was read."""
     launched = guest.launched or LaunchedDomain()
-    has = {nic.name: nic for nic in launched.nics}
+    has = {nic.alias: nic for nic in launched.nics}
     for nic, spec in present(guest):
         domain_nic = has.get(nic.name)
         if domain_nic is not None and nic.has is not None and not spec.is_plugin:
@@ -146,23 +146,21 @@ def launched_differences(guest: ClusterGuest) -> Iterator[tuple[str, str]]:
                 yield nic.name, "; ".join(differs)
 
 
-def _differences(
-    spec: NicSpec, has: LaunchedNic, guest: ClusterGuest, *, kvm: bool
-) -> Iterator[str]:
-    qemu, wanted = has.running, spec.model or "virtio"
-    models = filter(None, (has.model, None if qemu is None else qemu.model))
+def _differences(spec: NicSpec, has: Nic, guest: ClusterGuest, *, kvm: bool) -> Iterator[str]:
+    declared, qemu, wanted = has.declared, has.running, spec.model or "virtio"
+    models = filter(None, (declared.model, None if qemu is None else qemu.model))
     other = next((each for each in models if _family(each) != _family(wanted)), None)
     if other is not None:
         yield f"model {other}, and its specification gives {wanted}"
         return
     if not is_virtio(spec):
         return
-    queues = max(has.queues, (qemu.queues or 1) if qemu is not None else 1)
+    queues = max(declared.queues or 1, (qemu.queues or 1) if qemu is not None else 1)
     most = _most_queues(guest)
     if most is not None and queues > most:
         yield f"{queues} queues, and its specification gives {most} at most"
     settings = guest.cluster.kubevirt
-    has_vhost = has.driver != "qemu" and (qemu is None or qemu.vhost is not False)
+    has_vhost = declared.driver_name != "qemu" and (qemu is None or qemu.vhost is not False)
     if kvm and settings is not None and not settings.emulation and not has_vhost:
         yield "no vhost, which KubeVirt gives every virtio NIC"
 

@@ -17,7 +17,7 @@ from functools import cached_property
 import msgspec
 
 from vnicaudit.model.finding import Location, NamedDescription
-from vnicaudit.model.nic import RunningNic
+from vnicaudit.model.nic import Nic
 
 KVM = "devices.kubevirt.io/kvm"
 VHOST_NET = "devices.kubevirt.io/vhost-net"
@@ -338,23 +338,6 @@ class ClusterNic(_ClusterRecord, frozen=True):
     """Of its interface in the launcher's pod."""
 
 
-class LaunchedNic(_ClusterRecord, frozen=True):
-    """One interface of a running domain, as its launcher's libvirt and QEMU have it. ``name``: that
-    in the specification; empty: no interface there is it."""
-
-    name: str
-    model: str = ""
-    """In libvirt's words; empty: a device that is no network card for libvirt."""
-    driver: str | None = None
-    """``<driver name=…>``."""
-    queues: int = 1
-    rx_queue_size: int | None = None
-    tx_queue_size: int | None = None
-    mtu: int | None = None
-    running: RunningNic | None = None
-    """As QEMU was started; None: it was plugged in later, or the arguments were not read."""
-
-
 class LaunchedDomain(_ClusterRecord, frozen=True):
     """The domain of a running VM, read in its launcher on request. ``unread``: why it was not;
     empty: it was."""
@@ -363,7 +346,9 @@ class LaunchedDomain(_ClusterRecord, frozen=True):
     without_qemu: str = ""
     """Why the arguments of its QEMU are not known; empty: they are."""
     kvm: bool = False
-    nics: tuple[LaunchedNic, ...] = ()
+    nics: tuple[Nic, ...] = ()
+    """As libvirt has them, and QEMU if it was started with them. ``alias``: the interface's name in
+    the specification; empty: none there is it."""
 
 
 class Topology(_ClusterRecord, frozen=True):

@@ -31,7 +31,7 @@ def _domain(*devices: str) -> bytes:
     ],
 )  # fmt: skip
 def test_a_nic_is_known_by_its_alias_and_else_by_its_address(device: str, name: str) -> None:
-    assert [one.name for one in launched_of(_domain(device), b"", _guest("lan")).nics] == [name]
+    assert [one.alias for one in launched_of(_domain(device), b"", _guest("lan")).nics] == [name]
 
 
 def test_arguments_that_are_missing_or_not_understood_are_told() -> None:

@@ -7,10 +7,10 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from vnicaudit.errors import TargetError
-from vnicaudit.model.cluster import ClusterGuest, LaunchedDomain, LaunchedNic
+from vnicaudit.model.cluster import ClusterGuest, LaunchedDomain
 from vnicaudit.model.domain import ClusterDomain, Domain
 from vnicaudit.model.finding import VIRTIO, Location
-from vnicaudit.model.nic import Nic, RunningNic, RunningQemu
+from vnicaudit.model.nic import Nic, NicConfig, RunningNic, RunningQemu
 from vnicaudit.platforms.domain_xml.read import read_bytes
 from vnicaudit.platforms.qemu.joining import join
 from vnicaudit.platforms.qemu.proc import is_qemu, running_in
@@ -42,7 +42,7 @@ def launched_of(definition: bytes, command: bytes, guest: ClusterGuest) -> Launc
     return LaunchedDomain(
         without_qemu=qemu if isinstance(qemu, str) else "",
         kvm=domain.declared.type == "kvm",
-        nics=tuple(_launched_nic(nic, _name(nic, names, by_mac)) for nic in domain.nics),
+        nics=tuple(replace(nic, alias=_name(nic, names, by_mac)) for nic in domain.nics),
     )
 
 
@@ -63,23 +63,9 @@ def _name(nic: Nic, names: list[str], by_mac: dict[str, str]) -> str:
     return alias if alias in names else by_mac.get(nic.mac or "", "")
 
 
-def _launched_nic(nic: Nic, name: str) -> LaunchedNic:
-    declared, running = nic.declared, nic.running
-    return LaunchedNic(
-        name=name,
-        model=declared.model or "",
-        driver=declared.driver_name,
-        queues=declared.queues or 1,
-        rx_queue_size=declared.rx_queue_size,
-        tx_queue_size=declared.tx_queue_size,
-        mtu=declared.mtu,
-        running=running,
-    )
-
-
 def with_launched(domain: ClusterDomain, launched: LaunchedDomain) -> Domain:
     """A running VM as its launcher has it, where that was read."""
-    by_name = {each.name: each for each in launched.nics if each.name and each.model}
+    by_name = {each.alias: each for each in launched.nics if each.alias and each.declared.model}
     return replace(
         domain,
         guest=replace(domain.guest, launched=launched),
@@ -87,16 +73,17 @@ def with_launched(domain: ClusterDomain, launched: LaunchedDomain) -> Domain:
     )
 
 
-def _as_launched(nic: Nic, has: LaunchedNic | None) -> Nic:
+def _as_launched(nic: Nic, has: Nic | None) -> Nic:
     known = nic.running
     if has is None or known is None or not known.model:
         return nic
     if has.running is not None:
         return replace(nic, running=replace(has.running, mac=known.mac))
-    return replace(nic, running=_defined(known, has))
+    return replace(nic, running=_defined(known, has.declared))
 
 
-def _defined(known: RunningNic, has: LaunchedNic) -> RunningNic:
+def _defined(known: RunningNic, has: NicConfig) -> RunningNic:
     """A NIC that was plugged in: QEMU was not started with it."""
     modern = has.model in VIRTIO and has.model != "virtio-transitional"
-    return replace(known, model="virtio" if modern else has.model, queues=has.queues)
+    model = "virtio" if modern else has.model or ""
+    return replace(known, model=model, queues=has.queues or 1)
