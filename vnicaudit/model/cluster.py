@@ -207,12 +207,12 @@ class ClusterFacts(NamedDescription, frozen=True, dict=True):
     migrations: dict[str, bool] = msgspec.field(default_factory=dict)
     """UIDs of Forklift's migrations that were read, and if they have begun and not ended. Others
     may be in another namespace, or in the cluster from which they are directed."""
-    requests: tuple[tuple[str, int], ...] = ()
+    requests: dict[str, int] = msgspec.field(default_factory=dict)
     """Resource of SR-IOV -> how many interfaces of the instances that were read ask for it."""
     complete: frozenset[tuple[str, str]] = frozenset()
     """Lists that were read to their end: the resource's plural name, and the namespace (empty: of
     all). A file never shows that it holds all objects of a kind."""
-    places: tuple[tuple[str, Location], ...] = ()
+    places: dict[str, Location] = msgspec.field(default_factory=dict)
     """Field of a problem (``node/worker1``, ``network/demo/vlan10``) -> where it is."""
 
     @property
@@ -272,18 +272,9 @@ class ClusterFacts(NamedDescription, frozen=True, dict=True):
                 total[resource] = total.get(resource, 0) + count
         return total
 
-    @cached_property
-    def requested(self) -> dict[str, int]:
-        """The requests by resource."""
-        return dict(self.requests)
-
-    @cached_property
-    def _place_of(self) -> dict[str, Location]:
-        return dict(self.places)
-
     def place(self, field: str | None) -> Location:
         """Where the object of a problem is."""
-        return self._place_of.get(field or "", self.location)
+        return self.places.get(field or "", self.location)
 
     def first_line(self) -> int | None:
         """None: its objects are all over the file."""
@@ -447,7 +438,8 @@ class ClusterGuest(OwnedObject, frozen=True):
 
     @property
     def maker(self) -> ObjectOwner | None:
-        """The replica set or pool that makes it from its template; None: neither does."""
+        """The replica set or pool that makes it from its template, or the VM of an instance whose
+        VM was not read; None: none does."""
         made = self.owner is not None and self.owner.name.startswith("VirtualMachine")
         return self.owner if made else None
 
@@ -464,9 +456,14 @@ class ClusterGuest(OwnedObject, frozen=True):
         return f"Plugin {first.name[:60]} {'may rewrite' if first.conditional else 'rewrites'}"
 
     @property
+    def launcher_told(self) -> bool:
+        """True if its launcher was asked, and showed what runs."""
+        return self.launched is not None and not self.launched.unread
+
+    @property
     def is_doubtful(self) -> bool:
         """True if a hook rewrites its domain, and nobody looked at what runs."""
-        return bool(self.rewriter) and (self.launched is None or bool(self.launched.unread))
+        return bool(self.rewriter) and not self.launcher_told
 
     def condition(self, kind: str) -> Condition | None:
         """The condition of that type; None: it has none."""

@@ -55,7 +55,7 @@ from vnicaudit.model.rule import Fact, Judge, Problem, Rule
 
 _FIX = "Find what rewrites the domain: a hook that no object of the cluster names."
 _READ = Fact[ClusterGuest](
-    lambda guest: guest.launched is not None and not guest.launched.unread,
+    lambda guest: guest.launcher_told,
     "the domain in its launcher",
     reason=lambda guest: f"the domain in its launcher ({guest.launched and guest.launched.unread})",
 )

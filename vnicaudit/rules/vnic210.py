@@ -99,7 +99,7 @@ def _offer(name: str, attached: Attachment, cluster: ClusterFacts) -> Iterator[P
     if cluster.offered is None:
         return
     total = cluster.offered.get(attached.resource, 0)
-    running = cluster.requested.get(attached.resource, 0)
+    running = cluster.requests.get(attached.resource, 0)
     needs = f"interface {name} needs {attached.resource}"
     few = f"{needs}: the nodes offer {total}, and running VMs ask for {running}"
     if not total or total < running:

@@ -47,6 +47,7 @@ No change is proposed.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 
 from vnicaudit.knowledge import kube_needs
 from vnicaudit.knowledge.kubevirt_versions import PLUGINS, is_at_least
@@ -81,28 +82,20 @@ def applies(guest: ClusterGuest) -> bool:
     """A VM that is not being deleted."""
     settings = guest.cluster.kubevirt
     gated = settings is not None and "Plugins" not in settings.gates
-    if guest.deleting or (_was_read(guest) and not any(kube_needs.launched_differences(guest))):
+    if guest.deleting or (guest.launcher_told and not any(kube_needs.launched_differences(guest))):
         return False
     return guest.hooks or (not gated and guest.cluster.plugins != ())
-
-
-def _was_read(guest: ClusterGuest) -> bool:
-    """True if its launcher showed what runs."""
-    return guest.launched is not None and not guest.launched.unread
 
 
 def check(guest: ClusterGuest) -> Iterator[Problem]:
     """One problem for the VM."""
     if not guest.rewriter:
         return
-    found = [f"interface {name} runs with {how}" for name, how in _differences(guest)]
+    differences = islice(kube_needs.launched_differences(guest), _MOST)
+    found = [f"interface {name} runs with {how}" for name, how in differences]
     text = "; ".join(found) or "its NICs may be others"
     fix = _WANTED if found else f"{_LOOK.format(kube_needs.namespace(guest))} {_WANTED}"
     yield Problem(f"{guest.rewriter} its domain: {text}", fix=fix)
-
-
-def _differences(guest: ClusterGuest) -> list[tuple[str, str]]:
-    return list(kube_needs.launched_differences(guest))[:_MOST] if _was_read(guest) else []
 
 
 RULE = Rule(

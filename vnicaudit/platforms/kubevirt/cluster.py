@@ -199,12 +199,12 @@ class ClusterReading:
             plugins=self._known(self._plugins, "plugins"),
             migrations=self._migrations,
             pods=tuple(self._pods.values()) if self._looked("pods") else None,
-            requests=tuple(sorted(requests.items())),
+            requests=dict(requests),
             complete=frozenset(self._complete),
-            places=(
-                *((f"node/{each.name}", each.location) for each in self._nodes.values()),
-                *((f"network/{each.path}", each.location) for each in self._attachments.values()),
-            ),
+            places={
+                **{f"node/{each.name}": each.location for each in self._nodes.values()},
+                **{f"network/{each.path}": each.location for each in self._attachments.values()},
+            },
         )
 
     @property
