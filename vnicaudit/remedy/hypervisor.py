@@ -201,9 +201,6 @@ class ClusterObjects(Protocol):
     def restart(self, namespace: str, name: str, *, dry_run: bool = False) -> None:
         """Ask for a new instance of a virtual machine. Returns at once."""
 
-    def close(self) -> None:
-        """Disconnect."""
-
 
 class ThisMachine(Protocol):
     """The machine that this program runs on."""

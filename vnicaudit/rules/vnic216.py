@@ -47,7 +47,6 @@ No change is proposed.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import islice
 
 from vnicaudit.knowledge import kube_needs
 from vnicaudit.knowledge.kubevirt_versions import PLUGINS, is_at_least
@@ -91,7 +90,7 @@ def check(guest: ClusterGuest) -> Iterator[Problem]:
     """One problem for the VM."""
     if not guest.rewriter:
         return
-    differences = islice(kube_needs.launched_differences(guest), _MOST)
+    differences = [*kube_needs.launched_differences(guest)][:_MOST]
     found = [f"interface {name} runs with {how}" for name, how in differences]
     text = "; ".join(found) or "its NICs may be others"
     fix = _WANTED if found else f"{_LOOK.format(kube_needs.namespace(guest))} {_WANTED}"

@@ -170,9 +170,6 @@ class FakeCluster:
         self.world.passing(f"behind {words}")
         self._asked(words)
 
-    def close(self) -> None:
-        """Nothing is open."""
-
     def _asked(self, words: str, *, before: bool = False) -> None:
         self._goes_on()
         self.world.at_place.pop(f"{words}{' asked' if before else ''}", lambda: None)()

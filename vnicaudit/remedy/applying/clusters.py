@@ -7,7 +7,6 @@ and the rights of this user answer first.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack
 from typing import ClassVar, cast
 
 from msgspec.structs import replace
@@ -98,12 +97,10 @@ class ClusterDriver(Driver):
         if unit.target in self._places:
             return
         place = self._adapters.cluster(unit.target, self._session.deadline)
-        with ExitStack() as opened:
-            opened.callback(place.close)
-            key = f"cluster-{short_digest(place.identity().encode(), 24)}"
-            self._session.hold(key, unit.target, opened)
-            self._session.at(unit.target).push(opened.pop_all())
-        self._session.at(unit.target).callback(self._places.pop, unit.target)
+        opened = self._session.at(unit.target)
+        key = f"cluster-{short_digest(place.identity().encode(), 24)}"
+        self._session.hold(key, unit.target, opened)
+        opened.callback(self._places.pop, unit.target)
         self._places[unit.target] = place
 
     def prepare(

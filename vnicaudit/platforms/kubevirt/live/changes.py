@@ -85,9 +85,6 @@ class ClusterPlace:
         path = f"{root}/virtualmachines/{quote(name, safe='')}/restart"
         self._answer_to(ApiCall(path, method="PUT", body=body))
 
-    def close(self) -> None:
-        """Nothing is kept open."""
-
     def _path(self, kind: str, namespace: str, name: str) -> str:
         found = _LISTS[kind]
         versions = self._served.get(found.group)

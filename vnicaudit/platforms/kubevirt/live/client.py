@@ -1,9 +1,10 @@
 """One cluster by its API: kubeconfig files, and requests with a deadline and a limit on their size.
 
-The only module that imports the official client. Its messages are never shown: those on a
-kubeconfig quote the user's entry with its token (``KubeConfigMerger`` names a node after its
-content), those on an exec plug-in quote its output (kubernetes 29.0.0 to 37.0.2). So messages here
-are made of what was asked for, and of the message in the API server's answer, without the token.
+Only this module and ``launchers.py`` import the official client. Its messages are never shown:
+those on a kubeconfig quote the user's entry with its token (``KubeConfigMerger`` names a node after
+its content), those on an exec plug-in quote its output (kubernetes 29.0.0 to 37.0.2). So messages
+here are made of what was asked for, and of the message in the API server's answer, without the
+token.
 """
 
 from __future__ import annotations
@@ -37,8 +38,8 @@ except ImportError as error:
     raise MissingExtraError("reading a Kubernetes cluster", "kube") from error
 
 __all__ = [
-    "ApiCall", "ApiError", "ApiRequest", "Cluster", "Object", "contexts", "current_context", "part",
-    "parts", "probe",
+    "ApiCall", "ApiError", "ApiRequest", "Cluster", "Object", "contexts", "current_context",
+    "decoded", "part", "parts", "probe",
 ]  # fmt: skip
 
 Object = dict[str, object]
@@ -187,7 +188,8 @@ def _context_of(target: str) -> _KubeContext:
 
 class Cluster:
     """One cluster. ``namespace`` empty: all of them. Raises TargetError if its kubeconfig cannot be
-    used. Requests may be sent by any thread."""
+    used. Requests may be sent by any thread. ``configuration``: the client's, with the
+    credentials."""
 
     def __init__(self, target: str, live: LiveOptions) -> None:
         self.target = target
@@ -214,12 +216,13 @@ class Cluster:
     @property
     def server(self) -> str:
         """The URL of the API server."""
-        return str(self._configuration.host)
+        return str(self.configuration.host)
 
     @property
-    def configuration(self) -> Configuration:
-        """Of the client, with the credentials."""
-        return self._configuration
+    def credentials(self) -> dict[str, str]:
+        """The headers that log in."""
+        settings = self.configuration.auth_settings().values()
+        return {each["key"]: each["value"] for each in settings}
 
     @property
     def kubectl(self) -> str:
@@ -248,7 +251,7 @@ class Cluster:
                 f"its exec plug-in {plain(context.plugin)} failed or gave no credentials; run "
                 f"{self.kubectl} version"
             )
-        self._configuration, self._rest = found, RESTClientObject(found)
+        self.configuration, self._rest = found, RESTClientObject(found)
 
     def version(self) -> str:
         """The version of the API server. Raises TargetError."""
@@ -279,14 +282,14 @@ class Cluster:
 
     def renew(self) -> bool:
         """Read the credentials again: they may have expired. False if they are the same."""
-        before = dict(self._configuration.api_key), self._configuration.cert_file
+        before = dict(self.configuration.api_key), self.configuration.cert_file
         with suppress(TargetError):
             self._connect()
-        return before != (dict(self._configuration.api_key), self._configuration.cert_file)
+        return before != (dict(self.configuration.api_key), self.configuration.cert_file)
 
     def error(self, reason: str, failure: str = "") -> ApiError:
         """An error at this cluster, without its token in the text."""
-        for secret in self._configuration.api_key.values():
+        for secret in self.configuration.api_key.values():
             for part in str(secret).split():
                 reason = reason.replace(part, "***") if len(part) > _LEAST_SECRET else reason
         return ApiError(reason, file=self.target, failure=failure)
@@ -313,7 +316,7 @@ class Cluster:
             if isinstance(error, NoAnswerError) and not isinstance(error, NewConnectionError):
                 raise self.time_up() from None
             raise self.error(_transport(error), "unreachable") from None
-        found = _decoded(data) if data or call.method == "GET" else {}
+        found = decoded(data) if data or call.method == "GET" else {}
         if found is None:
             raise self.error("an answer of the API server is not a JSON object", "broken")
         return _ApiAnswer(found, response.headers.get("Warning") or "")
@@ -321,13 +324,11 @@ class Cluster:
     def _response(self, call: ApiCall) -> BaseHTTPResponse:
         """The answer, of which only the beginning was read."""
         query = f"?{urlencode(call.query)}" if call.query else ""
-        headers = {"Accept": "application/json", "User-Agent": "vnicaudit"}
-        for setting in self._configuration.auth_settings().values():
-            headers[setting["key"]] = setting["value"]
+        headers = {"Accept": "application/json", "User-Agent": "vnicaudit", **self.credentials}
         if call.body is not None:
             headers["Content-Type"] = call.content
         return self._rest.pool_manager.request(
-            call.method, f"{self._configuration.host}{call.path}{query}", headers=headers,
+            call.method, f"{self.configuration.host}{call.path}{query}", headers=headers,
             body=None if call.body is None else msgspec.json.encode(call.body),
             preload_content=False, redirect=False,
             timeout=Timeout(connect=self.deadline, read=self.deadline),
@@ -344,7 +345,7 @@ class Cluster:
         return data
 
     def _refusal(self, response: BaseHTTPResponse) -> ApiError:
-        body, status = _decoded(response.read(_MOST_OF_REFUSAL)) or {}, response.status
+        body, status = decoded(response.read(_MOST_OF_REFUSAL)) or {}, response.status
         said = plain(str(body.get("message") or response.reason or ""))
         kind = {401: "authentication", 403: "refused"}.get(status, "broken")
         advice = f"; log in again, then check with {self.kubectl} version"
@@ -356,7 +357,7 @@ class Cluster:
         return found
 
 
-def _decoded(data: bytes | bytearray) -> Object | None:
+def decoded(data: bytes | bytearray) -> Object | None:
     """The JSON object in an answer; None if it is none."""
     try:
         found = msgspec.json.decode(data)

@@ -7,7 +7,6 @@ kept but the settings of NICs; their messages are not shown.
 
 from __future__ import annotations
 
-import json
 import re
 import time
 from collections import deque
@@ -27,7 +26,7 @@ from vnicaudit.model.cluster import ClusterGuest, LaunchedDomain
 from vnicaudit.model.domain import ClusterDomain
 from vnicaudit.model.file_kind import Item
 from vnicaudit.platforms.kubevirt.launched import launched_of, with_launched
-from vnicaudit.platforms.kubevirt.live.client import Cluster
+from vnicaudit.platforms.kubevirt.live.client import Cluster, decoded
 
 _CONTAINER = "compute"
 _AT_ONCE = 8
@@ -104,14 +103,13 @@ class Launchers:
         found = self._cluster.configuration
         space, pod = (quote(each, safe="") for each in (guest.namespace, guest.launcher))
         query = [*(("command", word) for word in words), ("container", _CONTAINER)]
-        settings = found.auth_settings().values()
         try:
             running = websocket_call(
                 found,
                 "GET",
                 f"{found.host}/api/v1/namespaces/{space}/pods/{pod}/exec",
                 query_params=[*query, ("stdout", "true")],
-                headers={each["key"]: each["value"] for each in settings},
+                headers=self._cluster.credentials,
                 binary=True,
                 _preload_content=False,
             )
@@ -163,8 +161,4 @@ def _paths(name: str) -> list[str]:
 
 def _is_success(told: bytes) -> bool:
     """True if the channel for errors tells that the command ended without one."""
-    try:
-        found = json.loads(told)
-    except ValueError:
-        return False
-    return isinstance(found, dict) and found.get("status") == "Success"
+    return (decoded(told) or {}).get("status") == "Success"
