@@ -19,12 +19,10 @@ from vnicaudit.model.cluster import (
     Attachment,
     ClusterFacts,
     ClusterGuest,
-    ClusterNic,
     ClusterNode,
     ClusterPod,
     DomainPlugin,
     KubeVirtSettings,
-    NicSpec,
     NicStatus,
     RecordedReference,
     UserNetwork,
@@ -34,8 +32,10 @@ from vnicaudit.model.domain import ClusterDomain, Domain
 from vnicaudit.model.finding import Location
 from vnicaudit.model.kubevirt import Preference
 from vnicaudit.model.nic import Nic, RunningNic
+from vnicaudit.platforms.kubevirt import cluster_guests as guests
 from vnicaudit.platforms.kubevirt import cluster_objects as read
-from vnicaudit.platforms.kubevirt.cluster_objects import Instance, Launcher
+from vnicaudit.platforms.kubevirt.cluster_guests import Instance
+from vnicaudit.platforms.kubevirt.cluster_objects import Launcher
 from vnicaudit.platforms.kubevirt.interfaces import (
     ATTACHMENT,
     INSTANCETYPES,
@@ -67,7 +67,6 @@ NEEDED_LISTS = (
 
 MACHINE, INSTANCE = "VirtualMachine", "VirtualMachineInstance"
 _ALLOW_BRIDGE = "kubevirt.io/allow-pod-bridge-network-live-migration"
-_ENDED = ("Succeeded", "Failed")
 _HOOKS = "hooks.kubevirt.io/hookSidecars"
 
 
@@ -170,10 +169,11 @@ class ClusterReading:
 
     def _take_migration(self, found: Object) -> None:
         if found.group == "forklift.konveyor.io":
-            self._migrations[text_at(found.place, "metadata", "uid") or ""] = read.runs(found)
+            uid = text_at(found.place, "metadata", "uid") or ""
+            self._migrations[uid] = read.migration_runs(found)
 
     def _take_instance(self, found: Object) -> None:
-        instance = read.instance_of(found, self._now)
+        instance = guests.instance_of(found, self._now)
         self._instances[instance.owner or instance.uid] = instance
 
     @cached_property
@@ -182,7 +182,7 @@ class ClusterReading:
         known = {each.path: each.resource for each in self._attachments.values()}
         requests: Counter[str] = Counter()
         for instance in self._instances.values():
-            for spec in () if instance.phase in _ENDED else instance.specs.values():
+            for spec in () if instance.phase in read.ENDED else instance.specs.values():
                 if spec.binding == "sriov" and (resource := known.get(spec.network or "")):
                     requests[resource] += 1
         settings = self._settings
@@ -221,7 +221,7 @@ class ClusterReading:
 
     def stands_alone(self, found: Object) -> bool:
         """True for an instance that belongs to none of the VMs that were taken."""
-        return read.owner_uid(found) not in self._machines
+        return guests.owner_uid(found) not in self._machines
 
     def domain(self, found: Object, *others: Referred) -> Domain | None:
         """The domain of a VM, or of an instance that stands alone; None for any other object, and
@@ -284,7 +284,7 @@ class ClusterReading:
     def _instance(self, found: Object) -> Instance | None:
         """That of a VM, or the one that stands alone."""
         uid = text_at(found.place, "metadata", "uid") or ""
-        owner = "" if found.kind == MACHINE else read.owner_uid(found)
+        owner = "" if found.kind == MACHINE else guests.owner_uid(found)
         return self._instances.get(owner or uid)
 
     def _guest(self, found: Object, preference: _Reference | None) -> ClusterGuest:
@@ -309,11 +309,11 @@ class ClusterReading:
             migrating=instance is not None and instance.migrating,
             node=None if instance is None else instance.node,
             age=None if instance is None else read.seconds_between(instance.created, self._now),
-            template=_template_settings(spec, prefers) if has_vm else None,
+            template=guests.template_settings(spec, prefers) if has_vm else None,
             has=None if instance is None else instance.settings,
             current=None if instance is None else instance.current,
-            nics=_nics(
-                _template_specs(spec, namespace, prefers),
+            nics=guests.joined_nics(
+                guests.template_specs(spec, namespace, prefers),
                 instance,
                 {} if launcher is None else launcher.mtus,
             ),
@@ -326,10 +326,10 @@ class ClusterReading:
             vhost=None if launcher is None else launcher.vhost,
             hooks=_HOOKS in annotations,
             bridge_may_migrate=_ALLOW_BRIDGE in annotations,
-            busy=read.busy_of(place),
-            unsettled=read.unsettled_state_of(place),
-            imported_by=read.import_of(place),
-            groups=read.anti_affinity_of(spec),
+            busy=guests.busy_of(place),
+            unsettled=guests.unsettled_state_of(place),
+            imported_by=guests.import_of(place),
+            groups=guests.anti_affinity_of(spec),
             **read.ownership_of(found),
         )
 
@@ -360,7 +360,7 @@ class ClusterReading:
         """The preference of a VM, with the fields that the VM leaves to it."""
         if preference is None or spec is None:
             return None
-        left = read.left_to_preference(spec)
+        left = guests.left_to_preference(spec)
         revision, now = preference.revision, self._present(found, preference)
         then = None if revision is None else revision.preferred
         return RecordedReference(
@@ -380,7 +380,7 @@ def _leaving(found: Object) -> str:
     """Why a virtual machine that goes away is not judged; empty: it stays."""
     if found.place.at("metadata", "deletionTimestamp") is not None:
         return "a virtual machine that stays: this one is being deleted"
-    ended = found.kind == INSTANCE and text_at(found.place, "status", "phase") in _ENDED
+    ended = found.kind == INSTANCE and text_at(found.place, "status", "phase") in read.ENDED
     return "an instance that runs: this one has ended" if ended else ""
 
 
@@ -457,40 +457,4 @@ def _has_one_queue(guest: ClusterGuest) -> bool:
         and nic.status is not None
         and nic.status.queues == 1
         for nic in guest.nics
-    )
-
-
-def _template_settings(spec: YamlPlace | None, prefers: dict[str, str] | None) -> VmSettings:
-    """Settings that a VM's template and its preference give the next instance. vCPUs of an instance
-    type, or of resources, are not counted."""
-    own = read.vm_settings_of(spec)
-    multiqueue = own.multiqueue
-    if multiqueue is None and not read.says_multiqueue(spec) and prefers is not None:
-        multiqueue = prefers.get("preferredNetworkInterfaceMultiQueue") == "true"
-    return replace(own, multiqueue=multiqueue)
-
-
-def _template_specs(
-    spec: YamlPlace | None, namespace: str, prefers: dict[str, str] | None
-) -> dict[str, NicSpec]:
-    """The interfaces that the next instance gets, by name."""
-    model = None if prefers is None else prefers.get("preferredInterfaceModel", "virtio")
-    return read.specs_of(spec, namespace, model=model)
-
-
-def _nics(
-    template: dict[str, NicSpec], instance: Instance | None, mtus: dict[str, int]
-) -> tuple[ClusterNic, ...]:
-    """All interfaces, of the VM or of its instance."""
-    has = {} if instance is None else instance.specs
-    reported = {} if instance is None else instance.status
-    return tuple(
-        ClusterNic(
-            name=name,
-            template=template.get(name),
-            has=has.get(name),
-            status=reported.get(name),
-            mtu=mtus.get(has[name].network or "") if name in has else None,
-        )
-        for name in dict.fromkeys([*template, *has])
     )

@@ -23,22 +23,11 @@ from vnicaudit.model.cluster import (
     Condition,
     DomainPlugin,
     KubeVirtSettings,
-    NicSpec,
-    NicStatus,
     ObjectOwner,
-    Topology,
     UserNetwork,
-    VmSettings,
 )
-from vnicaudit.model.finding import Readiness
 from vnicaudit.platforms.kubevirt import interfaces
-from vnicaudit.platforms.kubevirt.interfaces import METHODS
-from vnicaudit.platforms.kubevirt.objects import (
-    Object,
-    location_of,
-    readiness_of_words,
-    text_at,
-)
+from vnicaudit.platforms.kubevirt.objects import Object, location_of, text_at
 from vnicaudit.text.yaml_nodes import YamlPlace
 
 _LONGEST_CONFIG = 64 * 1024
@@ -53,6 +42,8 @@ _KEPT = (
 )  # fmt: skip
 """Settings of a CNI plugin that are kept."""
 _SCHEDULABLE = "kubevirt.io/schedulable"
+ENDED = ("Succeeded", "Failed")
+"""Phases of a pod, and of an instance, that has ended."""
 
 
 def metadata_of(place: YamlPlace) -> Marks:
@@ -63,17 +54,18 @@ def metadata_of(place: YamlPlace) -> Marks:
     return Marks(
         texts_of(metadata.child("labels")),
         texts_of(metadata.child("annotations")),
-        tuple(_references(metadata.child("ownerReferences"))),
+        tuple(references_of(metadata.child("ownerReferences"))),
     )
 
 
-def _references(place: YamlPlace | None) -> Iterator[OwnerReference]:
+def references_of(place: YamlPlace | None) -> Iterator[OwnerReference]:
+    """The entries of ``ownerReferences``."""
     for each in [] if place is None else place.items():
         yield OwnerReference(
             text_at(each, "kind") or "",
             text_at(each, "name") or "",
             text_at(each, "uid") or "",
-            _is_true(each.child("controller")),
+            is_true(each.child("controller")),
         )
 
 
@@ -98,7 +90,7 @@ def node_of(found: Object, target: str) -> ClusterNode:
         name=found.name or "",
         location=location_of(found.place, target),
         schedulable=labels.get(_SCHEDULABLE) == "true",
-        cordoned=_is_true(found.place.at("spec", "unschedulable")),
+        cordoned=is_true(found.place.at("spec", "unschedulable")),
         arch=labels.get("kubernetes.io/arch"),
         allocatable=None
         if offered is None
@@ -124,7 +116,7 @@ def settings_of(found: Object, target: str) -> KubeVirtSettings:
         namespace=found.namespace or "",
         location=location_of(found.place, target),
         version=interfaces.settings_of(found).version,
-        emulation=developer is not None and _is_true(developer.child("useEmulation")),
+        emulation=developer is not None and is_true(developer.child("useEmulation")),
         gates=frozenset(each.text or "" for each in ([] if gates is None else gates.items())),
         bindings=()
         if bindings is None
@@ -194,7 +186,7 @@ def _text(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
-def runs(migration: Object) -> bool:
+def migration_runs(migration: Object) -> bool:
     """True for a Migration of Forklift that has begun and not ended (``Timed`` in
     pkg/apis/forklift/v1beta1/plan)."""
     began, ended = (migration.place.at("status", key) for key in ("started", "completed"))
@@ -208,7 +200,7 @@ def pod_of(found: Object) -> ClusterPod | None:
     """A pod; None if it ends or has ended."""
     place = found.place
     leaves = place.at("metadata", "deletionTimestamp") is not None
-    if leaves or text_at(place, "status", "phase") in ("Succeeded", "Failed"):
+    if leaves or text_at(place, "status", "phase") in ENDED:
         return None
     space = found.namespace or ""
     text = text_at(place, "metadata", "annotations", _NETWORKS) or ""
@@ -260,7 +252,7 @@ def launcher_of(found: Object) -> Launcher | None:
     place = found.place
     if text_at(place, "metadata", "labels", "kubevirt.io") != "virt-launcher":
         return None
-    owners = _references(place.at("metadata", "ownerReferences"))
+    owners = references_of(place.at("metadata", "ownerReferences"))
     uid = next((one.uid for one in owners if one.kind == "VirtualMachineInstance"), "")
     containers = place.at("spec", "containers")
     limits = [each.at("resources", "limits") for each in containers.items()] if containers else []
@@ -326,241 +318,6 @@ PREFERRED = (
 )  # fmt: skip
 
 
-# Virtual machines and instances.
-
-
-class Instance(NamedTuple):
-    """A VirtualMachineInstance, as far as it is kept until its VM comes."""
-
-    uid: str
-    owner: str
-    """UID of the VirtualMachine that controls it; empty: none does."""
-    settings: VmSettings
-    specs: dict[str, NicSpec]
-    status: dict[str, NicStatus]
-    current: Topology | None
-    conditions: tuple[Condition, ...]
-    node: str | None
-    created: str | None
-    deleting: bool
-    migrating: bool
-    annotations: frozenset[str]
-    phase: str | None
-    readiness: Readiness | None
-    """According to its guest's agent; None: that tells of no system that is known here."""
-
-
-def instance_of(found: Object, now: datetime | None) -> Instance:
-    """A VirtualMachineInstance, read at a time."""
-    place = found.place
-    annotations, spec = place.at("metadata", "annotations"), place.child("spec")
-    topology, settings = place.at("status", "currentCPUTopology"), vm_settings_of(spec)
-    status = place.at("status", "interfaces")
-    return Instance(
-        uid=text_at(place, "metadata", "uid") or "",
-        owner=owner_uid(found),
-        settings=replace(settings, multiqueue=bool(settings.multiqueue)),
-        specs=specs_of(spec, found.namespace or "", model="virtio"),
-        status={
-            name: _status(each)
-            for each in ([] if status is None else status.items())
-            if (name := text_at(each, "name"))
-        },
-        current=None if topology is None else topology_of(topology),
-        conditions=tuple(conditions_of(place, now)),
-        node=text_at(place, "status", "nodeName"),
-        created=text_at(place, "metadata", "creationTimestamp"),
-        deleting=place.at("metadata", "deletionTimestamp") is not None,
-        migrating=_is_migrating(place.at("status", "migrationState")),
-        annotations=frozenset(() if annotations is None else annotations.names()),
-        phase=text_at(place, "status", "phase"),
-        readiness=_told_by_agent(place.at("status", "guestOSInfo")),
-    )
-
-
-def _told_by_agent(system: YamlPlace | None) -> Readiness | None:
-    """The virtio readiness of a system as its agent tells of it: ``ID`` of os-release, or
-    ``mswindows`` (QEMU, qga/commands-win32.c)."""
-    name = (text_at(system, "id") or "").removeprefix("ms")
-    if readiness_of_words(name) == "unknown":
-        return None
-    return readiness_of_words(f"{name}{text_at(system, 'versionId') or ''}")
-
-
-def _is_migrating(state: YamlPlace | None) -> bool:
-    """``IsMigrating`` in KubeVirt's pkg/util/migrations/migrations.go."""
-    return text_at(state, "startTimestamp") is not None and text_at(state, "endTimestamp") is None
-
-
-def owner_uid(found: Object) -> str:
-    """The UID of the VirtualMachine that controls an instance; empty: none does."""
-    owners = _references(found.place.at("metadata", "ownerReferences"))
-    return next((one.uid for one in owners if one.kind == "VirtualMachine" and one.controls), "")
-
-
-def _status(place: YamlPlace) -> NicStatus:
-    queues = place.child("queueCount")
-    sources = (text_at(place, "infoSource") or "").split(",")
-    return NicStatus(
-        mac=(text_at(place, "mac") or "").lower() or None,
-        queues=(None if queues is None else queues.integer) or None,
-        sources=frozenset(each.strip() for each in sources if each.strip()),
-    )
-
-
-def vm_settings_of(spec: YamlPlace | None) -> VmSettings:
-    """Settings for all NICs in the spec of an instance, or in a VM's template of it."""
-    domain = None if spec is None else spec.child("domain")
-    cpu = None if domain is None else domain.child("cpu")
-    multiqueue = None if domain is None else domain.at("devices", "networkInterfaceMultiqueue")
-    most = None if cpu is None else cpu.child("maxSockets")
-    return VmSettings(
-        multiqueue=None if multiqueue is None else multiqueue.boolean,
-        transitional=domain is not None and _is_true(domain.at("devices", "useVirtioTransitional")),
-        cpu=None if cpu is None else topology_of(cpu),
-        max_sockets=None if most is None else most.integer,
-        eviction=text_at(spec, "evictionStrategy"),
-        arch=text_at(spec, "architecture"),
-    )
-
-
-def import_of(vm: YamlPlace) -> str:
-    """The UID of Forklift's migration that created a VM; empty: none did (``vmLabels`` in
-    pkg/controller/plan/kubevirt.go)."""
-    labels = texts_of(vm.at("metadata", "labels"))
-    return labels.get("migration", "") if {"plan", "vmID"} <= labels.keys() else ""
-
-
-_STATES = {
-    "Paused": "it is paused",
-    "Migrating": "it is being migrated",
-    "Starting": "it is starting",
-    "Stopping": "it is being stopped",
-}
-"""Value of ``status.printableStatus`` -> the words."""
-_UNDER_WAY = {
-    "snapshotInProgress": "a snapshot of it is being taken",
-    "restoreInProgress": "it is being restored",
-}
-
-
-def busy_of(vm: YamlPlace) -> tuple[str, ...]:
-    """Why KubeVirt does not let a VM be changed now (``validateSnapshotStatus`` and
-    ``validateRestoreStatus`` in its vms-admitter.go)."""
-    return tuple(words for key, words in _UNDER_WAY.items() if text_at(vm, "status", key))
-
-
-def unsettled_state_of(vm: YamlPlace) -> str:
-    """The state of a VM in which it is not restarted; empty: none of these."""
-    return _STATES.get(text_at(vm, "status", "printableStatus") or "", "")
-
-
-def anti_affinity_of(spec: YamlPlace | None) -> tuple[str, ...]:
-    """The selectors of the pods that those of a VM keep away from, as text."""
-    rules = None if spec is None else spec.at("affinity", "podAntiAffinity")
-    found: dict[str, None] = {}
-    for way, inner in _ANTI_AFFINITY.items():
-        terms = None if rules is None else rules.child(way)
-        for each in [] if terms is None else terms.items():
-            selector = each.at(*inner, "labelSelector")
-            if selector is not None:
-                found[", ".join(_selected(selector))[:_LONGEST_SELECTOR]] = None
-    return tuple(found)
-
-
-def _selected(selector: YamlPlace) -> Iterator[str]:
-    for name, value in sorted(texts_of(selector.child("matchLabels")).items()):
-        yield f"{name}={value}"
-    expressions = selector.child("matchExpressions")
-    for each in [] if expressions is None else expressions.items():
-        values = each.child("values")
-        words = [one.text or "" for one in ([] if values is None else values.items())]
-        yield f"{text_at(each, 'key')} {text_at(each, 'operator')} {' '.join(words)}".rstrip()
-
-
-_LONGEST_SELECTOR = 200
-_ANTI_AFFINITY = {
-    "requiredDuringSchedulingIgnoredDuringExecution": (),
-    "preferredDuringSchedulingIgnoredDuringExecution": ("podAffinityTerm",),
-}
-"""Terms of ``podAntiAffinity`` -> the way to the term itself."""
-
-
-def says_multiqueue(spec: YamlPlace | None) -> bool:
-    """True if a spec sets ``networkInterfaceMultiqueue``, whatever to."""
-    way = ("domain", "devices", "networkInterfaceMultiqueue")
-    return spec is not None and spec.at(*way) is not None
-
-
-def left_to_preference(spec: YamlPlace) -> list[str]:
-    """Those of ``PREFERRED`` that a VM's template leaves to its preference."""
-    left, devices = [], spec.at("domain", "devices")
-    interfaces = None if devices is None else devices.child("interfaces")
-    items = [] if interfaces is None else interfaces.items()
-    if any(each.child("model") is None and each.child("sriov") is None for each in items):
-        left.append("preferredInterfaceModel")
-    if not says_multiqueue(spec):
-        left.append("preferredNetworkInterfaceMultiQueue")
-    if devices is None or devices.child("useVirtioTransitional") is None:
-        left.append("preferredUseVirtioTransitional")
-    if any(not {*METHODS, "binding"}.intersection(each.names()) for each in items):
-        left.append("preferredInterfaceMasquerade")
-    return left
-
-
-def topology_of(cpu: YamlPlace) -> Topology | None:
-    """Sockets, cores and threads; None if none of them is set, or one is not certain."""
-    parts = [cpu.child(name) for name in ("sockets", "cores", "threads")]
-    counts = [1 if part is None else part.integer for part in parts]
-    if all(part is None for part in parts) or None in counts:
-        return None
-    sockets, cores, threads = (count or 1 for count in counts)
-    return Topology(sockets=sockets, cores=cores, threads=threads)
-
-
-def specs_of(spec: YamlPlace | None, namespace: str, *, model: str | None) -> dict[str, NicSpec]:
-    """The interfaces of a spec by name. ``model``: that of an interface without one."""
-    interfaces = None if spec is None else spec.at("domain", "devices", "interfaces")
-    networks = None if spec is None else spec.child("networks")
-    by_name = {
-        text_at(each, "name"): each for each in ([] if networks is None else networks.items())
-    }
-    return {
-        name: _spec(each, by_name.get(name), namespace, model)
-        for each in ([] if interfaces is None else interfaces.items())
-        if (name := text_at(each, "name"))
-    }
-
-
-def _spec(
-    place: YamlPlace, network: YamlPlace | None, namespace: str, default: str | None
-) -> NicSpec:
-    plugin, index = text_at(place, "binding", "name"), place.child("acpiIndex")
-    model, mac = place.child("model"), text_at(place, "macAddress")
-    names = place.names()
-    method = next((key for key in METHODS if key in names), None)
-    return NicSpec(
-        model=default if model is None else model.text,
-        binding=plugin or method,
-        is_plugin=plugin is not None,
-        mac=None if mac is None else mac.lower().replace("-", ":"),
-        pci=text_at(place, "pciAddress"),
-        acpi_index=None if index is None else index.integer,
-        network=_network(network, namespace),
-        state=text_at(place, "state"),
-        claim=network is not None and network.child("resourceClaim") is not None,
-    )
-
-
-def _network(place: YamlPlace | None, namespace: str) -> str | None:
-    if place is None:
-        return None
-    if "pod" in place.names():
-        return "pod"
-    name = text_at(place, "multus", "networkName")
-    return name if name is None or "/" in name else f"{namespace}/{name}"
-
-
 def conditions_of(place: YamlPlace, now: datetime | None = None) -> Iterator[Condition]:
     """The conditions of an object's status, read at a time."""
     found = place.at("status", "conditions")
@@ -590,5 +347,6 @@ def texts_of(place: YamlPlace | None) -> dict[str, str]:
     return {name: text for name in names if (text := text_at(place, name)) is not None}
 
 
-def _is_true(place: YamlPlace | None) -> bool:
+def is_true(place: YamlPlace | None) -> bool:
+    """True for a value that is ``true``."""
     return place is not None and bool(place.boolean)

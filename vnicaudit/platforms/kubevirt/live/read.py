@@ -10,7 +10,7 @@ from vnicaudit.model.file_kind import Item
 from vnicaudit.model.fleet import LiveOptions
 from vnicaudit.model.report import NotJudged, ReadError
 from vnicaudit.platforms.kubevirt.cluster import INSTANCE, ClusterReading
-from vnicaudit.platforms.kubevirt.cluster_objects import owner_uid
+from vnicaudit.platforms.kubevirt.cluster_guests import owner_uid
 from vnicaudit.platforms.kubevirt.faults import word_in
 from vnicaudit.platforms.kubevirt.interfaces import Key, key_of
 from vnicaudit.platforms.kubevirt.live import client
