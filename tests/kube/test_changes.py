@@ -11,6 +11,7 @@ from tests.kube.objects import SECRET, attachment, instance_of, interface, kubev
 from tests.kube.server import Refused, Server
 from tests.remedy.applying.cluster_world import DEVICES, MODEL, QUEUES, ClusterUnitT, step_on
 from tests.remedy.applying.fakes import Stage
+from tests.rig.process import wait_for
 from vnicaudit.model.plan import (
     ConfigUnit,
     NetworkUnit,
@@ -20,6 +21,7 @@ from vnicaudit.model.plan import (
     VmUnit,
 )
 from vnicaudit.model.runs import UnitRun
+from vnicaudit.platforms.kubevirt.live import client
 from vnicaudit.remedy.applying.rollback import RollbackSelection
 from vnicaudit.remedy.hypervisor import ClusterObjects
 
@@ -111,6 +113,49 @@ def test_nothing_of_a_secret_is_kept(rig: Rig) -> None:
     written = b"".join(one.read_bytes() for one in rig.folder.rglob("*") if one.is_file())
     assert b"e1000" in written
     assert SECRET.encode() not in written
+
+
+def _webhook_of(label: str) -> dict[str, Any]:
+    """One that nobody answers, for objects with that label."""
+    rule = {
+        "apiGroups": ["kubevirt.io"], "apiVersions": ["*"], "operations": ["UPDATE"],
+        "resources": ["virtualmachines"],
+    }  # fmt: skip
+    hook = {
+        "name": "away.example.org", "clientConfig": {"url": "https://127.0.0.1:1/"},
+        "rules": [rule], "objectSelector": {"matchLabels": {label: ""}}, "sideEffects": "None",
+        "admissionReviewVersions": ["v1"], "failurePolicy": "Fail",
+    }  # fmt: skip
+    kind = "ValidatingWebhookConfiguration"
+    return {
+        "apiVersion": "admissionregistration.k8s.io/v1", "kind": kind,
+        "metadata": {"name": "away"}, "webhooks": [hook],
+    }  # fmt: skip
+
+
+def _is_refused(cluster: Server, path: str) -> bool:
+    kind = "application/merge-patch+json"
+    try:
+        cluster.ask("PATCH", path, {"spec": {"runStrategy": "Manual"}}, kind=kind, dryRun="All")
+    except Refused:
+        return True
+    return False
+
+
+def test_a_webhook_that_is_away_refuses_its_object_alone(
+    cluster: Server, rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client, "_PAUSES", ())
+    hooked = virtual_machine("hooked", interface(model="e1000"))
+    hooked["metadata"]["labels"] = {"hooked": ""}
+    cluster.load(hooked, _webhook_of("hooked"))
+    wait_for(lambda: _is_refused(cluster, f"{VMS}/hooked"), "the webhook is asked")
+    steps = rig.step(VmUnit, f"{VMS}/hooked", "hooked", MODEL), step_on_vm(rig)
+    units = {one.name: one for one in rig.apply(steps, rig.context()).run.steps}
+    found = units["shop/hooked"]
+    assert (found.outcome, found.codes) == ("refused", ("cluster",))
+    assert "failed calling webhook" in found.message
+    assert units["shop/web"].outcome == "applied"
 
 
 @pytest.mark.parametrize("path", ["", "/spec/template/metadata"], ids=["value", "beside"])

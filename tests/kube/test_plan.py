@@ -19,8 +19,8 @@ REMEDY: list[dict[str, Any]] = YAML(typ="safe", pure=True).load(ROLE)["rules"]
 VM = "/apis/kubevirt.io/v1/namespaces/shop/virtualmachines/web"
 
 
-def models(cluster: Server) -> list[str | None]:
-    found = cluster.ask("GET", VM)["spec"]["template"]["spec"]["domain"]["devices"]["interfaces"]
+def models(cluster: Server, path: str = VM) -> list[str | None]:
+    found = cluster.ask("GET", path)["spec"]["template"]["spec"]["domain"]["devices"]["interfaces"]
     return [one.get("model") for one in found]
 
 
@@ -60,6 +60,27 @@ def test_a_plan_is_applied_and_undone_with_the_second_role(cluster: Server, tmp_
     undone = inside("rollback", run.name, *state, "--trust-uri", "all")
     assert undone.returncode == 0, undone.stdout + undone.stderr
     assert models(cluster) == ["e1000"]
+
+
+def test_marks_that_appear_after_the_plan_count(cluster: Server, tmp_path: Path) -> None:
+    """Those that the settings leave out, and that were there, do not."""
+    free, left = (virtual_machine(name, interface(model="e1000")) for name in ("web", "db"))
+    left["metadata"]["annotations"] = {"argocd.argoproj.io/tracking-id": "db:x"}
+    cluster.load(free, left)
+    name, file = target(cluster, "owned", [*RULES, *REMEDY]), str(tmp_path / "plan.json")
+    settings = tmp_path / "vnicaudit.toml"
+    settings.write_text('treat-as-owned = ["argocd.argoproj.io/tracking-id"]\n')
+    planned = inside("plan", name, "-o", file, "--include-unsafe", "--config", str(settings))
+    assert planned.returncode == 0, planned.stderr
+    labels = {"metadata": {"labels": {"kustomize.toolkit.fluxcd.io/name": "shop"}}}
+    cluster.ask("PATCH", VM, labels, kind="application/merge-patch+json")
+    state = ("--state", str(tmp_path / "state"), "--yes")
+    applied = inside("apply", file, *state, "--include-unsafe", "--trust-uri", "all")
+    said = applied.stdout + applied.stderr
+    assert applied.returncode == 5, said
+    assert "it has another owner since the plan was made (kustomize.toolkit.fluxcd.io/name)" in said
+    assert models(cluster) == ["e1000"]
+    assert models(cluster, VM.replace("web", "db")) == ["virtio"]
 
 
 def test_a_cluster_of_an_inventory_is_planned(cluster: Server, tmp_path: Path) -> None:

@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from tests.kube.changing import Changing, changing
+from tests.kube.objects import interface, virtual_machine
 from tests.kube.server import Server
-from tests.kube.virt import Course, Virt
+from tests.kube.virt import VMS, Course, Virt
 from tests.remedy.applying.cluster_world import MODEL
 
 pytestmark = pytest.mark.kube
@@ -89,6 +90,20 @@ def test_a_halt_in_the_middle_is_not_undone_by_a_restart(world: Changing) -> Non
     found = world.now()["spec"]
     assert found["runStrategy"] == "Halted"
     assert found["template"] == world.first["spec"]["template"]
+
+
+def test_one_that_does_not_run_is_refused_alone(world: Changing) -> None:
+    off = virtual_machine("off", interface(model="e1000"))
+    off["spec"]["runStrategy"] = "Halted"
+    world.cluster.load(off)
+    world.virt.settle()
+    meta = world.cluster.ask("GET", VMS.format("shop", "off"))["metadata"]
+    steps = (world.subject.step(world.target, meta, MODEL, 3), *world.steps)
+    units = world.apply(steps, world.context("restart")).run.steps
+    assert {(one.name, one.outcome, one.codes) for one in units} == {
+        ("shop/off", "refused", ("power",)), ("shop/web", "applied", ()),
+    }  # fmt: skip
+    assert world.virt.asked == ["shop/web"]
 
 
 def test_a_restart_that_is_under_way_is_not_asked_for_again(world: Changing) -> None:

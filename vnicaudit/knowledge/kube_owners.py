@@ -115,6 +115,34 @@ def way_of(owner: ObjectOwner | None) -> Way:
     return "live" if owner is None else _WAYS.get(owner.name, "refuse")
 
 
+def marks_of(found: Mapping[str, object]) -> Marks:
+    """The marks of a decoded object."""
+    metadata = found.get("metadata")
+    labels, annotations, references = (
+        metadata.get(key) if isinstance(metadata, Mapping) else None
+        for key in ("labels", "annotations", "ownerReferences")
+    )
+    return Marks(
+        _texts(labels),
+        _texts(annotations),
+        tuple(
+            OwnerReference(
+                str(each.get("kind")),
+                str(each.get("name")),
+                controls=each.get("controller") is True,
+            )
+            for each in (references if isinstance(references, list) else [])
+            if isinstance(each, Mapping)
+        ),
+    )
+
+
+def _texts(found: object) -> dict[str, str]:
+    return (
+        {str(key): str(value) for key, value in found.items()} if isinstance(found, Mapping) else {}
+    )
+
+
 def owners_of(marks: Marks) -> tuple[ObjectOwner, ...]:
     """All owners that the marks name, the strongest first."""
     return tuple(_owners(marks))

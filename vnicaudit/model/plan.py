@@ -285,13 +285,15 @@ class PatchLine(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_de
 
 
 class ClusterUnit(_Unit, frozen=True):
-    """An object of a cluster that is patched. ``namespace`` empty: it is in none."""
+    """An object of a cluster that is patched. ``namespace`` empty: it is in none. ``marks``: those
+    of owners that it had when the step was made."""
 
     kind: ClassVar[ClusterKind]
     uid: str
     namespace: str
     name: str
     patch: tuple[PatchLine, ...]
+    marks: tuple[str, ...] = ()
 
     @property
     def full_name(self) -> str:

@@ -12,6 +12,7 @@ import msgspec
 from msgspec.structs import replace
 
 from vnicaudit.knowledge.kube_changes import in_list
+from vnicaudit.model.finding import Change
 from vnicaudit.model.plan import ClusterUnit, JsonValue, PatchLine
 from vnicaudit.remedy.hypervisor import ClusterObject
 from vnicaudit.remedy.replacing import digest
@@ -108,8 +109,7 @@ def patch_diff(unit: ClusterUnit) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def patch_digest(target: str, unit: ClusterUnit) -> str:
-    """The digest of a step on an object of a cluster: of the object, and of its values before."""
-    made_from = [(one.path, one.name, one.before) for one in unit.patch]
-    made = {"id": f"{target}\n{unit.uid}\n{unit.full_name}", "kind": unit.kind, "old": made_from}
-    return digest(msgspec.json.encode(made, order="deterministic"))
+def patch_digest(target: str, unit: ClusterUnit, changes: tuple[Change, ...]) -> str:
+    """The digest of a step on an object of a cluster: of all that is done, and of its words for
+    people, who confirm these."""
+    return digest(msgspec.json.encode((target, unit, changes), order="deterministic"))

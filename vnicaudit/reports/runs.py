@@ -140,8 +140,15 @@ def local_time(moment: str, *, zone: bool = False) -> str:
 
 def _waiting(run: RunRecord) -> str:
     """``, 2 waiting for a power cycle``, at the end of the run."""
-    number = sum(unit.waiting and unit.undone_by is None for unit in run.steps)
-    return f", {number:,} waiting for a power cycle" if number else ""
+    waiting = [unit for unit in run.steps if unit.waiting and unit.undone_by is None]
+    return f", {len(waiting):,} waiting for {awaited(waiting)}" if waiting else ""
+
+
+def awaited(waiting: Iterable[UnitRun]) -> str:
+    """What these wait for: KubeVirt restarts its virtual machines itself."""
+    return (
+        "a restart of the VM" if {"kube-vm"} == {unit.kind for unit in waiting} else "a power cycle"
+    )
 
 
 def _cells(run: RunRecord) -> tuple[Part, ...]:

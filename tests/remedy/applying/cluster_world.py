@@ -232,5 +232,5 @@ def step_on(unit: ClusterUnitT, target: str, number: int = 1) -> UnitStep[Cluste
         owner="kubevirt", to="virtio", rules=("VNIC001",), changes=(), readiness="ready", safe=True,
         reason="", running=True,
         modes=tuple(ModeOption(mode, possible=mode != "hotswap") for mode in MODES),
-        digest=patch_digest(target, unit), diff=patch_diff(unit), unit=unit,
+        digest=patch_digest(target, unit, ()), diff=patch_diff(unit), unit=unit,
     )  # fmt: skip

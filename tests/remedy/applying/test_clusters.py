@@ -21,10 +21,12 @@ from tests.remedy.applying.cluster_world import (
     ClusterWorld,
     FakeCluster,
     cluster_world,
+    step_on,
     vm_step,
 )
 from tests.remedy.applying.fakes import Killed
 from vnicaudit.errors import RefusedError, UsageError
+from vnicaudit.model.finding import Change
 from vnicaudit.model.plan import Mode, PatchLine, Step
 from vnicaudit.model.runs import UnitRun
 from vnicaudit.remedy.applying.apply import dry_run_apply
@@ -236,6 +238,86 @@ def test_an_interface_that_moved_is_found_by_its_name(world: ClusterWorld) -> No
     assert [each["model"] for each in world.cluster.devices()["interfaces"]] == ["e1000e", "e1000"]
 
 
+def test_only_the_interface_that_is_gone_is_named(world: ClusterWorld) -> None:
+    lan = replace(MODEL, path=MODEL.path.replace("/0/", "/1/"), name="lan")
+    unit = applied(world, "next-boot", vm_step(MODEL, lan))
+    assert (unit.outcome, unit.codes) == ("refused", ("drift",))
+    assert unit.message == "it no longer has the interface lan: make a new plan"
+
+
+_FLUX = {"labels": {"kustomize.toolkit.fluxcd.io/name": "shop"}}
+_REPLICAS = {"ownerReferences": [{"kind": "VirtualMachinePool", "name": "p", "controller": True}]}
+
+
+@pytest.mark.parametrize(
+    ("metadata", "words"), [(_FLUX, "Flux manages it"), (_REPLICAS, "VirtualMachinePool p manages")]
+)
+def test_what_has_an_owner_since_is_left_to_it(
+    world: ClusterWorld, metadata: dict[str, Any], words: str
+) -> None:
+    world.cluster.vm["metadata"].update(metadata)
+    unit = applied(world)
+    assert (unit.outcome, unit.codes, words in unit.message) == ("refused", ("owner",), True)
+    assert world.cluster.requests == []
+
+
+def test_marks_that_the_plan_knew_or_that_leave_it_to_others_do_not_count(
+    world: ClusterWorld,
+) -> None:
+    applied_by = "kubectl.kubernetes.io/last-applied-configuration"
+    world.cluster.vm["metadata"].update(_FLUX, annotations={applied_by: ""})
+    unit = replace(vm_step(MODEL).unit, marks=("kustomize.toolkit.fluxcd.io/name",))
+    assert applied(world, "next-boot", step_on(unit, TARGET)).outcome == "applied"
+
+
+def _patched_by_others(world: ClusterWorld) -> None:
+    world.cluster.nic()["model"] = "virtio"
+    world.cluster.devices()["networkInterfaceMultiqueue"] = True
+    world.cluster.touch()
+
+
+def test_a_rollback_keeps_what_the_run_did_not_set(world: ClusterWorld) -> None:
+    _patched_by_others(world)
+    assert applied(world, "restart").outcome == "applied"
+    back = rolled_back(world, "restart", over_edits=True)
+    assert (back.outcome, back.codes) == ("refused", ("not-begun",))
+    assert "this run only restarted it" in back.message
+    assert world.cluster.patches == []
+
+
+def test_what_was_only_restarted_and_does_not_come_back_has_its_old_nic(
+    world: ClusterWorld,
+) -> None:
+    _patched_by_others(world)
+    world.cluster.comes_back = "old"
+    unit = applied(world, "restart")
+    assert (unit.outcome, world.cluster.nic()["model"]) == ("rolled-back", "e1000")
+    assert unit.message.endswith(
+        "; what it was restarted for, a change made before this run, was taken back"
+    )
+
+
+def test_a_refused_restart_keeps_what_the_run_did_not_set(world: ClusterWorld) -> None:
+    _patched_by_others(world)
+    world.at_place["behind line begin"] = lambda: setattr(
+        world.cluster, "restart_refused", "409: no"
+    )
+    unit = applied(world, "restart")
+    assert (world.cluster.patches, world.cluster.restarts) == ([], 1), unit.message
+
+
+@pytest.mark.parametrize("place", ["behind line begin", "behind restart"])
+def test_a_rollback_of_an_interrupted_restart_keeps_it_too(world: ClusterWorld, place: str) -> None:
+    _patched_by_others(world)
+    world.kill_when = (place, 1)
+    with suppress(Killed):
+        applied(world, "restart")
+    world.kill_when = ("", 1)
+    back = rolled_back(world, "restart")
+    assert back.outcome == "rolled-back", back.message
+    assert (world.cluster.patches, world.cluster.nic()["model"]) == ([], "virtio")
+
+
 def test_an_edit_after_the_run_is_kept_unless_asked_for(world: ClusterWorld) -> None:
     applied(world)
     world.cluster.nic()["model"] = "rtl8139"
@@ -318,7 +400,7 @@ def _restarts(comes_back: str) -> Callable[[FakeCluster], None]:
         (_restarts("old"), "differs",
          'default model is "e1000"; networkInterfaceMultiqueue is not there'),
         (_restarts("silent"), "differs", "its guest agent does not answer"),
-        (_renames, "unknown", "it no longer has the interface (default)"),
+        (_renames, "unknown", "it no longer has the interface default"),
         (_edits("rtl8139"), "differs", f'changed since: {MODEL.path} is "rtl8139"'),
     ],
     ids=["waits", "halted", "restarted", "old", "silent", "renamed", "edited"],
@@ -339,10 +421,13 @@ def test_the_present_state_is_that_of_the_instance(
         vm_step(PatchLine("/spec/runStrategy", before="Always", after="Halted")),
         vm_step(PatchLine("/spec/template/spec/volumes/0/cloudInitNoCloud/userData", after="x")),
         _changed(vm_step(MODEL), unit=replace(vm_step(MODEL).unit, patch=(QUEUES,))),
+        _changed(vm_step(replace(MODEL, after="igb")), digest=vm_step(MODEL).digest),
+        _changed(vm_step(MODEL), changes=(Change("default/model", "e1000", "igb", safe=True),)),
+        _changed(vm_step(MODEL), unit=replace(vm_step(MODEL).unit, marks=("olm.owner",))),
         _changed(vm_step(MODEL), diff="--- shop/web\n+++ shop/web\n"),
         _changed(vm_step(MODEL), target="kube:other"),
     ],
-    ids=["field", "secret", "patch", "diff", "target"],
+    ids=["field", "secret", "patch", "value", "words", "marks", "diff", "target"],
 )
 def test_an_edited_plan_is_refused(world: ClusterWorld, step: Step) -> None:
     unit = applied(world, "next-boot", step)

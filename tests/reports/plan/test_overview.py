@@ -10,7 +10,16 @@ from tests.reports.plan.plans import PLANS
 from tests.reports.plan.samples import EMPTY, FILE, MAIL, NOVA, PLAN
 from tests.shares import examples
 from vnicaudit.model.finding import Change, Ref
-from vnicaudit.model.plan import FileUnit, GuestView, Naming, NotPlanned, Plan, SettingUnit, Step
+from vnicaudit.model.plan import (
+    FileUnit,
+    GuestView,
+    Naming,
+    NotPlanned,
+    Plan,
+    SettingUnit,
+    Step,
+    VmUnit,
+)
 from vnicaudit.reports.plan.text import render
 from vnicaudit.reports.safe import width_of
 from vnicaudit.reports.writers import Options
@@ -53,6 +62,13 @@ def test_what_is_no_guest_is_not_called_one() -> None:
         assert f"\n  {title} " in shown(replace(PLAN, steps=chosen))
     grouped = shown(replace(PLAN, steps=steps[:2]), replace(SHORT, view="full", group_by="change"))
     assert "2 steps like this, on 2 links of 1 target: link eth0" in grouped
+
+
+def test_kubevirt_restarts_a_virtual_machine() -> None:
+    vm = replace(step(1), unit=VmUnit("u", "shop", "web", ()))
+    text = shown(replace(PLAN, steps=(vm,), not_planned=(), errors=(), notes=()))
+    assert "restart of the VM" in text
+    assert "power cycle" not in text
 
 
 @pytest.mark.parametrize("number", [21, 300, 10_000])

@@ -69,6 +69,8 @@ def test_guests_that_wait_for_a_power_cycle_are_counted() -> None:
     waiting = replace(APPLY.steps[0], waiting=True)
     text = listed([replace(APPLY, steps=(waiting,))], Options(width=160))
     assert "1 guest: 1 applied, 1 waiting for a power cycle; plan" in text
+    text = listed([replace(APPLY, steps=(replace(waiting, kind="kube-vm"),))], Options(width=160))
+    assert "1 guest: 1 applied, 1 waiting for a restart of the VM; plan" in text
 
 
 def listed(runs: list[RunRecord], options: Options) -> str:

@@ -125,7 +125,8 @@ the old one, 130 interrupted."""
 def command(options: ApplyOptions, wiring: Wiring) -> int:
     """Apply a PLAN made by `vnicaudit plan`: redefine, restart or hot-swap, then verify.
 
-    OpenStack servers are stopped, changed with nova-manage on a controller, and started.
+    OpenStack servers are stopped, changed with nova-manage on a controller, and started. Objects of
+    a cluster are patched; a virtual machine is restarted by KubeVirt, and not hot-swapped.
 
     A step is refused if its definition has changed since the plan was made. Each action is written
     to a journal first, and the original definitions are saved. Afterwards the running guests are

@@ -19,7 +19,7 @@ from vnicaudit.errors import ReaderGoneError, RefusedError, UsageError, Vnicaudi
 from vnicaudit.model.plan import FileUnit
 from vnicaudit.model.runs import WELL, Preview
 from vnicaudit.remedy.replacing import ALL
-from vnicaudit.reports.runs import render_outcome, runs_json
+from vnicaudit.reports.runs import awaited, render_outcome, runs_json
 from vnicaudit.reports.safe import safe
 from vnicaudit.text.targets import command
 
@@ -152,13 +152,14 @@ def end_of_run(
 
 
 def _tell_next(run: RunRecord, options: RemedyOptions) -> None:
-    """Print which guests wait for a power cycle, and how to undo the run."""
+    """Print which guests wait for it to take effect, and how to undo the run."""
     named = disambiguated((unit.name, unit.target, unit.uuid or "") for unit in run.steps)
     waiting = [name for unit, name in zip(run.steps, named, strict=True) if unit.waiting]
     if waiting:
+        what = awaited(unit for unit in run.steps if unit.waiting)
         more = f" and {len(waiting) - _NAMED:,} more" if len(waiting) > _NAMED else ""
         names = f"{', '.join(waiting[:_NAMED])}{more}"
-        tell(safe(f"Waiting for a power cycle (power off, then on): {names}"))
+        tell(safe(f"Waiting for {what}: {names}"))
         tell(f"Check later: {_follow_up(f'runs --verify {run.id}', run, options)}")
     if any(unit.outcome == "applied" and unit.undone_by is None for unit in run.steps):
         again = "Undo the rollback" if run.kind == "rollback" else "Undo"

@@ -33,6 +33,7 @@ from vnicaudit.remedy.applying.journal.events import (
     Transaction,
     Undoing,
 )
+from vnicaudit.remedy.applying.runner import ROLLED_BACK
 from vnicaudit.remedy.applying.verifying import CheckResults, failed, verify, wait_until
 from vnicaudit.remedy.cluster_patch import (
     foreign_in,
@@ -52,6 +53,8 @@ _PASSES = 3
 _POLL = 1.0
 _MEANWHILE = "somebody else changed it in the meantime: {}; their change was kept"
 ASKED = "a stop or a start of it is under way"
+_ONLY_RESTARTED = "it was changed before this run, which only restarts it: that is kept"
+_TAKEN_BACK = "what it was restarted for, a change made before this run, was taken back"
 _RESTART = "it takes effect when it is restarted: {}"
 _CONDITION = (
     "; KubeVirt 1.8 and newer takes back the condition RestartRequired by itself, an older one "
@@ -63,7 +66,7 @@ class ClusterTransaction(Transaction, frozen=True, kw_only=True):
     """The change of one object. ``lines``: its patch, from which its inverse follows; ``version``:
     its resourceVersion before; ``instance``: UID of the instance that ran before, empty: none;
     ``agent``: that was connected to the guest's agent; ``restart``: the command that restarts it by
-    hand."""
+    hand; ``only_restarts``: the fields were as ``lines`` say before."""
 
     kind: ClusterKind
     uid: str
@@ -74,6 +77,7 @@ class ClusterTransaction(Transaction, frozen=True, kw_only=True):
     instance: str = ""
     agent: bool = False
     restart: str = ""
+    only_restarts: bool = False
 
 
 ClusterWork = UnitWork[ClusterObjects, ClusterTransaction]
@@ -130,13 +134,16 @@ def _until_restart(work: ClusterWork) -> tuple[str, bool]:
 def _put_back(work: ClusterWork, reason: str, outcome: Outcome) -> Result:
     """Undo the patch, and have the virtual machine run without it if it was restarted with it."""
     made, left, kept = work.transaction, "", ""
+    was_asked = work.notes.last(Stopping) is not None
+    if made.only_restarts and (not was_asked or reason == ROLLED_BACK):
+        return Result(outcome, f"{reason}; {_ONLY_RESTARTED if was_asked else 'it is as before'}")
     try:
         found = checked_uid(work.place.get(made.kind, made.namespace, made.name), made.uid)
         here = here_of(made.lines, found)
         foreign = foreign_in(here, found)
         kept = f"; {_MEANWHILE.format(listed(foreign, found))}" if foreign else ""
         _bring(work, inverse(one for one in here if one not in foreign))
-        if work.notes.last(Stopping) is not None:
+        if was_asked:
             left = failed(_restarted(work, inverse(made.lines)))
     except _NOT_UNDONE:
         raise
@@ -147,7 +154,8 @@ def _put_back(work: ClusterWork, reason: str, outcome: Outcome) -> Result:
         off = may_be_off(work.notes.entries())
         why = f"{reason}; not everything could be undone: {left}{kept}{off and f'; {off}'}"
         return Result("failed", why, undone=False)
-    return Result(outcome, f"{reason}{kept or '; it is as before'}")
+    whole = f"; {_TAKEN_BACK if made.only_restarts else 'it is as before'}"
+    return Result(outcome, f"{reason}{kept or whole}")
 
 
 # Patch it.
@@ -199,8 +207,8 @@ def here_of(lines: Iterable[PatchLine], found: ClusterObject) -> tuple[PatchLine
     lines = tuple(lines)
     here = located(lines, found)
     if here is None:
-        names = ", ".join(dict.fromkeys(one.name for one in lines if one.name))
-        raise UnitRefusedError(f"it no longer has the interface ({names})", "drift")
+        gone = dict.fromkeys(one.name for one in lines if located((one,), found) is None)
+        raise UnitRefusedError(f"it no longer has the interface {', '.join(gone)}", "drift")
     return here
 
 

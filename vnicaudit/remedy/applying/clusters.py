@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from vnicaudit.errors import GoneError, RefusedError
 from vnicaudit.knowledge.kube_changes import may_change
+from vnicaudit.knowledge.kube_owners import marks_of, owners_of, route, way_of
 from vnicaudit.model.plan import ClusterKind, ClusterUnit, JsonValue, Mode, PatchLine, Step, VmUnit
 from vnicaudit.model.runs import UnitState
 from vnicaudit.remedy.applying.cluster_work import (
@@ -58,6 +59,11 @@ _DRIFT = "it changed since the plan was made: make a new plan ({})"
 _ALTERED = (
     "somebody has changed it since: check it, then use --over-edits to set it back anyway ({})"
 )
+_ONLY_RESTARTED = (
+    "this run only restarted it, as it had been changed before: undo the run that changed it, or "
+    "change it by hand"
+)
+_OWNED = "it has another owner since the plan was made ({}): make a new plan. {}"
 _OFF = "it does not run ({}): use --mode next-boot, or start it first"
 
 
@@ -109,7 +115,11 @@ class ClusterDriver(Driver):
         """The patch of all steps, which the API server would accept."""
         part = _part_of(steps)
         found = checked_uid(self._place(unit).get(part.kind, part.namespace, part.name), part.uid)
-        here = here_of(part.patch, found)
+        _check_owners(part, found)
+        try:
+            here = here_of(part.patch, found)
+        except UnitRefusedError as error:
+            raise UnitRefusedError(f"{error}: make a new plan", "drift") from None
         if foreign := [
             one for one in here if value_at(found, one.path) not in (one.before, one.after)
         ]:
@@ -117,7 +127,7 @@ class ClusterDriver(Driver):
         left = open_in(here, found)
         if not left and (request.mode != "restart" or not self._waits(unit, part, here)):
             return NOTHING_TO_DO
-        return self._prepared(unit, part, found, left or here, request.mode)
+        return self._prepared(unit, part, found, left or here, request.mode, only_restarts=not left)
 
     def _waits(self, unit: UnitRequest, part: ClusterUnit, lines: tuple[PatchLine, ...]) -> bool:
         """True if a guest runs without what its virtual machine has."""
@@ -129,6 +139,8 @@ class ClusterDriver(Driver):
     def prepare_undo(self, unit: UnitRequest, request: UndoRequest) -> Prepared:
         """The inverse patch."""
         made = request.transaction(unit, ClusterTransaction)
+        if made.only_restarts:
+            raise UnitRefusedError(_ONLY_RESTARTED, "not-begun")
         place = self._place(unit)
         found = checked_uid(place.get(made.kind, made.namespace, made.name), made.uid)
         try:
@@ -146,6 +158,7 @@ class ClusterDriver(Driver):
     def _prepared(
         self, unit: UnitRequest, part: ClusterUnit | ClusterTransaction, found: ClusterObject,
         lines: tuple[PatchLine, ...], mode: Mode, *, undoes: bool = False,
+        only_restarts: bool = False,
     ) -> Prepared:  # fmt: skip
         """The transaction, once the server has answered to all of it. ``undoes``: a virtual machine
         that does not run is patched back all the same."""
@@ -176,6 +189,7 @@ class ClusterDriver(Driver):
             namespace=part.namespace, name=part.name, lines=lines, version=version_of(found),
             instance=uid_of(instance), restart=place.virtctl(f"restart {where}"),
             agent=instance is not None and condition(instance, "AgentConnected"),
+            only_restarts=only_restarts,
         )  # fmt: skip
         return Prepared(
             transaction, keeps_texts=False, note="; ".join(map(_WARNING.format, warnings))
@@ -282,14 +296,23 @@ def _check_step(step: Step, part: ClusterUnit) -> None:
             raise UnitRefusedError(
                 f"step {step.id}: {line.path[:200]} is no field that is changed here", "plan"
             )
-    if not part.patch or step.digest != patch_digest(step.target, part):
+    if not part.patch or step.digest != patch_digest(step.target, part, step.changes):
         raise UnitRefusedError(
-            f"step {step.id}: its patch does not match its object: make a new plan", "plan"
+            f"step {step.id}: its object, its patch and its changes do not match: make a new plan",
+            "plan",
         )
     if step.diff != patch_diff(part):
         raise UnitRefusedError(
             f"step {step.id}: the change does not match its diff: make a new plan", "plan"
         )
+
+
+def _check_owners(part: ClusterUnit, found: ClusterObject) -> None:
+    """Raises RefusedError if somebody owns the object now who did not when the plan was made, and
+    would revert a change."""
+    for owner in owners_of(marks_of(found)):
+        if owner.mark not in part.marks and way_of(owner) not in ("live", "apply"):
+            raise UnitRefusedError(_OWNED.format(owner.mark, route(owner)), "owner")
 
 
 def _known(found: ClusterObject, line: PatchLine) -> JsonValue | None:

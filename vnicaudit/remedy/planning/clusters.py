@@ -255,6 +255,7 @@ class ClusterPlanner:
         owner = owner_to_ask(found, self._options.gitops, self._options.owned)
         way, findings, changes = way_of(owner), tuple(findings), tuple(one.change for one in lines)
         safe, reason = safety(changes)
+        unit = replace(unit, marks=tuple(one.mark for one in found.owners))
         files: tuple[OwnerFile, ...] = ()
         told = ""
         if owner is not None:
@@ -275,7 +276,7 @@ class ClusterPlanner:
             reason=reason,
             running=False,
             modes=_ANY_MODE,
-            digest=patch_digest(self._target, unit),
+            digest=patch_digest(self._target, unit, changes),
             diff=patch_diff(unit),
             unit=unit,
             blocked=(Blocked("owner-changes-it", told),) if stops else (),

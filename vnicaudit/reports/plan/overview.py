@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from vnicaudit.base.wording import count
 from vnicaudit.model.finding import name_of
-from vnicaudit.model.plan import FileUnit, Naming, Plan, ServerUnit, SettingUnit, Step
+from vnicaudit.model.plan import ClusterUnit, FileUnit, Naming, Plan, ServerUnit, SettingUnit, Step
 from vnicaudit.reports.as_text import Grid, Pen
 from vnicaudit.reports.grouped import and_more
 from vnicaudit.reports.model import Part
@@ -195,6 +195,8 @@ def _effect(step: Step) -> str:
         return effect_of(step.unit.values)
     if not step.running:
         return "next start"
+    if isinstance(step.unit, ClusterUnit):
+        return "restart of the VM"
     swap = any(option.mode == "hotswap" and option.possible for option in step.modes)
     return "power cycle or hot swap" if swap else "power cycle"
 

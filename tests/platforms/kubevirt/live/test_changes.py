@@ -131,7 +131,8 @@ def _restarts(place: ClusterPlace) -> object:
         (status(422, "Invalid", "igb is not supported"), RefusedError),
         (status(401, "Unauthorized", "Unauthorized"), NoResponseError),
         (status(429, "TooManyRequests", "too many"), NoResponseError),
-        (status(500, "InternalError", "failed calling webhook"), NoResponseError),
+        (status(500, "InternalError", "etcdserver: request timed out"), NoResponseError),
+        (status(500, "InternalError", 'failed calling webhook "a.example"'), RefusedError),
         (status(405, "MethodNotAllowed", "no"), ActionError),
     ],
 )

@@ -31,6 +31,9 @@ _LISTS = {one.kind: one for one in RESOURCES}
 _WARNING = re.compile(r'299 \S+ "((?:[^"\\]|\\.)*)"')
 """RFC 7234, 5.5, as Kubernetes writes it (staging/src/k8s.io/apimachinery/pkg/util/net/http.go)."""
 _REFUSALS = (400, 403, 409, 422)
+_WEBHOOK = "failed calling webhook"
+"""In the answer 500 to one object, of whose kind others may be changed: ErrCallingWebhook in
+staging/src/k8s.io/apiserver/pkg/util/webhook/error.go."""
 _MANAGER = "vnicaudit"
 _JSON_PATCH = "application/json-patch+json"
 _SUBRESOURCES = "subresources.kubevirt.io"
@@ -113,7 +116,7 @@ def _kind(kind: str, namespace: str) -> str:
 def _meaning(error: ApiError) -> ActionError | RefusedError:
     if error.status == 404:
         return GoneError(error.message)
-    if error.status in _REFUSALS:
+    if error.status in _REFUSALS or (error.status == 500 and _WEBHOOK in error.message):
         return RefusedError(error.message)
     if error.status is None or error.status in (401, 429) or error.status >= 500:
         return NoResponseError(error.message)
