@@ -145,7 +145,7 @@ def _waiting(run: RunRecord) -> str:
 
 
 def awaited(waiting: Iterable[UnitRun]) -> str:
-    """What the guests wait for: KubeVirt restarts its virtual machines itself."""
+    """The event for which guests wait: KubeVirt restarts its virtual machines itself."""
     return (
         "a restart of the VM" if {"kube-vm"} == {unit.kind for unit in waiting} else "a power cycle"
     )
