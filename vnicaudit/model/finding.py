@@ -84,7 +84,8 @@ class Location(msgspec.Struct, frozen=True):
     ``line`` and ``column`` are 1-based, the column in characters; ``xpath`` points into the
     document, with its number among several (``/domain[2]/devices/interface[1]``) if a file holds
     more than one. In YAML it is a JSON pointer (``/spec/template``, RFC 6901), after the 1-based
-    number of the document (``[2]/spec/template``) if there are several.
+    number of the document (``[2]/spec/template``) if there are several, or the name of a live
+    cluster's object (``[shop/web]/spec/template``).
     """
 
     target: str
@@ -93,7 +94,20 @@ class Location(msgspec.Struct, frozen=True):
     xpath: str | None = None
     column: int | None = None
 
+    @property
+    def object(self) -> str:
+        """The object of a live cluster in which this is; empty: it is in none."""
+        xpath = self.xpath or ""
+        return xpath[1:].partition("]")[0] if self.file is None and xpath[:1] == "[" else ""
+
+    @property
+    def pointer(self) -> str:
+        """The xpath or JSON pointer inside that object."""
+        return (self.xpath or "").removeprefix(f"[{self.object}]")
+
     def __str__(self) -> str:
+        if self.object:
+            return f"{self.target} {self.object}"
         parts = (self.file or self.target, self.line, self.column)
         return ":".join(str(part) for part in parts if part is not None)
 

@@ -119,7 +119,11 @@ class Pseudonyms:
         return "/".join([*parts, self._file(last)])
 
     def pointer(self, text: str, public: frozenset[str]) -> str:
-        """An xpath or JSON pointer with a pseudonym for each part that is not in ``public``."""
+        """An xpath or JSON pointer with a pseudonym for each part that is not in ``public``, and
+        for the object that leads it in brackets."""
+        name, bracket, rest = text.partition("]")
+        if bracket and name[:1] == "[" and not name[1:].isdigit():
+            return f"[{self.name('name', name[1:])}]{self.pointer(rest, public)}"
         return "/".join(self._step(part, public) for part in text.split("/"))
 
     def target(self, text: str) -> str:

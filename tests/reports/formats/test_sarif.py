@@ -57,6 +57,17 @@ def test_a_host_finding_is_located_at_its_target() -> None:
     ]
 
 
+def test_a_finding_in_a_live_cluster_names_the_object_and_the_place_in_it() -> None:
+    place = Location("kube:prod", xpath="[shop/lan]/spec/config")
+    problem = finding(about=Ref("cluster"), location=place)
+    cluster = Audited("kube:prod", "prod", scope="cluster", findings=(problem,))
+    assert run_of([cluster])["results"][0]["locations"] == [
+        {"logicalLocations": [
+            {"fullyQualifiedName": "kube:prod shop/lan#/spec/config", "kind": "element"}
+        ]}
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("file", "uri"),
     [

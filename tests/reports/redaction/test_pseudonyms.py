@@ -87,6 +87,8 @@ def test_a_place_in_a_document_keeps_its_form() -> None:
     assert made.startswith("[2]/spec/name-")
     assert made.endswith("[3]")
     assert "acme" not in made
+    name = A.name("name", "acme/web-01")
+    assert A.pointer("[acme/web-01]/spec/devices", public) == f"[{name}]/spec/devices"
 
 
 @pytest.mark.parametrize("key", [b"k" * 16, b"k" * 64, b"k" * 4096])

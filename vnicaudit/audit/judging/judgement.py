@@ -278,4 +278,6 @@ def _key(item: Description) -> str:
         alone = item.scope == "image" or ANY_UUID.fullmatch(ref.id)
         return ref.id if alone else f"{ref.id}#{ref.name or ''}"
     owner = place.target if place.file is None else file_key(place.file)
-    return f"{owner}#{place.xpath or ''}#{ref.name or ''}"
+    # a cluster is not its KubeVirt object, which not everybody may read
+    part = "" if place.object else place.xpath or ""
+    return f"{owner}#{part}#{ref.name or ''}"

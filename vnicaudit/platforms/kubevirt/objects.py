@@ -182,9 +182,11 @@ def _objects_in(top: YamlPlace) -> Iterator[Object | TargetError | NotJudged]:
 
 
 def decoded_object(value: object, target: str) -> Object:
-    """An object that an API answered, already decoded."""
+    """An object that an API answered, already decoded. Its name leads its pointers: all objects of
+    a cluster have one target."""
     place = decoded_place(value, target)
-    return Object(text_at(place, "kind") or "", _group(place), place)
+    found = Object(text_at(place, "kind") or "", _group(place), place)
+    return found._replace(place=place.copy(pointer=f"[{found.display_name}]"))
 
 
 def _is_machine(place: YamlPlace) -> bool:

@@ -57,7 +57,7 @@ def lines_for(finding: Finding, domain: ClusterDomain) -> Iterator[ProposedLine]
 
 
 def _model(nic: Nic, change: Change) -> ProposedLine:
-    pointer, name = f"{nic.location.xpath}/model", nic.alias or ""
+    pointer, name = f"{nic.location.pointer}/model", nic.alias or ""
     line = PatchLine(pointer, name, nic.declared.model, change.new)
     return ProposedLine(line, replace(change, field=f"{name}/model"), nic)
 
@@ -65,7 +65,7 @@ def _model(nic: Nic, change: Change) -> ProposedLine:
 def _multiqueue(domain: ClusterDomain, change: Change) -> Iterator[ProposedLine]:
     """The switch, wherever it is, or would be."""
     places = (place for nic in domain.nics for field, place in nic.places if field == "multiqueue")
-    pointer = next(places, domain.location).xpath or ""
+    pointer = next(places, domain.location).pointer
     manifest, new = domain.declared.manifest, change.new == "true"
     if pointer.endswith(f"/{_MULTIQUEUE}") and manifest is not None:
         yield ProposedLine(PatchLine(pointer, "", manifest.multiqueue, new), change)

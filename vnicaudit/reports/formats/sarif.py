@@ -40,7 +40,8 @@ def location_of(finding: Finding) -> dict[str, object]:
     place = finding.location
     names = _logical(finding.about)
     if place.xpath is not None:
-        names.append({"fullyQualifiedName": place.xpath, "kind": "element"})
+        element = f"{place}#{place.pointer}" if place.object else place.xpath
+        names.append({"fullyQualifiedName": safe(element), "kind": "element"})
     location: dict[str, object] = {}
     if place.file is not None:
         location["physicalLocation"] = artifact(place.file, place.line, place.column)

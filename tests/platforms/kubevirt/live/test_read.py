@@ -33,6 +33,11 @@ def instance(name: str, owner: str = "", model: str = "virtio") -> Item:
     }  # fmt: skip
 
 
+def network(name: str, config: str) -> Item:
+    metadata = {"name": name, "namespace": "web", "uid": f"n-{name}"}
+    return {"metadata": metadata, "spec": {"config": config}}
+
+
 def preference(name: str, model: str) -> Item:
     return {
         "metadata": {"name": name, "uid": f"p-{name}"},
@@ -62,7 +67,30 @@ def test_a_vm_and_its_instance_are_one(cluster: FakeServer) -> None:
     assert sum(isinstance(one, ClusterFacts) for one in found) == 1
     place = domains(found)[0].nics[0].location
     assert (place.target, place.file, place.line) == ("kube:prod", None, None)
-    assert place.xpath == "/spec/template/spec/domain/devices/interfaces/0"
+    assert place.xpath == "[web/a]/spec/template/spec/domain/devices/interfaces/0"
+    assert (str(place), place.object) == ("kube:prod web/a", "web/a")
+    assert place.pointer == "/spec/template/spec/domain/devices/interfaces/0"
+
+
+def test_findings_of_networks_name_them_and_keep_their_fingerprints(
+    cluster: FakeServer, tmp_path: Path
+) -> None:
+    path = "k8s.cni.cncf.io/v1/network-attachment-definitions"
+    cluster.lists[path] = [network("one", "[]"), network("two", "[]")]
+    cluster.lists[f"{API}/virtualmachines"] = [vm("a")]
+
+    def told() -> dict[str, str]:
+        report = json.loads(inside("audit", "kube:", "--format", "json", cwd=tmp_path).stdout)
+        found = [one for one in report["findings"] if one["rule"] == "VNIC208"]
+        return {one["location"]["xpath"]: one["fingerprint"] for one in found}
+
+    prints = told()
+    assert [*prints] == ["[web/one]/spec/config", "[web/two]/spec/config"]
+    assert len({*prints.values()}) == 2
+    cluster.lists[f"{API}/kubevirts"] = [{"metadata": {"name": "k", "namespace": "k", "uid": "k"}}]
+    assert told() == prints
+    shown = inside("audit", "kube:", "--format", "concise", cwd=tmp_path).stdout
+    assert "kube:prod web/two" in shown
 
 
 def test_only_preferences_that_vms_refer_to_are_judged(cluster: FakeServer) -> None:
