@@ -45,7 +45,8 @@ carries. In libvirt the change takes effect when the guest is next powered off a
 
 ## Fix safety
 
-No change is proposed: it is not known whether the network behind the uplink carries large frames.
+For a link of a visited host a change of its MTU is proposed, which is unsafe: the whole network
+must carry frames of that size, and some adapters reset their link. For the guest's own none is.
 
 ## When it does not fire
 

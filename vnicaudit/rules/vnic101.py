@@ -35,7 +35,8 @@ network and guests; Neutron does it by `global_physnet_mtu` and `path_mtu`.
 
 ## Fix safety
 
-No change is proposed: it is not known whether the network behind the link carries larger packets.
+A change of the link's MTU is proposed, which is unsafe: the whole network behind it must carry
+packets of that size, and some adapters reset their link.
 
 ## When it does not fire
 

@@ -31,14 +31,15 @@ _LOG = HostCommand(
     is_run=False,
 )
 _SCRIPT = rf"""
-wanted() {{ # of several messages of a full table in a row only the first
-    sed -n -e '1{{p;d;}}' -e '/{_NEEDLE}/{{p;x;s/.*//;x;}}' \
-        -e '/{_FULL}/{{x;/./{{x;b;}};s/^/x/;x;p;}}'
+wanted() {{ # of several messages of a full table in a row only the last
+    sed -n -e '1{{p;d;}}' -e '/{_FULL}/h' -e '/{_NEEDLE}/{{x;/./p;s/.*//;x;p;}}' -e '${{x;/./p;}}'
 }}
 kernel_log() {{
     limited journalctl -q --no-pager -o short-unix --since=-{_DAYS}days \
         _TRANSPORT=kernel 2>/dev/null |
-        wanted | tail -n 5000 | grep . || dmesg 2>/dev/null | wanted | tail -n 5000 | grep .
+        wanted | tail -n 5000 | grep . && return
+    dmesg 2>/dev/null | wanted | tail -n 5000 | grep . || return
+    sed 's/ .*//; s/.*/[&] now/' /proc/uptime # dmesg also has older messages
 }}
 fact {_LOG.name} kernel_log
 """
