@@ -132,6 +132,10 @@ def test_what_owners_are_given_is_written_and_never_overwrites_another_text(
         with pytest.raises(UsageError, match=r"out/ssh-root-kvm1/tuned-eth0.conf has another text"):
             write_owner_files(given, "out")
         assert (written[0].read_text(), written[1].exists()) == (there, False)
+    Path("taken").mkdir()
+    Path("taken/ssh-root-kvm1").touch()
+    with pytest.raises(UsageError, match=r"taken/ssh-root-kvm1/tuned-eth0.conf: File exists"):
+        write_owner_files(given, "taken")
     write_owner_files(plan, "none")
     assert capsys.readouterr().err == "No file was written: no step has one for an owner\n"
     assert run(["plan", "a.xml", "--patches", "none"]) == 0

@@ -6,7 +6,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from vnicaudit.base.files import open_descriptor
@@ -66,10 +65,11 @@ def write_owner_files(plan: Plan, folder: str) -> None:
                     "in another folder, or remove it"
                 )
     for place, text in texts.items():
-        with as_usage_error(place), suppress(FileExistsError):
+        with as_usage_error(place):
             os.makedirs(os.path.dirname(place), exist_ok=True)
-            with open(place, "x", encoding="utf-8", errors="backslashreplace") as stream:
-                stream.write(text)
+            if not os.path.lexists(place):  # else it has the text
+                with open(place, "x", encoding="utf-8", errors="backslashreplace") as stream:
+                    stream.write(text)
     what = count(len(texts), "file")
     tell(f"{what} for the owners in {safe(folder)}: review them" if texts else _NO_FILES)
 
