@@ -190,10 +190,7 @@ def uses_of(facts: HostFacts) -> dict[str, Use]:
             facts.has_ovs is False,
         ),
         SERVICES: Use(
-            _claims(
-                Claim(cpus.services_by or "their affinity", frozenset(cpus.services or ())),
-                Claim("kubelet's reserved CPUs", frozenset(cpus.kubelet_reserved or ())),
-            ),
+            _claims(Claim(cpus.services_by or "their affinity", frozenset(cpus.services or ()))),
             cpus.services is not None,
         ),
         INTERRUPTS: Use(

@@ -1,7 +1,9 @@
 """CPUs of Open vSwitch's polling threads (PMDs): who else has them, and which are free for more.
 
 Sources: ovs-vswitchd.conf.db(5) (``pmd-cpu-mask``); Documentation/topics/dpdk/pmd.rst of Open
-vSwitch: a PMD uses its CPU whole, so its sibling is left idle or polls too.
+vSwitch: a PMD uses its CPU whole, so its sibling is left idle or polls too. Kubelet keeps CPUs that
+it reserves from pods: the Node Tuning Operator of OpenShift adds those of polling threads to them
+(enhancements/node-tuning/dedicated-cpus-for-dpdk-vswitch.md of openshift/enhancements, 9110adb0).
 """
 
 from __future__ import annotations
@@ -32,12 +34,17 @@ def uses_of_cpus(facts: HostFacts) -> Iterator[tuple[str, set[int]]]:
     yield "in dpdk-lcore-mask", set(from_mask(config.get("dpdk-lcore-mask", "")) or ())
     yield "in Nova's cpu_dedicated_set", set(cpus.nova_dedicated or ())
     yield "in Nova's cpu_shared_set", set(cpus.nova_shared or ())
-    yield "reserved for the kubelet's system", set(cpus.kubelet_reserved or ())
     online = set(cpus.online or ())
     for process in facts.processes or ():
         threads = (set(each.cpus or ()) for each in process.threads if each.role == "vcpu")
         pinned = set[int]().union(*(each for each in threads if each < online))
         yield f"that of a vCPU of {process.guest or process.pid}", pinned
+
+
+def for_pods(facts: HostFacts) -> set[int]:
+    """CPUs that kubelet may give to pods; empty without it."""
+    kept = facts.cpus.kubelet_reserved
+    return set() if kept is None else set(facts.cpus.online or ()) - set(kept)
 
 
 def change_of_mask(facts: HostFacts | None, nodes: Iterable[int]) -> Change | None:
@@ -84,7 +91,7 @@ def change_without(facts: HostFacts, shared: set[int]) -> Change | None:
 
 def _free_core(facts: HostFacts, wanted: set[int], node: int) -> set[int]:
     cpus = facts.cpus
-    used = wanted.union(*(each for _words, each in uses_of_cpus(facts)))
+    used = wanted.union(for_pods(facts), *(each for _words, each in uses_of_cpus(facts)))
     free = set((cpus.nodes or {}).get(node, ())) & set(cpus.isolated or ()) & set(cpus.online or ())
     whole = (set(core) for core in cpus.cores or () if free.issuperset(core))
     return next((core for core in whole if not core & used), set())

@@ -2,8 +2,8 @@
 
 ## What is wrong
 
-A CPU in `pmd-cpu-mask`, or the other thread of its core, is also in DPDK's lcore mask, in Nova's or
-the kubelet's sets of CPUs, or a vCPU is pinned to it.
+A CPU in `pmd-cpu-mask`, or the other thread of its core, is also in DPDK's lcore mask or in Nova's
+sets of CPUs, or a vCPU is pinned to it. Or kubelet may give a PMD's CPU to pods.
 
 ## Why it matters
 
@@ -37,6 +37,8 @@ sets when they start, and guests must be moved away from a CPU before.
 ## When it does not fire
 
 * When the sibling of a PMD's CPU is left idle, and for vCPUs that are not pinned.
+* On CPUs that kubelet reserves (`reservedSystemCPUs`), which it keeps from pods. On others it is
+  only a question (*info*), as Open vSwitch may run in a pod that has them for itself.
 * Interrupts on these CPUs are VNIC143.
 * Skipped when neither the mask nor the PMDs are known.
 """
@@ -47,7 +49,7 @@ from collections.abc import Iterator
 
 from vnicaudit.knowledge import host_needs
 from vnicaudit.knowledge.cpu_lists import as_list
-from vnicaudit.knowledge.pmd_cpus import change_without, cpus_of_pmds, uses_of_cpus
+from vnicaudit.knowledge.pmd_cpus import change_without, cpus_of_pmds, for_pods, uses_of_cpus
 from vnicaudit.model.rule import Fact, HostSubject, Judge, Problem, Rule
 
 _BY_HAND = "Give PMDs whole cores of their own: take these CPUs out of one of the two"
@@ -75,6 +77,15 @@ def check(subject: HostSubject) -> Iterator[Problem]:
                     change=change,
                     fix="" if change else _BY_HAND,
                 )
+    if shared := cpus & for_pods(facts):
+        yield Problem(
+            f"CPU {as_list(shared)} belongs to a PMD, and kubelet may give it to pods: is it that "
+            "of Open vSwitch's own pod?",
+            severity="info",
+            field="pods",
+            fix="If not, keep it: reservedSystemCPUs of kubelet, or ovsDpdk of an OpenShift "
+            "PerformanceProfile",
+        )
 
 
 def _is_known(subject: HostSubject) -> bool:

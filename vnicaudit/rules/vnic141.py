@@ -4,7 +4,7 @@
 
 The CPUs of this host are divided, and some are claimed from two sides: Nova's shared set overlaps
 its dedicated or the isolated CPUs, guests or services may run on CPUs that are dedicated to pinned
-vCPUs, or kubelet's reserved CPUs are isolated.
+vCPUs, or pods on those that kubelet reserves.
 
 ## Why it matters
 
@@ -53,7 +53,7 @@ from collections.abc import Iterator
 
 from vnicaudit.knowledge import host_needs
 from vnicaudit.knowledge.cpu_lists import as_list
-from vnicaudit.knowledge.host_cpus import isolated
+from vnicaudit.knowledge.host_cpus import NO_CPUS, isolated
 from vnicaudit.knowledge.partitions import (
     FLOATING,
     INTERRUPTS,
@@ -73,7 +73,7 @@ _FIXES = {
     FLOATING: "take them out of cpu_shared_set, or confine these guests to other CPUs "
     "(vcpupin, emulatorpin)",
     SERVICES: "confine services to other CPUs (systemd.cpu_affinity=, or CPUAffinity= in "
-    "/etc/systemd/system.conf; kubelet's reservedSystemCPUs)",
+    "/etc/systemd/system.conf)",
     OVS: "set another dpdk-lcore-mask",
 }
 
@@ -96,8 +96,8 @@ def _problems(facts: HostFacts) -> Iterator[Problem]:
         cpus = found.cpus
         if found.tasks in _JUDGED_ELSEWHERE or found.kind == "polled":
             continue
-        if found.tasks == SERVICES:
-            cpus = _of_services(facts, cpus, found.kind)
+        if found.tasks == SERVICES:  # isolated ones are VNIC142's, or kept by kubelet alone
+            cpus = cpus - isolated(facts) if found.kind == "dedicated" else NO_CPUS
         if cpus:
             why, by = "; ".join(found.because), host_needs.guests_named(found.by)
             other = _FIXES.get(found.tasks, "pin them to other CPUs")
@@ -108,13 +108,6 @@ def _problems(facts: HostFacts) -> Iterator[Problem]:
                 fix=f"Take CPUs {as_list(cpus)} away from one of the two: {other}; in the table "
                 f"for {names[0]} they do not share",
             )
-
-
-def _of_services(facts: HostFacts, cpus: frozenset[int], kind: str) -> frozenset[int]:
-    """Without those that VNIC142 names, and on isolated ones only what kubelet reserves: others
-    are kept for pods by kubelet alone."""
-    left = cpus - (isolated(facts) & frozenset(facts.cpus.services or ()))
-    return left if kind == "dedicated" else left & frozenset(facts.cpus.kubelet_reserved or ())
 
 
 def _is_judged(subject: HostSubject) -> bool:
