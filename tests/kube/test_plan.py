@@ -1,21 +1,18 @@
-"""A plan of a real API server: made by whoever may only read, applied and undone with the second
-role, as the program's commands do it."""
+"""A plan of a real API server: made by whoever may only read, applied with the second role, as the
+program's commands do it."""
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
-from ruamel.yaml import YAML
 
 from tests.cli.inside import inside
 from tests.kube.objects import SECRET, attachment, instance_of, interface, virtual_machine
 from tests.kube.server import Server
+from tests.kube.test_remedy import REMEDY
 from tests.kube.test_rights import RULES, is_reading, target
 
 pytestmark = pytest.mark.kube
-ROLE = Path(__file__).parents[2] / "docs/how-to/clusters/remedy-role.yaml"
-REMEDY: list[dict[str, Any]] = YAML(typ="safe", pure=True).load(ROLE)["rules"]
 VM = "/apis/kubevirt.io/v1/namespaces/shop/virtualmachines/web"
 
 
@@ -44,22 +41,6 @@ def test_a_plan_reads_and_writes_patches_for_a_repository(cluster: Server, tmp_p
     assert written.name == "vm-db.yaml"
     assert SECRET not in result.stdout + file.read_text() + written.read_text()
     assert [one for one in cluster.requests("planner") if not is_reading(one)] == []
-
-
-def test_a_plan_is_applied_and_undone_with_the_second_role(cluster: Server, tmp_path: Path) -> None:
-    vm = virtual_machine("web", interface(model="e1000"))
-    cluster.load(vm, instance_of(vm))
-    name, file = target(cluster, "changer", [*RULES, *REMEDY]), str(tmp_path / "plan.json")
-    state = ("--state", str(tmp_path / "state"), "--yes")
-    planned = inside("plan", name, "-o", file, "--include-unsafe", "--domain", "shop/web")
-    assert planned.returncode == 0, planned.stdout
-    applied = inside("apply", file, *state, "--include-unsafe", "--trust-uri", "all")
-    assert applied.returncode == 0, applied.stdout + applied.stderr
-    assert models(cluster) == ["virtio"]
-    (run,) = (tmp_path / "state/runs").iterdir()
-    undone = inside("rollback", run.name, *state, "--trust-uri", "all")
-    assert undone.returncode == 0, undone.stdout + undone.stderr
-    assert models(cluster) == ["e1000"]
 
 
 def test_marks_that_appear_after_the_plan_count(cluster: Server, tmp_path: Path) -> None:

@@ -390,16 +390,14 @@ def _cluster(guest: ClusterGuest, nic: Nic, effective: Effective) -> Iterator[La
     if has is not None:
         fields = ("model", "binding", "mac", "network", "state")
         runs = nic.running is not None and effective.model.effective is not None
-        told = [
-            LayerFact(key, text, runs and key == "model")
-            for key in fields
-            if (text := getattr(has, key))
-        ]
+        values = ((key, getattr(has, key)) for key in fields)
+        told = [LayerFact(key, text, runs and key == "model") for key, text in values if text]
         if guest.has is not None and guest.has.multiqueue is not None:
             told.append(LayerFact("multiqueue", "on" if guest.has.multiqueue else "off"))
         yield Layer("Specification of the instance", None, tuple(told))
     elif guest.has_vm:
-        yield Layer("Specification of the instance", missing=_NO_INSTANCE)
+        missing = "the VM does not run, or its VirtualMachineInstance was not read"
+        yield Layer("Specification of the instance", missing=missing)
     status = None if found is None else found.status
     if status is not None:
         wins = status.queues == effective.queues.effective
@@ -426,9 +424,6 @@ def _launched(launched: LaunchedDomain, nic: Nic) -> Layer:
     }  # fmt: skip
     facts = (LayerFact(key, str(value)) for key, value in told.items() if value)
     return Layer(title, None, tuple(facts))
-
-
-_NO_INSTANCE = "the VM does not run, or its VirtualMachineInstance was not read"
 
 
 def _persistent(staged: StagedNic) -> Layer:
@@ -478,17 +473,16 @@ def _not_seen(domain: Domain) -> str:
             "attached later; QEMU's monitor would show it"
         )
     if domain.guest is not None and domain.guest.runs and domain.location.file is None:
-        return _not_launched(domain.guest.launched)
+        launched = domain.guest.launched
+        if launched is None:
+            return "--exec asks its launcher for it"
+        return launched.unread or launched.without_qemu or _PLUGGED
     if domain.declared.manifest is not None:
         return "a manifest is not what runs: virsh dumpxml in the virt-launcher pod would show it"
     return "no process or log of it was read (/proc on the hypervisor has it)"
 
 
-def _not_launched(launched: LaunchedDomain | None) -> str:
-    if launched is None:
-        return "--exec asks its launcher for it"
-    plugged = "QEMU was not started with it: it was plugged in, or is another device there"
-    return launched.unread or launched.without_qemu or plugged
+_PLUGGED = "QEMU was not started with it: it was plugged in, or is another device there"
 
 
 def _host(domain: Domain, host: HostConfig) -> Layer:

@@ -200,10 +200,9 @@ def test_what_was_not_read_is_said() -> None:
 
 
 def test_places_of_a_decoded_object_have_a_pointer_and_no_line() -> None:
-    (nic,) = _domain(MACHINE).nics
-    assert (nic.location.file, nic.location.line, nic.location.xpath) == (
-        None, None, "/spec/template/spec/domain/devices/interfaces/0",
-    )  # fmt: skip
+    place = _domain(MACHINE).nics[0].location
+    assert (place.file, place.line, place.object) == (None, None, "demo/web")
+    assert place.pointer == "/spec/template/spec/domain/devices/interfaces/0"
 
 
 DEFINITION = (
