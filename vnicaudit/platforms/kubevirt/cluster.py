@@ -9,6 +9,7 @@ with its instance by UID, and with the revision of its preference that it record
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from datetime import datetime
 from functools import cached_property
 from typing import NamedTuple, TypeVar
@@ -32,6 +33,7 @@ from vnicaudit.model.domain import ClusterDomain, Domain
 from vnicaudit.model.finding import Location
 from vnicaudit.model.kubevirt import Preference
 from vnicaudit.model.nic import Nic, RunningNic
+from vnicaudit.model.report import NotJudged
 from vnicaudit.platforms.kubevirt import cluster_guests as guests
 from vnicaudit.platforms.kubevirt import cluster_objects as read
 from vnicaudit.platforms.kubevirt.cluster_guests import Instance
@@ -175,6 +177,24 @@ class ClusterReading:
     def _take_instance(self, found: Object) -> None:
         instance = guests.instance_of(found, self._now)
         self._instances[instance.owner or instance.uid] = instance
+
+    @property
+    def left_out(self) -> Iterator[NotJudged]:
+        """Objects that were taken, and say too little to be judged."""
+        for each in self._attachments.values():
+            if not each.is_certain:
+                why = "network {}: its configuration is made by a template, or too long: not judged"
+                yield _not_judged(why.format(each.path), each.location)
+        for node in self._nodes.values():
+            if node.schedulable and not node.cordoned and node.allocatable is None:
+                why = f"node {node.name} does not say what it offers (status.allocatable)"
+                yield _not_judged(f"{why}: not judged", node.location)
+        all_machines = self._looked("virtualmachines")
+        for owner, one in self._instances.items():
+            stays = one.phase not in read.ENDED and not one.deleting
+            if all_machines and one.owner and owner not in self._machines and stays:
+                why = f"instance {one.name}: the virtual machine that owns it is not there"
+                yield NotJudged(f"{why}: not judged", self._target, 0)
 
     @cached_property
     def facts(self) -> ClusterFacts:
@@ -370,6 +390,10 @@ class ClusterReading:
             then=None if then is None else {key: then[key] for key in left if key in then},
             now=None if now is None else {key: now[key] for key in left if key in now},
         )
+
+
+def _not_judged(message: str, place: Location) -> NotJudged:
+    return NotJudged(message, place.file or place.target, place.line or 0)
 
 
 def _vcpus(count: int | None) -> dict[str, str] | None:

@@ -41,6 +41,7 @@ def read_bytes(
     facts = reading.facts
     if not is_cluster:  # networks of manifests are judged as in a cluster without nodes
         facts = replace(facts, nodes=())
+    yield from reading.left_out
     if facts.kubevirt is not None or facts.nodes or facts.attachments:
         yield facts
 

@@ -24,6 +24,7 @@ from vnicaudit.text.yaml_nodes import YamlPlace
 class Instance(NamedTuple):
     """A VirtualMachineInstance, as far as it is kept until its VM comes."""
 
+    name: str
     uid: str
     owner: str
     """UID of the VirtualMachine that controls it; empty: none does."""
@@ -49,6 +50,7 @@ def instance_of(found: Object, now: datetime | None) -> Instance:
     topology, settings = place.at("status", "currentCPUTopology"), _vm_settings_of(spec)
     status = place.at("status", "interfaces")
     return Instance(
+        name=found.display_name,
         uid=text_at(place, "metadata", "uid") or "",
         owner=owner_uid(found),
         settings=replace(settings, multiqueue=bool(settings.multiqueue)),

@@ -113,6 +113,25 @@ def test_what_was_not_read_is_told(cluster: FakeServer) -> None:
     assert note.message.startswith("no right to list nodes: rules that need it are skipped.")
 
 
+def test_objects_that_say_too_little_are_told(cluster: FakeServer) -> None:
+    long = network("long", '{"type": "bridge", "x": "' + "A" * 70_000 + '"}')
+    cluster.lists["k8s.cni.cncf.io/v1/network-attachment-definitions"] = [network("n", "{}"), long]
+    labels = {"kubevirt.io/schedulable": "true"}
+    cluster.lists["v1/nodes"] = [{"metadata": {"name": "n1", "uid": "n1", "labels": labels}}]
+    cluster.lists[f"{API}/virtualmachines"] = [vm("a")]
+    cluster.lists[f"{API}/virtualmachineinstances"] = [
+        instance("a", "uid-web-a"), instance("orphan", "uid-gone"), instance("alone"),
+    ]  # fmt: skip
+    assert [one for one in items(cluster) if isinstance(one, NotJudged)] == [
+        NotJudged(message, "kube:prod", 0)
+        for message in (
+            "network web/long: its configuration is made by a template, or too long: not judged",
+            "node n1 does not say what it offers (status.allocatable): not judged",
+            "instance web/orphan: the virtual machine that owns it is not there: not judged",
+        )
+    ]
+
+
 def test_a_guest_without_a_domain_is_not_passed_over(cluster: FakeServer) -> None:
     bare, lone, owned = vm("bare"), instance("lone"), instance("owned", "uid-web-a")
     word = vm("word")

@@ -43,6 +43,7 @@ def _items(target: str, cluster: client.Cluster, *, all_pods: bool) -> Iterator[
         for item in page:
             if (told := reading.take(decoded_object(item, target))) is not None:
                 yield told
+    reading.listed(lists.read, cluster)
     yield from reading.rest()
     for plural, reason in lists.unread.items():
         yield ReadError(reason, target) if plural in _GUESTS else NotJudged(reason, target, 0)
@@ -93,9 +94,10 @@ class _LiveCluster:
         return domain
 
     def rest(self) -> Iterator[Item]:
-        """The cluster itself, instances without a VM, and the preferences that VMs refer to: many
-        clusters have some dozens of which nobody makes use."""
+        """The cluster itself, what cannot be judged of it, instances without a VM, and the
+        preferences that VMs refer to: many clusters have some dozens of which nobody makes use."""
         yield self._cluster.facts
+        yield from self._cluster.left_out
         yield from map(self._domain, self._alone.values())
         known = self._cluster.preferences.items()
         yield from (one for key, one in known if one is not None and key in self._used)
