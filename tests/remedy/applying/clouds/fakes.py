@@ -9,6 +9,7 @@ shown in ``tests/openstack``.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -95,6 +96,7 @@ class Server:
         self._world = world
         self._talks_at = 0.0
         self._later: list[tuple[float, Callable[[], None]]] = []
+        self._turn = threading.RLock()
 
     def keep(self, new: Mapping[str, str]) -> None:
         """As nova-manage does, to its end."""
@@ -121,10 +123,11 @@ class Server:
 
     def catch_up(self) -> None:
         """What Nova has done meanwhile."""
-        while due := [one for one in self._later if one[0] <= self._world.clock.seconds]:
-            first = min(due, key=lambda one: one[0])
-            self._later.remove(first)
-            first[1]()
+        with self._turn:  # those who set other servers look as well
+            while due := [one for one in self._later if one[0] <= self._world.clock.seconds]:
+                first = min(due, key=lambda one: one[0])
+                self._later.remove(first)
+                first[1]()
 
     def later(self, seconds: float, what: Callable[[], None]) -> None:
         """Do something in a while."""
