@@ -3,10 +3,12 @@ program's commands do it."""
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.cli.inside import inside
+from tests.kube.changing import PREFERENCE, PREFERENCES
 from tests.kube.objects import SECRET, attachment, instance_of, interface, virtual_machine
 from tests.kube.server import Server
 from tests.kube.test_remedy import REMEDY
@@ -73,3 +75,30 @@ def test_a_cluster_of_an_inventory_is_planned(cluster: Server, tmp_path: Path) -
     assert result.returncode == 0, result.stderr
     (step,) = json.loads(result.stdout)["steps"]
     assert (step["target"], step["unit"]["name"]) == (name, "web")
+
+
+def test_a_preference_is_planned_by_its_name_applied_and_undone(
+    cluster: Server, tmp_path: Path
+) -> None:
+    def devices() -> object:
+        return cluster.ask("GET", f"{PREFERENCES}/old")["spec"]["devices"]
+
+    fedora = {"annotations": {"vm.kubevirt.io/os": "linux"}}
+    vm = virtual_machine("web", interface(model="virtio"))
+    vm["spec"]["preference"] = {"name": "old"}
+    cluster.load({**PREFERENCE, "metadata": PREFERENCE["metadata"] | fedora}, vm)
+    of_preferences: dict[str, Any] = {
+        "apiGroups": ["instancetype.kubevirt.io"], "verbs": ["get", "patch"],
+        "resources": ["virtualmachineclusterpreferences"],
+    }  # fmt: skip
+    name, file = target(cluster, "maker", [*RULES, of_preferences]), str(tmp_path / "plan.json")
+    state = ("--state", str(tmp_path / "state"), "--trust-uri", "all")
+    planned = inside("plan", name, "-o", file, "--domain", "old", "--include-unsafe")
+    assert planned.returncode == 0, planned.stdout
+    applied = inside("apply", file, *state, "--yes", "--include-unsafe")
+    assert applied.returncode == 0, applied.stdout + applied.stderr
+    assert devices() == {"preferredInterfaceModel": "virtio"}
+    (run,) = (tmp_path / "state/runs").iterdir()
+    undone = inside("rollback", run.name, *state, "--yes")
+    assert undone.returncode == 0, undone.stdout + undone.stderr
+    assert devices() == {"preferredInterfaceModel": "e1000"}

@@ -204,6 +204,8 @@ class ClusterFacts(NamedDescription, frozen=True, dict=True):
     plugins: tuple[DomainPlugin, ...] | None = None
     pods: tuple[ClusterPod, ...] | None = None
     """Those that ask for attachments; None: not all pods were read (on request only)."""
+    preferences: dict[str, OwnedObject] = msgspec.field(default_factory=dict)
+    """Kind and name of each preference, and who may change it."""
     migrations: dict[str, bool] = msgspec.field(default_factory=dict)
     """UIDs of Forklift's migrations that were read, and if they have begun and not ended. Others
     may be in another namespace, or in the cluster from which they are directed."""

@@ -56,6 +56,7 @@ def plan_of(
             reading.listed(plural, namespace)
         yield from filter(None, map(reading.domain, found))
         yield reading.facts
+        yield from filter(None, reading.preferences.values())
 
     monkeypatch.setattr(live, "read", read)
     platforms = every_platform()
@@ -133,6 +134,37 @@ def test_what_a_preference_has_today_is_set_on_the_machine(
     today["metadata"]["uid"] = "p"
     objects = (kubevirt(), node(), revision("then", then), today, vm)
     assert said(plan_of(monkeypatch, *objects, options=PlanOptions(unsafe=True))) == told
+
+
+@rows
+def test_a_preference_is_planned_if_it_is_named(
+    metadata: Object, options: dict[str, Any], namespace: str, told: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    found = revision("", {"preferredInterfaceModel": "e1000"})
+    found["metadata"] |= {"uid": "p"} | metadata
+    if "namespace" in metadata:
+        found["kind"] = "VirtualMachinePreference"
+    asked = PlanOptions(
+        domains=frozenset(options.get("domains", ())), unsafe=options.get("unsafe", False)
+    )
+    vm = machine(interface(model="e1000"))
+    plan = plan_of(monkeypatch, kubevirt(), vm, found, options=asked, namespace=namespace)
+    assert [each for each in said(plan) if "shop/web" not in each and DEVICES not in each
+            and not each.startswith("interfaces/")] == told  # fmt: skip
+    assert not any("no domain in the targets" in note for note in plan.notes)
+
+
+def test_the_patch_of_a_preference_names_its_kind(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = revision("", {"preferredInterfaceModel": "e1000"})
+    found["metadata"] |= {"uid": "p", "annotations": {"argocd.argoproj.io/tracking-id": "x"}}
+    asked = PlanOptions(domains=frozenset({"fedora"}), unsafe=True)
+    step = step_of(plan_of(monkeypatch, kubevirt(), found, options=asked))
+    (file,) = step.files
+    assert file.text.splitlines()[0] == '# VirtualMachineClusterPreference "fedora"'
+    assert '"kind": "VirtualMachineClusterPreference", "name": "fedora"}' in file.text
+    assert "several" not in file.text
+    assert step.modes[0].reason.startswith("it takes effect when virtual machines are created")
 
 
 def emulating() -> Object:

@@ -25,6 +25,7 @@ from vnicaudit.model.cluster import (
     DomainPlugin,
     KubeVirtSettings,
     NicStatus,
+    OwnedObject,
     RecordedReference,
     UserNetwork,
     VmSettings,
@@ -93,6 +94,7 @@ class ClusterReading:
         self._plugins: dict[str, DomainPlugin] = {}
         self._referred = Referred({}, {}, {})
         self._preferred: dict[Key, dict[str, str]] = {}
+        self._preferences: dict[str, OwnedObject] = {}
         self._revisions: dict[tuple[str, str], _Revision] = {}
         self._instances: dict[str, Instance] = {}
         self._machines: set[str] = set()
@@ -147,6 +149,8 @@ class ClusterReading:
         if found.kind in KINDS and found.name:
             key = key_of(found.kind, found.name, found.space)
             self._preferred[key] = read.preferred_of(found.place.child("spec"))
+            named = f"{found.kind} {found.display_name}"
+            self._preferences[named] = OwnedObject(**read.ownership_of(found))
 
     def _take_revision(self, found: Object) -> None:
         revision = _revision_of(found, self._target)
@@ -217,6 +221,7 @@ class ClusterReading:
             if self._looked("userdefinednetworks") and self._looked("clusteruserdefinednetworks")
             else None,
             plugins=self._known(self._plugins, "plugins"),
+            preferences=self._preferences,
             migrations=self._migrations,
             pods=tuple(self._pods.values()) if self._looked("pods") else None,
             requests=dict(requests),

@@ -13,16 +13,18 @@ from vnicaudit.knowledge.kube_owners import route
 from vnicaudit.model.cluster import Attachment, ClusterFacts, KubeVirtSettings, ObjectOwner
 from vnicaudit.model.domain import ClusterDomain
 from vnicaudit.model.finding import VIRTIO, Change, Finding
-from vnicaudit.model.kubevirt import MODELS
+from vnicaudit.model.kubevirt import MODELS, Preference
 from vnicaudit.model.nic import Nic
 from vnicaudit.model.plan import ClusterUnit, OwnerFile, PatchLine
 from vnicaudit.remedy.cluster_patch import json_patch
 
 _MULTIQUEUE = "networkInterfaceMultiqueue"
+_PREFERRED = "/spec/devices/preferredInterfaceModel"
 _EMULATION = "/spec/configuration/developerConfiguration/useEmulation"
 _READY = "the guest supports virtio"
 _UNKNOWN = "the guest may have no virtio driver; without one it loses its network"
 _MEASURE = "it changes the number of queues: measure before and after"
+_ALL_NEW = "every virtual machine created with it from then on gets it"
 _TODAY = "its preference has it today"
 
 
@@ -94,7 +96,17 @@ def _as_today(domain: ClusterDomain) -> Iterator[ProposedLine]:
         yield from _multiqueue(domain, change)
 
 
-# The KubeVirt object, and networks.
+# Preferences, the KubeVirt object, and networks.
+
+
+def preference_line(finding: Finding, preference: Preference) -> ProposedLine | None:
+    """The field of a preference that a finding proposes to change; None: nothing that can be
+    planned."""
+    change = finding.change
+    if change is None or change.field != "model" or change.new not in VIRTIO:
+        return None
+    line = PatchLine(_PREFERRED, "", preference.interface_model, change.new)
+    return ProposedLine(line, replace(change, safe=False, reason=_ALL_NEW))
 
 
 def cluster_line(
@@ -119,15 +131,16 @@ def cluster_line(
 _POOL = "/spec/virtualMachineTemplate"
 _TARGETS = {
     "kube-vm": ("kubevirt.io", "VirtualMachine", "vm"),
+    "kube-preference": ("instancetype.kubevirt.io", "VirtualMachinePreference", "preference"),
     "kube-nad": ("k8s.cni.cncf.io", "NetworkAttachmentDefinition", "nad"),
     "kube-config": ("kubevirt.io", "KubeVirt", "kubevirt"),
 }
 """Kind of a unit -> group and kind of its object, and the beginning of the file's name."""
 _HOW_TO = (
     "Add this to the kustomization.yaml that builds it (of Helm: that of its post-renderer). A "
-    "`test` that fails says that the source has something else than the cluster. If the source has "
-    "several of that name, add {} to `target`."
+    "`test` that fails says that the source has something else than the cluster."
 )
+_SEVERAL = "If the source has several of that name, add {} to `target`."
 
 
 def owners_file(unit: ClusterUnit, owner: ObjectOwner, *, pool: bool) -> OwnerFile:
@@ -137,9 +150,12 @@ def owners_file(unit: ClusterUnit, owner: ObjectOwner, *, pool: bool) -> OwnerFi
     if pool:
         group, kind, short, name = "pool.kubevirt.io", "VirtualMachinePool", "pool", owner.of
         patch = tuple(replace(each, path=f"{_POOL}{each.path}") for each in patch)
+    elif unit.kind == "kube-preference" and not unit.namespace:
+        kind = "VirtualMachineClusterPreference"
     target = {"group": group, "kind": kind, "name": name}
     text = "".join(f"{line}\n" for line in _lines(target, unit.namespace, owner, patch))
-    return OwnerFile(f"{unit.namespace}/{short}-{name}.yaml", text)
+    folder = f"{unit.namespace}/" if unit.namespace else ""
+    return OwnerFile(f"{folder}{short}-{name}.yaml", text)
 
 
 def _lines(
@@ -149,10 +165,11 @@ def _lines(
     may have line breaks. The target names no namespace: most sources have none themselves, and
     Kustomize (5.5.0, run) leaves out, without an error, a patch whose target names one."""
     space = json.dumps(namespace)
-    yield f"# {target['kind']} {json.dumps(target['name'])} in namespace {space}"
+    where = f" in namespace {space}" if namespace else ""
+    yield f"# {target['kind']} {json.dumps(target['name'])}{where}"
     yield f"# {owner.mark}: {json.dumps(owner.of)}. {' '.join(route(owner).split())}"
     namespaced = f'"namespace": {space}'
-    yield f"# {_HOW_TO.format(namespaced)}"
+    yield f"# {_HOW_TO} {_SEVERAL.format(namespaced)}" if namespace else f"# {_HOW_TO}"
     yield "patches:"
     yield f"- target: {json.dumps(target)}"
     yield "  patch: |-"

@@ -33,6 +33,7 @@ from vnicaudit.model.plan import (
     NotPlanned,
     OwnerFile,
     Planned,
+    PreferenceUnit,
     Reason,
     Step,
     UnitStep,
@@ -45,6 +46,7 @@ from vnicaudit.remedy.planning.cluster_lines import (
     cluster_line,
     lines_for,
     owners_file,
+    preference_line,
 )
 from vnicaudit.remedy.planning.run import PlanRun, TargetPlanner
 from vnicaudit.remedy.planning.subject import (
@@ -61,7 +63,9 @@ if TYPE_CHECKING:
 _INSTANCES = "virtualmachineinstances"
 _BY_HAND = "{}: {} without a change that can be planned; vnicaudit audit {} says what to do"
 _LATER = "it takes effect when virtual machines start, whatever the mode"
+_NEW_ONES = "it takes effect when virtual machines are created, whatever the mode"
 _ANY_MODE = tuple(ModeOption(mode, possible=True, reason=_LATER) for mode in MODES)
+_FOR_NEW_ONES = tuple(ModeOption(mode, possible=True, reason=_NEW_ONES) for mode in MODES)
 _OFF = "it does not run: it takes effect when it is started"
 _AT_START = "KubeVirt gives a virtual machine another NIC, or more queues, only when it starts"
 _REQUIRED = "Until it is restarted, KubeVirt shows the condition RestartRequired."
@@ -88,10 +92,9 @@ _WHOLE = Reason(
     "owner-decides",
     "it is for the whole cluster, and this plan is of one namespace: plan the whole cluster",
 )
-_PREFERENCE = Reason(
-    "owner-decides",
+_PREFERENCE = (
     "it changes no virtual machine that exists, as each keeps what it recorded: those are planned "
-    "by themselves; change it by hand for new ones",
+    "by themselves; --domain {} --include-unsafe plans it for new ones"
 )
 
 
@@ -145,6 +148,7 @@ class ClusterPlanner:
         self._work, self._options = run.request.work, run.request.options
         self.by_hand = 0
         self.about = Ref("cluster")
+        self._facts: ClusterFacts | None = None
 
     def plan(self, item: object) -> list[Planned]:
         """The steps on one object, and what is left out. Raises RefusedError if a rule crashes."""
@@ -157,12 +161,11 @@ class ClusterPlanner:
         if not isinstance(item, ClusterFacts | Preference) or not to_virtio or self._options.macs:
             return []
         self.about = item.ref
-        findings = findings_in(self._work.description(item, self._target))
+        findings = tuple(findings_in(self._work.description(item, self._target)))
         if isinstance(item, ClusterFacts):
+            self._facts = item
             return list(self._cluster(item, findings))
-        wanted = self._run.requested.add(item.name, item.id)
-        rules = tuple(dict.fromkeys(one.rule for one in findings))
-        return [self._left_out(item.ref, rules, _PREFERENCE)] if rules and wanted else []
+        return list(self._preference(item, findings))
 
     def _virtual_machine(self, domain: ClusterDomain) -> Iterator[Planned]:
         findings = worst_first(findings_in(self._work.domain(domain, None, self._target)))
@@ -243,10 +246,34 @@ class ClusterPlanner:
             else:
                 yield self._left_out(about, (finding.rule,), unsafe(one.change))
 
+    def _preference(self, found: Preference, findings: Sequence[Finding]) -> Iterator[Planned]:
+        """The step of a preference, which is made only if it is asked for by name. The facts of its
+        cluster come first."""
+        facts, (space, _slash, name) = self._facts, found.name.rpartition("/")
+        owned = None if facts is None else facts.preferences.get(f"{found.kind} {found.name}")
+        if not self._run.requested.add(found.name, None if owned is None else owned.uid):
+            return
+        lines = [(each, preference_line(each, found)) for each in findings]
+        made = next(((each, one) for each, one in lines if one is not None), None)
+        rules = tuple(dict.fromkeys(one.rule for one in findings))
+        if facts is None or owned is None or made is None or not self._is_named(made[1]):
+            reason = Reason("owner-decides", _PREFERENCE.format(found.name))
+            yield from [self._left_out(found.ref, rules, reason)] if rules else []
+        elif facts.is_of_one_namespace and not space:
+            yield self._left_out(found.ref, rules, _WHOLE)
+        else:
+            finding, one = made
+            unit = PreferenceUnit(owned.uid, space, name, (one.line,))
+            step = self._step(found.ref, unit, owned, [one], [finding])
+            yield replace(step, modes=_FOR_NEW_ONES)
+
+    def _is_named(self, proposed: ProposedLine) -> bool:
+        return bool(self._options.domains) and self._may(proposed)
+
     def _step(
         self,
         about: Ref,
-        unit: VmUnit | NetworkUnit | ConfigUnit,
+        unit: VmUnit | PreferenceUnit | NetworkUnit | ConfigUnit,
         found: OwnedObject,
         lines: Sequence[ProposedLine],
         findings: Iterable[Finding],
