@@ -9,7 +9,7 @@ import pytest
 from scripts import generate_readiness
 from tests.rows import rows
 from vnicaudit.knowledge import readiness
-from vnicaudit.knowledge.readiness import readiness_of
+from vnicaudit.knowledge.readiness import readiness_of, readiness_of_release
 
 UBUNTU = "http://ubuntu.com/ubuntu/22.04"
 RHEL6 = "http://redhat.com/rhel/6.4"
@@ -26,6 +26,11 @@ def _of(os_id: str | None, *, nic: bool = False, disk: bool = False, hint: bool 
 @rows
 def test_by_operating_system_alone(os_id: str | None, verdict: str) -> None:
     assert _of(os_id) == verdict
+
+
+@rows
+def test_by_name_and_number(name: str, number: str, verdict: str | None) -> None:
+    assert readiness_of_release(name, number) == verdict
 
 
 @pytest.mark.parametrize("os_id", [None, UBUNTU, OLD, WINDOWS, "http://ubuntu.com/ubuntu/99.04"])

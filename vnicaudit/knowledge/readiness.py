@@ -97,6 +97,25 @@ def readiness_of(
     return listed or UNKNOWN
 
 
+def readiness_of_release(name: str, number: str) -> Readiness | None:
+    """ready, ready-transitional or unknown, for a release by its name and number (``rhel``,
+    ``6.10``), or a series of releases (``6``), which is ready if one of them is; None if the table
+    lists none of these."""
+    numbered = [
+        (os_id.rpartition("/")[2], verdict)
+        for os_id, verdict in _verdicts_by_id().items()
+        if os_id.split("/")[-2] == name
+    ]
+    while number:
+        found = {
+            verdict for each, verdict in numbered if each == number or each.startswith(f"{number}.")
+        }
+        if found:
+            return READY if READY in found else TRANSITIONAL if found == {TRANSITIONAL} else UNKNOWN
+        number = number.rpartition(".")[0]
+    return None
+
+
 @cache
 def _verdicts_by_id() -> dict[str, Readiness]:
     """Id of an operating system -> verdict; read when first needed."""

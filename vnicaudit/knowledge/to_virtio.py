@@ -107,6 +107,10 @@ _TRANSITIONAL = (
     "the guest's driver supports virtio 0.9: a transitional device on conventional PCI works with "
     "it"
 )
+NEEDS_SWITCH = (
+    "the guest's driver supports only virtio 0.9, and KubeVirt's virtio is virtio 1.0: without "
+    "devices.useVirtioTransitional: true, set first, it loses its network"
+)
 _ELSEWHERE = (
     "a transitional device needs a PCI address, which this is not: the guest's virtio 0.9 driver "
     "may not work here"
@@ -260,6 +264,8 @@ def _by_readiness(subject: Subject, severity: Severity) -> VirtioConversion:
 
 
 def _transitional(subject: Subject) -> Change:
+    if subject.domain.manifest is not None:
+        return _change(subject, "virtio", NEEDS_SWITCH, safe=False)
     if subject.nic.address_type not in (None, "pci"):
         return _change(subject, "virtio", _ELSEWHERE, safe=False)
     if modern_only_slot(subject.nic, subject.domain) is False:

@@ -57,6 +57,7 @@ driver after all, so does the interface name.
 ## When it does not fire
 
 * Unless the guest's operating system is known to have only a virtio 0.9 driver.
+* On KubeVirt's manifests.
 * On conventional PCI (machine type `pc`, a pcie-to-pci-bridge), and on the root bus of q35, where
   QEMU keeps the device transitional.
 * On s390x, on virtio-mmio, and with plain `virtio` on the `virt` machines of ARM and RISC-V.
@@ -78,13 +79,14 @@ _FREE = "libvirt has not given it an address yet"
 
 def applies(subject: Subject) -> bool:
     """A virtio NIC on PCI, in a guest with a virtio 0.9 driver."""
-    if subject.domain.readiness != "ready-transitional" or subject.arch in S390:
+    domain = subject.domain
+    if domain.readiness != "ready-transitional" or domain.manifest or subject.arch in S390:
         return False
     if subject.nic.address_type not in (None, "pci") or subject.nic.type == "hostdev":
         return False
     if subject.model == "virtio-non-transitional":
         return True
-    return subject.model == "virtio" and is_q35(subject.domain)
+    return subject.model == "virtio" and is_q35(domain)
 
 
 def check(subject: Subject) -> Iterator[Problem]:

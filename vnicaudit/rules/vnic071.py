@@ -91,8 +91,9 @@ Windows), on Windows until NetKVM is installed, if nothing is known about the gu
 anchor shares the value.
 
 Hyper-V features, a Sysprep volume, and the names of the VM and its disks also identify Windows.
-KubeVirt's virtio is a virtio 1.0 device; guests whose driver supports only 0.9 need
-`useVirtioTransitional: true`. With virtio, QEMU tells the guest the MTU of its pod's network, which
+KubeVirt's virtio is a virtio 1.0 device. Unsafe for guests whose driver supports only 0.9 (RHEL 6,
+Debian 8, Ubuntu 14.04), until `useVirtioTransitional: true` is set on the VM or by its preference.
+With virtio, QEMU tells the guest the MTU of its pod's network, which
 it does not with other models: on a jumbo network the guest then sends larger frames.
 
 ## When it does not fire
@@ -120,7 +121,7 @@ from collections.abc import Iterator
 
 from vnicaudit.knowledge import facts
 from vnicaudit.knowledge.models import E1000, LEGACY
-from vnicaudit.knowledge.to_virtio import VirtioConversion, to_virtio
+from vnicaudit.knowledge.to_virtio import NEEDS_SWITCH, VirtioConversion, to_virtio
 from vnicaudit.model.finding import S390, VIRTIO, Change, Severity
 from vnicaudit.model.kubevirt import MODELS, Manifest, Preference
 from vnicaudit.model.rule import Judge, Problem, Rule, Subject
@@ -212,7 +213,10 @@ def applies_preference(preference: Preference) -> bool:
 def check_preference(preference: Preference) -> Iterator[Problem]:
     """One problem, for every VM that refers to it and names no model."""
     model = preference.interface_model or ""
-    change = Change("model", model, "virtio", safe=True, reason="its guests support virtio")
+    judged = (preference.readiness, bool(preference.transitional))
+    safe = judged != ("ready-transitional", False)
+    reason = "its guests support virtio" if safe else NEEDS_SWITCH
+    change = Change("model", model, "virtio", safe=safe, reason=reason)
     if model not in MODELS:
         yield Problem(
             f"KubeVirt refuses {model[:40]!r} as a model: no VM with this preference is admitted",

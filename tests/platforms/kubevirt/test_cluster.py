@@ -62,12 +62,33 @@ def test_an_instance_of_the_same_name_and_another_owner_is_another_domain() -> N
     assert (vm.guest.runs, instance.guest.runs, instance.guest.has_vm) == (False, True, False)
 
 
+def _linux(name: str, version: str, kernel: str) -> dict[str, str]:
+    return {"id": name, "versionId": version, "kernelRelease": kernel}
+
+
 @pytest.mark.parametrize(
     ("system", "readiness"),
     [
         ({"id": "fedora", "versionId": "40", "kernelRelease": "6.8.5"}, "ready"),
         ({"id": "mswindows", "versionId": "10", "name": "Microsoft Windows"}, "needs-driver"),
-        ({"id": "rhel", "versionId": "5.11"}, "unknown"),
+        ({"id": "rhel", "versionId": "5.11"}, "ready-transitional"),
+        ({"id": "rhel", "versionId": "4.9"}, "unknown"),
+        (_linux("centos", "6.10", "2.6.32-754.el6.x86_64"), "ready-transitional"),
+        (_linux("redhat", "6.9", "2.6.32-696.el6"), "ready-transitional"),
+        (_linux("", "", "2.6.32-754.el6.x86_64"), "ready-transitional"),
+        (_linux("sles", "11.4", "3.0.101-108.el"), "ready-transitional"),
+        (_linux("debian", "7", "3.2.0-4-amd64"), "ready-transitional"),
+        (_linux("ubuntu", "12.04", "3.2.0-29-generic"), "ready-transitional"),
+        (_linux("ubuntu", "14.04", "4.4.0-148-generic"), "ready"),
+        (_linux("sles", "12", "3.12.28-4-default"), "unknown"),
+        (_linux("centos", "7", "3.10.0-1160.76.1.el7.x86_64"), "ready"),
+        (_linux("centos", "7", "3.10.0-229.el7.x86_64"), "unknown"),
+        (_linux("rhel", "7.1", "3.10.0-229.el7.x86_64"), "ready-transitional"),
+        (_linux("rhel", "7.9", "3.10.0-1160.el7.x86_64"), "ready"),
+        (_linux("rhel", "7.9", ""), "ready"),
+        (_linux("acmeos", "1", "5.15.0"), "needs-driver"),
+        (_linux("acmeos", "1", "3.4.0"), "unknown"),
+        (_linux("freebsd", "9.3", "9.3-RELEASE"), "needs-driver"),
         ({"id": "haiku"}, "needs-driver"),
         ({}, "needs-driver"),
     ],
@@ -80,6 +101,14 @@ def test_the_agent_knows_the_system_better_than_a_label(
     instance["status"]["guestOSInfo"] = system
     (domain,) = _domains(vm, instance)
     assert domain.declared.readiness == readiness
+
+
+def test_a_transitional_device_suits_a_guest_without_virtio_1_0() -> None:
+    vm, instance = _vm("v"), _vmi("i", "v")
+    vm["spec"]["template"]["spec"]["domain"]["devices"]["useVirtioTransitional"] = True
+    instance["status"]["guestOSInfo"] = _linux("centos", "6.10", "2.6.32-754.el6.x86_64")
+    (domain,) = _domains(vm, instance)
+    assert domain.declared.readiness == "ready"
 
 
 def test_secrets_of_a_vm_reach_no_record() -> None:

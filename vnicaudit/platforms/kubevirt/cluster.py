@@ -54,6 +54,7 @@ from vnicaudit.platforms.kubevirt.objects import (
     Object,
     preference_of,
     text_at,
+    with_devices,
 )
 from vnicaudit.platforms.kubevirt.read import domain_of
 from vnicaudit.text.yaml_nodes import YamlPlace
@@ -272,14 +273,16 @@ class ClusterReading:
             guest = replace(guest, instancetype=self._recorded_type(found, instancetype))
         declared, instance = domain.declared, self._instance(found)
         by_agent = None if instance is None else instance.readiness
-        declared = replace(declared, readiness=by_agent or declared.readiness)
-        if declared.manifest is not None:
+        if (manifest := declared.manifest) is not None:
+            if by_agent is not None:
+                judged = with_devices(by_agent, transitional=manifest.transitional)
+                declared = replace(declared, readiness=judged)
             keeps = preference is not None and bool(preference.revision_name)
             manifest = replace(
-                declared.manifest,
+                manifest,
                 has_one_queue=_has_one_queue(guest),
-                by_image=declared.manifest.by_image and by_agent is None,
-                preference_judged=declared.manifest.preference_judged and not keeps,
+                by_image=manifest.by_image and by_agent is None,
+                preference_judged=manifest.preference_judged and not keeps,
             )
             declared = replace(declared, described_by=manifest)
         fields = {name: getattr(domain, name) for name in Domain.__struct_fields__}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from datetime import datetime
 from typing import NamedTuple
@@ -74,11 +75,28 @@ def instance_of(found: Object, now: datetime | None) -> Instance:
 
 def _told_by_agent(system: YamlPlace | None) -> Readiness | None:
     """The virtio readiness of a system as its agent tells of it: ``ID`` of os-release, or
-    ``mswindows`` (QEMU, qga/commands-win32.c)."""
+    ``mswindows`` (QEMU, qga/commands-win32.c), and its kernel; None: nothing of it is known."""
     name = (text_at(system, "id") or "").removeprefix("ms")
-    if readiness_of_words(name) == "unknown":
-        return None
-    return readiness_of_words(f"{name}{text_at(system, 'versionId') or ''}")
+    kernel = text_at(system, "kernelRelease") or ""
+    by_name, number = readiness_of_words(name), _KERNEL.match(kernel)
+    is_old = number is not None and int(number[1]) < _VIRTIO_1_0
+    if by_name == "ready" and number is not None and not is_old:
+        return "ready"
+    build, enterprise = _BUILD.match(kernel), _ENTERPRISE.search(kernel)
+    words = (f"{name}{text_at(system, 'versionId') or ''}", enterprise and f"rhel{enterprise[1]}")
+    told = readiness_of_words(*words)
+    if told == "ready" and is_old and (build is None or int(build[1]) < _BACKPORT):
+        return "unknown"
+    return None if told == by_name == "unknown" and not is_old else told
+
+
+_KERNEL = re.compile(r"(\d{1,4})\.\d{1,4}\.")
+_VIRTIO_1_0 = 4
+"""The first version of Linux with a driver for virtio 1.0 (drivers/virtio/virtio_pci_modern.c)."""
+_ENTERPRISE = re.compile(r"\.el(\d)(?!\d)")
+_BUILD = re.compile(r"3\.10\.0-(\d{1,5})\.(?:[\d.]{0,30}\.)?el7")
+_BACKPORT = 327
+"""The kernel of RHEL and CentOS 7.2, the first of 7 with that driver (osinfo-db)."""
 
 
 def _is_migrating(state: YamlPlace | None) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from vnicaudit.errors import TargetError
+from vnicaudit.knowledge.readiness import readiness_of_release
 from vnicaudit.model.finding import Location, Readiness
 from vnicaudit.model.kubevirt import Preference
 from vnicaudit.model.report import NotJudged
@@ -235,6 +236,9 @@ _LINUX = re.compile(
 )
 _OLD = re.compile(r"(rhel|centos|redhat|oracle)[-.]?[2-5](\D|$)")
 """Releases some of which are older than the driver."""
+_RELEASE = re.compile(r"([a-z]+)[-._: ]?(\d{1,4}(?:\.\d{1,4}){0,2})")
+_ALSO_CALLED = {"redhat": "rhel", "oracle": "ol", "oraclelinux": "ol", "suse": "sles"}
+"""Name in manifests -> osinfo-db's."""
 _WINDOWS = re.compile(r"win(dows)?([-.]?(\d|xp|vista|server)|dows)")
 _FOR_WINDOWS = re.compile(rf"(?<![a-z])({_WINDOWS.pattern}|virtio-win|virtio-container-disk)")
 """Parts of names that people choose; the last two are disks with drivers for Windows."""
@@ -248,15 +252,33 @@ _QUANTITY = re.compile(r"(\d{1,9})(?:\.(\d{1,9}))?(m?)")
 
 
 def readiness_of_words(*words: str | None) -> Readiness:
-    """The virtio readiness of a guest by names of its system; the first recognised name counts;
-    ``unknown`` if there is none."""
+    """The virtio readiness of a guest by names of its system: by the first that names Windows or a
+    release that osinfo-db lists, else by any of Linux; ``unknown`` if there is none. ``rhel6`` is
+    ``ready-transitional``: see :func:`with_devices`."""
+    found: Readiness = "unknown"
     for word in words:
         name = (word or "").lower()
         if _WINDOWS.match(name):
             return "needs-driver"
-        if _LINUX.match(name) and not _OLD.match(name):
-            return "ready"
-    return "unknown"
+        if not _LINUX.match(name):
+            continue
+        release = _RELEASE.match(name)
+        if release and (listed := _listed(release[1], release[2])):
+            return listed
+        if not _OLD.match(name):
+            found = "ready"
+    return found
+
+
+def _listed(name: str, number: str) -> Readiness | None:
+    return readiness_of_release(_ALSO_CALLED.get(name, name), number)
+
+
+def with_devices(readiness: Readiness, *, transitional: bool) -> Readiness:
+    """The readiness for the virtio devices that KubeVirt makes: virtio 1.0 only, unless
+    ``useVirtioTransitional`` is on (``Devices`` in KubeVirt's api/core/v1/schema.go: for CentOS 6
+    and RHEL 6, say)."""
+    return "ready" if transitional and readiness == "ready-transitional" else readiness
 
 
 def named_systems(*holders: YamlPlace | None) -> list[str]:

@@ -43,6 +43,7 @@ from vnicaudit.platforms.kubevirt.objects import (
     readiness_of_words,
     text_at,
     vcpus_of,
+    with_devices,
 )
 from vnicaudit.platforms.kubevirt.recognise import is_wanted
 from vnicaudit.text.comment_walk import reason_and_settings
@@ -137,7 +138,7 @@ def domain_of(found: Object, known: list[Referred], target: str) -> Domain | Non
             owner="kubevirt",
             described_by=replace(manifest, by_image=by_image),
             platform=KUBEVIRT,
-            readiness=readiness,
+            readiness=with_devices(readiness, transitional=manifest.transitional),
             encrypted=domain.child("launchSecurity") is not None,
             nics=len(nics),
         ),
