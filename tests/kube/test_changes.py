@@ -50,7 +50,10 @@ class Rig(Stage):
     def step(self, kind: type[ClusterUnitT], path: str, name: str, *lines: PatchLine) -> Step:
         """The step that makes this patch of the object at that path."""
         meta = self.server.ask("GET", path)["metadata"]
-        return step_on(kind(meta["uid"], meta.get("namespace", ""), name, lines), self.target)
+        unit = kind(
+            meta["uid"], meta.get("namespace", ""), name, lines, server=self.cluster.identity()
+        )
+        return step_on(unit, self.target)
 
     def applied(self, *steps: Step) -> UnitRun:
         (unit,) = self.apply(steps, self.context()).run.steps

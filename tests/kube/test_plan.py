@@ -39,6 +39,7 @@ def test_a_plan_reads_and_writes_patches_for_a_repository(cluster: Server, tmp_p
         (one["unit"]["kind"], one["unit"]["name"], *(each["code"] for each in one["blocked"]))
         for one in plan["steps"]
     } == {("kube-vm", "web"), ("kube-vm", "db", "owner-changes-it"), ("kube-nad", "lan")}
+    assert {one["unit"]["server"] for one in plan["steps"]} == {cluster.url}
     (written,) = patches.rglob("*.yaml")
     assert written.name == "vm-db.yaml"
     assert SECRET not in result.stdout + file.read_text() + written.read_text()

@@ -192,11 +192,13 @@ class KubeVirtSettings(OwnedObject, frozen=True):
 
 
 class ClusterFacts(NamedDescription, frozen=True, dict=True):
-    """One cluster. ``name``: its context, or the file that holds its objects."""
+    """One cluster. ``name``: its context, or the file that holds its objects; ``server``: the URL
+    of its API server, empty for a file."""
 
     scope = "cluster"
     described_for = "kubevirt"
 
+    server: str = ""
     kubevirt: KubeVirtSettings | None = None
     nodes: tuple[ClusterNode, ...] | None = None
     attachments: tuple[Attachment, ...] | None = None

@@ -42,6 +42,7 @@ class FakeCluster:
 
     def __init__(self, world: ClusterWorld) -> None:
         self.world = world
+        self.url = "https://lab:6443"
         self.comes_back = "with it"
         self.refuses = ""
         self.restart_refused = ""
@@ -114,7 +115,7 @@ class FakeCluster:
     # What it is asked.
 
     def identity(self) -> str:
-        return "https://lab:6443"
+        return self.url
 
     def virtctl(self, words: str) -> str:
         return f"virtctl --context lab {words}"
@@ -222,7 +223,7 @@ def cluster_world(folder: Path, monkeypatch: pytest.MonkeyPatch) -> ClusterWorld
 
 def vm_step(*lines: PatchLine, number: int = 1, uid: str = UID) -> UnitStep[VmUnit]:
     """The step of a plan that makes this patch of that virtual machine."""
-    return step_on(VmUnit(uid, "shop", "web", lines), TARGET, number)
+    return step_on(VmUnit(uid, "shop", "web", lines, server="https://lab:6443"), TARGET, number)
 
 
 def step_on(unit: ClusterUnitT, target: str, number: int = 1) -> UnitStep[ClusterUnitT]:

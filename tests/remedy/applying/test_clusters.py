@@ -378,6 +378,39 @@ def test_another_object_of_that_name_is_left(world: ClusterWorld) -> None:
     assert applied(world).outcome == "gone"
 
 
+def _is_another(cluster: FakeCluster) -> None:
+    """The context leads to another cluster, with a virtual machine of the same name."""
+    cluster.vm["metadata"]["uid"] = "another"
+    cluster.url = "https://other:6443"
+
+
+def test_another_cluster_is_none_from_which_an_object_has_gone(world: ClusterWorld) -> None:
+    _is_another(world.cluster)
+    unit = applied(world)
+    assert (unit.outcome, unit.codes) == ("refused", ("drift",))
+    assert "it is at https://other:6443, and the change is for that at https://lab" in unit.message
+
+
+def test_a_rollback_tells_another_cluster(world: ClusterWorld) -> None:
+    assert applied(world).outcome == "applied"
+    _is_another(world.cluster)
+    unit = rolled_back(world)
+    assert (unit.outcome, unit.codes) == ("refused", ("drift",))
+    assert "this is another cluster" in unit.message
+
+
+@pytest.mark.parametrize(
+    "state", [_status(snapshotInProgress="daily"), _status(restoreInProgress="r1")]
+)
+def test_a_restore_would_overwrite_what_waits_for_the_next_start(
+    world: ClusterWorld, state: Callable[[FakeCluster], None]
+) -> None:
+    state(world.cluster)
+    unit = applied(world)
+    assert (unit.outcome, unit.codes) == ("refused", ("busy",))
+    assert world.cluster.requests == []
+
+
 def _changed(step: Step, **fields: Any) -> Step:
     return replace(step, **fields)
 

@@ -82,10 +82,12 @@ def is_of_cluster(found: Object) -> bool:
 class ClusterReading:
     """The objects of one cluster, as they are read."""
 
-    def __init__(self, target: str, name: str, now: datetime | None = None) -> None:
-        """``name``: the cluster's context, or the file. ``now``: the time of the reading, with its
-        zone, for a live cluster."""
-        self._target, self._name, self._now = target, name, now
+    def __init__(
+        self, target: str, name: str, now: datetime | None = None, server: str = ""
+    ) -> None:
+        """``name``: the cluster's context, or the file. For a live cluster: ``now``: the time of
+        the reading, with its zone; ``server``: the URL of its API server."""
+        self._target, self._name, self._now, self._server = target, name, now, server
         self._complete: set[tuple[str, str]] = set()
         self._settings: KubeVirtSettings | None = None
         # by UID or name: after a list expired, objects that changed since come again
@@ -214,6 +216,7 @@ class ClusterReading:
         return ClusterFacts(
             target=self._target,
             name=self._name,
+            server=self._server,
             location=Location(self._target) if settings is None else settings.location,
             kubevirt=settings,
             nodes=self._known(self._nodes, "nodes"),

@@ -64,9 +64,10 @@ _CONDITION = (
 
 class ClusterTransaction(Transaction, frozen=True, kw_only=True):
     """The change of one object. ``lines``: its patch, from which its inverse follows; ``version``:
-    its resourceVersion before; ``instance``: UID of the instance that ran before, empty: none;
-    ``agent``: that was connected to the guest's agent; ``restart``: the command that restarts it by
-    hand; ``only_restarts``: the fields were as ``lines`` say before."""
+    its resourceVersion before; ``server``: the URL of its API server; ``instance``: UID of the
+    instance that ran before, empty: none; ``agent``: that was connected to the guest's agent;
+    ``restart``: the command that restarts it by hand; ``only_restarts``: the fields were as
+    ``lines`` say before."""
 
     kind: ClusterKind
     uid: str
@@ -74,6 +75,7 @@ class ClusterTransaction(Transaction, frozen=True, kw_only=True):
     name: str
     lines: tuple[PatchLine, ...]
     version: str
+    server: str
     instance: str = ""
     agent: bool = False
     restart: str = ""

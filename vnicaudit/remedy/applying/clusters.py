@@ -64,6 +64,7 @@ _ONLY_RESTARTED = (
     "change it by hand"
 )
 _OWNED = "it has another owner since the plan was made ({}): make a new plan. {}"
+_ELSEWHERE = "{}; or this is another cluster: it is at {}, and the change is for that at {}"
 _OFF = "it does not run ({}): use --mode next-boot, or start it first"
 
 
@@ -114,7 +115,7 @@ class ClusterDriver(Driver):
     ) -> Prepared:
         """The patch of all steps, which the API server would accept."""
         part = _part_of(steps)
-        found = checked_uid(self._place(unit).get(part.kind, part.namespace, part.name), part.uid)
+        found = self._object(unit, part)
         _check_owners(part, found)
         try:
             here = here_of(part.patch, found)
@@ -141,8 +142,7 @@ class ClusterDriver(Driver):
         made = request.transaction(unit, ClusterTransaction)
         if made.only_restarts:
             raise UnitRefusedError(_ONLY_RESTARTED, "not-begun")
-        place = self._place(unit)
-        found = checked_uid(place.get(made.kind, made.namespace, made.name), made.uid)
+        found = self._object(unit, made)
         try:
             here = here_of(inverse(made.lines), found)
         except UnitRefusedError as error:
@@ -164,6 +164,8 @@ class ClusterDriver(Driver):
         that does not run is patched back all the same."""
         place, instance = self._place(unit), None
         if self.kind == "kube-vm":
+            if why := next(_unsettled(found), ""):
+                raise UnitRefusedError(f"{why}: try again later", "busy")
             instance = place.instance(part.namespace, part.name)
         else:
             mode = "next-boot"
@@ -180,14 +182,14 @@ class ClusterDriver(Driver):
             if mode == "restart" and runs:
                 place.restart(part.namespace, part.name, dry_run=True)
         except RefusedError as error:
-            now = checked_uid(place.get(self.kind, part.namespace, part.name), part.uid)
-            is_same = version_of(now) == version_of(found)
+            is_same = version_of(self._object(unit, part)) == version_of(found)
             raise UnitRefusedError(str(error), "cluster" if is_same else "drift") from None
         where = f"{part.name} -n {part.namespace}"
         transaction = ClusterTransaction(
             mode, active=runs, start=place.virtctl(f"start {where}"), kind=self.kind, uid=part.uid,
             namespace=part.namespace, name=part.name, lines=lines, version=version_of(found),
-            instance=uid_of(instance), restart=place.virtctl(f"restart {where}"),
+            server=place.identity(), instance=uid_of(instance),
+            restart=place.virtctl(f"restart {where}"),
             agent=instance is not None and condition(instance, "AgentConnected"),
             only_restarts=only_restarts,
         )  # fmt: skip
@@ -215,7 +217,7 @@ class ClusterDriver(Driver):
     def present_state(self, unit: UnitRequest, begin: Begin) -> UnitState:
         """``in-effect`` or ``waiting`` where every field is as the run set it, else ``differs``."""
         made, place = begin.of(ClusterTransaction), self._place(unit)
-        found = checked_uid(place.get(made.kind, made.namespace, made.name), made.uid)
+        found = self._object(unit, made)
         here = here_of(made.lines, found)
         if other := open_in(here, found):
             return UnitState(unit.name, "differs", f"changed since: {listed(other, found)}")
@@ -241,6 +243,20 @@ class ClusterDriver(Driver):
 
     def _place(self, unit: UnitRequest) -> ClusterObjects:
         return self._places[unit.target]
+
+    def _object(self, unit: UnitRequest, known: ClusterUnit | ClusterTransaction) -> ClusterObject:
+        """The object as it is now. Raises GoneError; RefusedError if this may be another cluster,
+        in which it never was."""
+        place = self._place(unit)
+        try:
+            return checked_uid(place.get(known.kind, known.namespace, known.name), known.uid)
+        except GoneError as error:
+            here = place.identity()
+            if here == known.server:
+                raise
+            raise UnitRefusedError(
+                _ELSEWHERE.format(error, here, known.server or "an unknown address"), "drift"
+            ) from None
 
 
 class VmDriver(ClusterDriver):
@@ -338,16 +354,20 @@ def _check_restart(found: ClusterObject, instance: ClusterObject | None) -> None
         raise UnitRefusedError(f"{why}: try again later, or use --mode next-boot", "busy")
 
 
-def _hindrances(found: ClusterObject, instance: ClusterObject) -> Iterator[str]:
-    """Reasons not to restart a virtual machine now."""
+def _unsettled(found: ClusterObject) -> Iterator[str]:
+    """Reasons not to change a virtual machine now: a restore would overwrite the change."""
     if value_at(found, "/metadata/deletionTimestamp"):
         yield "it is being deleted"
-    if condition(instance, "Paused"):
-        yield "it is paused"
     if name := value_at(found, "/status/snapshotInProgress"):
         yield f"the snapshot {name} of it is under way"
     if name := value_at(found, "/status/restoreInProgress"):
         yield f"the restore {name} of it is under way"
+
+
+def _hindrances(found: ClusterObject, instance: ClusterObject) -> Iterator[str]:
+    """Reasons not to restart a virtual machine now."""
+    if condition(instance, "Paused"):
+        yield "it is paused"
     if is_asked(found):
         yield ASKED
     migration = value_at(instance, "/status/migrationState")

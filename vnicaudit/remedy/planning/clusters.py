@@ -209,6 +209,7 @@ class ClusterPlanner:
             name=guest.name,
             patch=tuple(one.line for one in lines),
             groups=tuple(f"{guest.namespace}: {one}" for one in groups),
+            server=cluster.server,
         )
         step = self._step(domain.ref, unit, guest, lines, findings)
         is_known = guest.has is not None or cluster.has_all(_INSTANCES, guest.namespace)
@@ -235,7 +236,7 @@ class ClusterPlanner:
                 continue
             found, one = made
             kind = NetworkUnit if isinstance(found, Attachment) else ConfigUnit
-            unit = kind(found.uid, found.namespace, found.name, (one.line,))
+            unit = kind(found.uid, found.namespace, found.name, (one.line,), server=facts.server)
             about = Ref("cluster", unit.full_name, unit.uid)
             if not self._run.requested.add(unit.full_name, unit.uid):
                 continue
@@ -263,7 +264,7 @@ class ClusterPlanner:
             yield self._left_out(found.ref, rules, _WHOLE)
         else:
             finding, one = made
-            unit = PreferenceUnit(owned.uid, space, name, (one.line,))
+            unit = PreferenceUnit(owned.uid, space, name, (one.line,), server=facts.server)
             step = self._step(found.ref, unit, owned, [one], [finding])
             yield replace(step, modes=_FOR_NEW_ONES)
 

@@ -35,7 +35,7 @@ def read(target: str, live: LiveOptions) -> Iterator[Item]:
 
 def _items(target: str, cluster: client.Cluster, *, all_pods: bool) -> Iterator[Item]:
     lists = Lists(cluster, all_pods=all_pods)
-    reading = _LiveCluster(target, cluster.context, all_pods=all_pods)
+    reading = _LiveCluster(target, cluster, all_pods=all_pods)
     guests = 0
     for kind, page in lists.pages:
         guests += len(page) if kind in VMI_SPEC else 0
@@ -57,10 +57,11 @@ def _items(target: str, cluster: client.Cluster, *, all_pods: bool) -> Iterator[
 class _LiveCluster:
     """The objects of a cluster, as they come: those by which virtual machines are judged first."""
 
-    def __init__(self, target: str, context: str, *, all_pods: bool) -> None:
+    def __init__(self, target: str, cluster: client.Cluster, *, all_pods: bool) -> None:
         self._target = target
         self._all_pods = all_pods
-        self._cluster = ClusterReading(target, context, datetime.now(timezone.utc))
+        now = datetime.now(timezone.utc)
+        self._cluster = ClusterReading(target, cluster.context, now, cluster.server)
         self._alone: dict[str, Object] = {}
         self._used: set[Key] = set()
 
