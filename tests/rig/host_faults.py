@@ -199,6 +199,7 @@ ONLY_FOUND = (
         f"ethtool -L {UPLINK} combined 1",
         f"ethtool -L {UPLINK} combined 4",
         ("VNIC119", UPLINK),
+        ("VNIC050", f"{UPLINK}/rps_flow_cnt"),  # now RFS would serve it, too
     ),
     _plant(
         "a vhost worker and its guest's vCPU on one CPU",
