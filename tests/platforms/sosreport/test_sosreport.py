@@ -259,7 +259,9 @@ def test_reports_in_a_folder_are_targets_and_the_rest_is_read_as_files(tmp_path:
     assert reports_of(str(tmp_path), options) == [str(one), str(two)]
     web = FILES[f"etc/libvirt/qemu/{NAME}.xml"].replace("5a4b", "7a4b").replace("00:01", "00:07")
     (tmp_path / "web.xml").write_text(web)
+    (tmp_path / "circle").symlink_to("circle")
     assert reports_of(str(tmp_path), options) == [str(tmp_path), str(one), str(two)]
+    (tmp_path / "circle").unlink()
     code, told = _audit(tmp_path)
     assert code in (0, 1)
     assert [(each["target"], each["domains"]) for each in told["targets"]] == [

@@ -52,10 +52,10 @@ def reports_in(folder: str, depth: int = 2) -> list[str]:
         return [folder]
     found: list[str] = []
     children = _children(folder)
-    only_folders = all(child.is_dir() for child in children)
+    only_folders = all(map(_is_folder, children))
     for child in children:
         path, name = child.path, child.name
-        if not child.is_dir():
+        if not _is_folder(child):
             is_named_so = name == _SYSINFO or name.startswith("sosreport-")
             found += [path] if is_named_so and _is_archive(path) else []
             continue
@@ -96,6 +96,13 @@ def _children(folder: str) -> list[os.DirEntry[str]]:
             return sorted(islice(entries, _MOST_CHILDREN), key=lambda each: each.name)
     except OSError:
         return []
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:  # a link to itself
+        return False
 
 
 def _is_all(folder: str, found: list[str]) -> bool:
