@@ -120,7 +120,7 @@ _PORT = (
     "address must change with the model, and the interface may be renamed"
 )
 _NEEDS_DRIVER = "Windows does not include a virtio driver: install NetKVM from virtio-win first"
-_UNKNOWN = "the guest may have no virtio driver; without one it loses its network"
+MAY_LACK_DRIVER = "the guest may have no virtio driver; without one it loses its network"
 _DISK_ONLY = (
     "if this is Windows, check for the driver NetKVM first, which a virtio disk does not prove: "
     "without it the guest is offline"
@@ -260,7 +260,7 @@ def _by_readiness(subject: Subject, severity: Severity) -> VirtioConversion:
         note = "; review: this guest is known not to support virtio"
         return VirtioConversion("low", note, None, _LEAVE)
     note = "; review: this guest may not support virtio"
-    return VirtioConversion("low", note, _change(subject, "virtio", _UNKNOWN, safe=False))
+    return VirtioConversion("low", note, _change(subject, "virtio", MAY_LACK_DRIVER, safe=False))
 
 
 def _transitional(subject: Subject) -> Change:

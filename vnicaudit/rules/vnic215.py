@@ -44,12 +44,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vnicaudit.knowledge import kube_needs
+from vnicaudit.knowledge.to_virtio import MAY_LACK_DRIVER
 from vnicaudit.model.cluster import OVN, Attachment, ClusterGuest, ClusterNic, NicSpec
 from vnicaudit.model.finding import VIRTIO, Change
 from vnicaudit.model.rule import Judge, Problem, Rule
 
 _USUAL = "1500"
-_DRIVER = "the guest may have no virtio driver; without one it loses its network"
 
 
 def applies(guest: ClusterGuest) -> bool:
@@ -67,7 +67,7 @@ def check(guest: ClusterGuest) -> Iterator[Problem]:
                 f"interface {nic.name} is {spec.model} on a network of MTU {mtu[:8]} without IPAM: "
                 "the guest does not learn the MTU",
                 field=f"{nic.name}/model",
-                change=Change("model", spec.model, "virtio", safe=False, reason=_DRIVER)
+                change=Change("model", spec.model, "virtio", safe=False, reason=MAY_LACK_DRIVER)
                 if guest.cluster.is_live
                 else None,
                 fix=kube_needs.with_owner(

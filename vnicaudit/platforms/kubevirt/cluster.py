@@ -24,16 +24,13 @@ from vnicaudit.model.cluster import (
     ClusterPod,
     DomainPlugin,
     KubeVirtSettings,
-    NicStatus,
     OwnedObject,
     RecordedReference,
     UserNetwork,
-    VmSettings,
 )
 from vnicaudit.model.domain import ClusterDomain, Domain
 from vnicaudit.model.finding import Location
 from vnicaudit.model.kubevirt import Preference
-from vnicaudit.model.nic import Nic, RunningNic
 from vnicaudit.model.report import NotJudged
 from vnicaudit.platforms.kubevirt import cluster_guests as guests
 from vnicaudit.platforms.kubevirt import cluster_objects as read
@@ -45,7 +42,6 @@ from vnicaudit.platforms.kubevirt.interfaces import (
     Key,
     Referred,
     key_of,
-    wiring_in_instance,
 )
 from vnicaudit.platforms.kubevirt.objects import (
     GROUP,
@@ -54,7 +50,6 @@ from vnicaudit.platforms.kubevirt.objects import (
     Object,
     preference_of,
     text_at,
-    with_devices,
 )
 from vnicaudit.platforms.kubevirt.read import domain_of
 from vnicaudit.text.yaml_nodes import YamlPlace
@@ -270,32 +265,18 @@ class ClusterReading:
         domain = domain_of(found, [recorded, *known], self._target)
         if domain is None:
             return None
-        uid = text_at(found.place, "metadata", "uid")
-        guest = self._guest(found, preference)
-        if instancetype is not None:
-            guest = replace(guest, instancetype=self._recorded_type(found, instancetype))
-        declared, instance = domain.declared, self._instance(found)
-        by_agent = None if instance is None else instance.readiness
-        if (manifest := declared.manifest) is not None:
-            if by_agent is not None:
-                judged = with_devices(by_agent, transitional=manifest.transitional)
-                declared = replace(declared, readiness=judged)
-            keeps = preference is not None and bool(preference.revision_name)
-            manifest = replace(
-                manifest,
-                has_one_queue=_has_one_queue(guest),
-                by_image=manifest.by_image and by_agent is None,
-                preference_judged=manifest.preference_judged and not keeps,
-            )
-            declared = replace(declared, described_by=manifest)
+        guest = self._guest(found, preference, instancetype)
         fields = {name: getattr(domain, name) for name in Domain.__struct_fields__}
+        fields |= {
+            "declared": guests.declared_in_cluster(domain.declared, guest, self._instance(found)),
+            "uuid": text_at(found.place, "metadata", "uid"),
+            "unjudged": _leaving(found) or domain.unjudged,
+        }
         if guest.runs and guest.has is not None:
-            seen = guest.current or guest.has.cpu
-            count = declared.vcpus if seen is None else seen.count
-            declared = replace(declared, vcpus=count, vcpus_max=count)
-            fields["nics"] = tuple(_as_it_runs(nic, guest, guest.has, known) for nic in domain.nics)
-        own = {"declared": declared, "uuid": uid, "guest": guest}
-        return ClusterDomain(**{**fields, "unjudged": _leaving(found) or domain.unjudged, **own})
+            fields["nics"] = tuple(
+                guests.as_it_runs(nic, guest, guest.has, known) for nic in domain.nics
+            )
+        return ClusterDomain(**fields, guest=guest)
 
     def _reference(self, found: Object, key: str) -> _Reference | None:
         """The preference or instance type of a VM, with what the VM recorded of it."""
@@ -318,7 +299,9 @@ class ClusterReading:
         owner = "" if found.kind == MACHINE else guests.owner_uid(found)
         return self._instances.get(owner or uid)
 
-    def _guest(self, found: Object, preference: _Reference | None) -> ClusterGuest:
+    def _guest(
+        self, found: Object, preference: _Reference | None, instancetype: _Reference | None
+    ) -> ClusterGuest:
         """Facts of the cluster about a VM, or of an instance that stands alone."""
         place, has_vm = found.place, found.kind == MACHINE
         namespace, instance = found.namespace or "", self._instance(found)
@@ -353,6 +336,7 @@ class ClusterReading:
                 *(() if instance is None else instance.conditions),
             ),
             preference=self._recorded(found, spec, preference),
+            instancetype=self._recorded_type(found, instancetype),
             launcher="" if launcher is None else launcher.name,
             vhost=None if launcher is None else launcher.vhost,
             hooks=_HOOKS in annotations,
@@ -376,8 +360,12 @@ class ClusterReading:
         """The NIC fields of a preference as it is today."""
         return self._preferred.get(key_of(preference.kind, preference.name, found.space))
 
-    def _recorded_type(self, found: Object, instancetype: _Reference) -> RecordedReference:
+    def _recorded_type(
+        self, found: Object, instancetype: _Reference | None
+    ) -> RecordedReference | None:
         """The instance type of a VM, with its vCPUs as recorded, and as they are today."""
+        if instancetype is None:
+            return None
         kind, name, revision, kept = instancetype
         now = self._referred.vcpus.get(key_of(kind, name, found.space))
         then = None if kept is None else kept.vcpus
@@ -459,37 +447,3 @@ def _revision_of(found: Object, target: str) -> _Revision | None:
     # without a file, as a change there would not reach the VM
     here = replace(preference, location=Location(target))
     return _Revision(read.preferred_of(data.child("spec")), here)
-
-
-def _as_it_runs(nic: Nic, guest: ClusterGuest, vm: VmSettings, known: list[Referred]) -> Nic:
-    """The NIC of a VM with how its instance has it. The model is empty if the two are connected in
-    ways that cannot be compared."""
-    one = next((each for each in guest.nics if each.name == nic.alias), None)
-    if one is None or one.has is None:
-        return nic
-    has, status = one.has, one.status or NicStatus()
-    wiring = wiring_in_instance(has.binding, has.network, known, plugin=has.is_plugin)
-    model = has.model or "virtio"
-    if model == "virtio" and vm.transitional:
-        model = "virtio-transitional"
-    running = RunningNic(
-        driver="",
-        model=model if wiring.type == nic.declared.actual_type else "",
-        mac=status.mac or has.mac,
-        queues=status.queues or (None if vm.multiqueue else 1),
-        vhost=guest.vhost,
-        evidence="instance",
-    )
-    return replace(nic, wiring=wiring.name, running=running)
-
-
-def _has_one_queue(guest: ClusterGuest) -> bool:
-    """True if a virtio NIC of the running instance has one queue pair."""
-    return guest.runs and any(
-        nic.has is not None
-        and nic.has.model in (None, "virtio")
-        and nic.has.binding != "sriov"
-        and nic.status is not None
-        and nic.status.queues == 1
-        for nic in guest.nics
-    )

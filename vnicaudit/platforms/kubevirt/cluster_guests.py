@@ -9,16 +9,31 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from vnicaudit.model.cluster import ClusterNic, Condition, NicSpec, NicStatus, Topology, VmSettings
+from vnicaudit.model.cluster import (
+    ClusterGuest,
+    ClusterNic,
+    Condition,
+    NicSpec,
+    NicStatus,
+    Topology,
+    VmSettings,
+)
+from vnicaudit.model.domain import DomainConfig
 from vnicaudit.model.finding import Readiness
+from vnicaudit.model.nic import Nic, RunningNic
 from vnicaudit.platforms.kubevirt.cluster_objects import (
     conditions_of,
     is_true,
     references_of,
     texts_of,
 )
-from vnicaudit.platforms.kubevirt.interfaces import METHODS
-from vnicaudit.platforms.kubevirt.objects import Object, readiness_of_words, text_at
+from vnicaudit.platforms.kubevirt.interfaces import METHODS, Referred, wiring_in_instance
+from vnicaudit.platforms.kubevirt.objects import (
+    Object,
+    readiness_of_words,
+    text_at,
+    with_devices,
+)
 from vnicaudit.text.yaml_nodes import YamlPlace
 
 
@@ -306,4 +321,66 @@ def joined_nics(
             mtu=mtus.get(has[name].network or "") if name in has else None,
         )
         for name in dict.fromkeys([*template, *has])
+    )
+
+
+# What a cluster knows of a guest beyond its manifest.
+
+
+def declared_in_cluster(
+    declared: DomainConfig, guest: ClusterGuest, instance: Instance | None
+) -> DomainConfig:
+    """The configuration in a manifest, with what the guest's agent tells, the revision that the VM
+    keeps, and the vCPUs that run."""
+    by_agent = None if instance is None else instance.readiness
+    if (manifest := declared.manifest) is not None:
+        if by_agent is not None:
+            judged = with_devices(by_agent, transitional=manifest.transitional)
+            declared = replace(declared, readiness=judged)
+        keeps = guest.preference is not None and bool(guest.preference.revision)
+        manifest = replace(
+            manifest,
+            has_one_queue=_has_one_queue(guest),
+            by_image=manifest.by_image and by_agent is None,
+            preference_judged=manifest.preference_judged and not keeps,
+        )
+        declared = replace(declared, described_by=manifest)
+    if not guest.runs or guest.has is None:
+        return declared
+    seen = guest.current or guest.has.cpu
+    count = declared.vcpus if seen is None else seen.count
+    return replace(declared, vcpus=count, vcpus_max=count)
+
+
+def as_it_runs(nic: Nic, guest: ClusterGuest, vm: VmSettings, known: list[Referred]) -> Nic:
+    """The NIC of a VM with how its instance has it. The model is empty if the two are connected in
+    ways that cannot be compared."""
+    one = next((each for each in guest.nics if each.name == nic.alias), None)
+    if one is None or one.has is None:
+        return nic
+    has, status = one.has, one.status or NicStatus()
+    wiring = wiring_in_instance(has.binding, has.network, known, plugin=has.is_plugin)
+    model = has.model or "virtio"
+    if model == "virtio" and vm.transitional:
+        model = "virtio-transitional"
+    running = RunningNic(
+        driver="",
+        model=model if wiring.type == nic.declared.actual_type else "",
+        mac=status.mac or has.mac,
+        queues=status.queues or (None if vm.multiqueue else 1),
+        vhost=guest.vhost,
+        evidence="instance",
+    )
+    return replace(nic, wiring=wiring.name, running=running)
+
+
+def _has_one_queue(guest: ClusterGuest) -> bool:
+    """True if a virtio NIC of the running instance has one queue pair."""
+    return guest.runs and any(
+        nic.has is not None
+        and nic.has.model in (None, "virtio")
+        and nic.has.binding != "sriov"
+        and nic.status is not None
+        and nic.status.queues == 1
+        for nic in guest.nics
     )

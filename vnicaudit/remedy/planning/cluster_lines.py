@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from vnicaudit.knowledge.kube_network_fixes import corrected
 from vnicaudit.knowledge.kube_owners import route
+from vnicaudit.knowledge.to_virtio import MAY_LACK_DRIVER
 from vnicaudit.model.cluster import Attachment, ClusterFacts, KubeVirtSettings, ObjectOwner
 from vnicaudit.model.domain import ClusterDomain
 from vnicaudit.model.finding import VIRTIO, Change, Finding
@@ -22,7 +23,6 @@ _MULTIQUEUE = "networkInterfaceMultiqueue"
 _PREFERRED = "/spec/devices/preferredInterfaceModel"
 _EMULATION = "/spec/configuration/developerConfiguration/useEmulation"
 _READY = "the guest supports virtio"
-_UNKNOWN = "the guest may have no virtio driver; without one it loses its network"
 _MEASURE = "it changes the number of queues: measure before and after"
 _ALL_NEW = "every virtual machine created with it from then on gets it"
 _TODAY = "its preference has it today"
@@ -85,7 +85,7 @@ def _as_today(domain: ClusterDomain) -> Iterator[ProposedLine]:
     old, new = (each.get("preferredInterfaceModel", "virtio") for each in (then, now))
     if old != new and new in VIRTIO:  # never to an emulated one
         ready = domain.declared.readiness == "ready"
-        reason = f"{_TODAY}; {_READY if ready else _UNKNOWN}"
+        reason = f"{_TODAY}; {_READY if ready else MAY_LACK_DRIVER}"
         for nic in domain.nics:
             if nic.alias and nic.declared.model is None and nic.declared.type != "hostdev":
                 yield _model(nic, Change("model", None, new, safe=ready, reason=reason))

@@ -337,9 +337,8 @@ def _modes(*, is_off: bool) -> tuple[ModeOption, ...]:
 
 
 def _notes(guest: ClusterGuest, lines: Iterable[ProposedLine]) -> Iterator[str]:
-    version, pinned = guest.cluster.version, {
-        one.name for one in guest.nics if one.template is not None and one.template.pci
-    }  # fmt: skip
+    version = guest.cluster.version
+    pinned = {one.name for one in guest.nics if one.template is not None and one.template.pci}
     nics = [one.nic for one in lines if one.nic is not None]
     if any(nic.alias not in pinned for nic in nics):
         yield _ANOTHER_DEVICE
