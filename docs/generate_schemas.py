@@ -20,6 +20,7 @@ from vnicaudit.bench.line_rate import LineRate
 from vnicaudit.bench.profiles.keys import ProfileTable
 from vnicaudit.cli.diff_compare import ReportDifferences
 from vnicaudit.cli.doctor import DoctorReport
+from vnicaudit.model.advice import NetworkAdvice
 from vnicaudit.model.finding import SEVERITIES
 from vnicaudit.model.history import AuditDetails, Drift, HistoryStatus, Trend
 from vnicaudit.model.host import HostCpus
@@ -29,6 +30,7 @@ from vnicaudit.model.names import RulesReport
 from vnicaudit.model.plan import Plan
 from vnicaudit.model.ranking import Ranking
 from vnicaudit.model.report import Explanation, NicsReport, Report
+from vnicaudit.model.scenario import Scenario
 from vnicaudit.reports.bench.profiles import ProfilesReport
 from vnicaudit.reports.inventory import InventoryReport
 from vnicaudit.reports.notices import Notice
@@ -57,6 +59,7 @@ RECORDS: dict[str, type[msgspec.Struct]] = {
     "vnicaudit.top-1.json": Ranking,
     "vnicaudit.diff-1.json": ReportDifferences,
     "vnicaudit.doctor-1.json": DoctorReport,
+    "vnicaudit.advice-1.json": NetworkAdvice,
 }
 _REFERENCES = {RULE: "#/definitions/Rule", RULES: "#/definitions/Rules"}
 _OUTSIDE = "^(?!.*NIC)[A-Z]{2,16}[0-9]{1,3}$"
@@ -65,6 +68,7 @@ in it was meant for one of ours."""
 SETTINGS = "vnicaudit.toml.json"
 SHARED_SETTINGS = "vnicaudit.pyproject.json"
 PROFILE = "vnicaudit.profile.json"
+SCENARIO = "vnicaudit.scenario.json"
 
 
 _PUBLISHED = {
@@ -128,12 +132,12 @@ def settings_text(*, shared: bool) -> str:
     return json.dumps({**whole, "definitions": definitions}, indent=2, ensure_ascii=False) + "\n"
 
 
-def profile_text() -> str:
-    """The schema of a profile of measurements, for editors of TOML: draft 7."""
-    _, parts = msgspec.json.schema_components([ProfileTable], ref_template="#/definitions/{name}")
+def table_text(record: type[msgspec.Struct], title: str) -> str:
+    """The schema of a TOML file that is one record, for editors: draft 7."""
+    _, parts = msgspec.json.schema_components([record], ref_template="#/definitions/{name}")
     definitions = {name: _for_toml(_cleaned(part)) for name, part in sorted(parts.items())}
     head = {"$schema": "http://json-schema.org/draft-07/schema#"}
-    whole = {**head, **definitions.pop("ProfileTable"), "title": "Profile of vnicaudit bench"}
+    whole = {**head, **definitions.pop(record.__name__), "title": title}
     return json.dumps({**whole, "definitions": definitions}, indent=2, ensure_ascii=False) + "\n"
 
 
@@ -227,7 +231,8 @@ def texts() -> dict[str, str]:
         **{name: text_of(record) for name, record in RECORDS.items()},
         SETTINGS: settings_text(shared=False),
         SHARED_SETTINGS: settings_text(shared=True),
-        PROFILE: profile_text(),
+        PROFILE: table_text(ProfileTable, "Profile of vnicaudit bench"),
+        SCENARIO: table_text(Scenario, "Scenario of vnicaudit advise network"),
     }
 
 

@@ -1,0 +1,102 @@
+"""Read a scenario."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import Literal, get_args, get_origin, get_type_hints
+
+import msgspec
+
+from vnicaudit.base.deadlines import standard_input
+from vnicaudit.base.opening import as_usage_error, read_regular
+from vnicaudit.base.wording import mistake, shortened
+from vnicaudit.errors import UsageError
+from vnicaudit.model.decoding import converted
+from vnicaudit.model.names import STANDARD_INPUT
+from vnicaudit.model.scenario import (
+    FlowNetwork,
+    NetworkNeeds,
+    Scenario,
+    ScenarioPlatform,
+    TrafficFlow,
+)
+from vnicaudit.text.beginning import toml_values
+
+MAX_BYTES = 1024 * 1024
+_TABLES: dict[str, type[msgspec.Struct]] = {
+    "platform": ScenarioPlatform,
+    "needs": NetworkNeeds,
+    "flow": TrafficFlow,
+}
+_PLACE = re.compile(r"(?P<table>\w+)(?:\[(?P<number>\d+)\])?\.?(?P<rest>[^`]*)")
+
+
+def read_scenario(path: str) -> Scenario:
+    """The scenario in a TOML file, or in standard input (``-``). Raises UsageError with file, table
+    and key."""
+    name = STANDARD_INPUT if path == "-" else path
+    table = toml_values(name, _text(path, name))
+    try:
+        scenario = converted(table, Scenario)
+    except msgspec.ValidationError as error:
+        raise UsageError(f"{name}: {_mistake(error)}") from None
+    for problem in _problems(scenario):
+        raise UsageError(f"{name}: {problem}")
+    return scenario
+
+
+def _text(path: str, name: str) -> str:
+    if path == "-":
+        stream = standard_input()
+        data = stream.read(MAX_BYTES + 1) if stream else b""
+    else:
+        with as_usage_error(path):
+            data = read_regular(path, MAX_BYTES + 1)
+    if len(data) > MAX_BYTES:
+        raise UsageError(f"{name}: larger than {MAX_BYTES >> 20} MiB: not a scenario")
+    try:
+        return data.decode().replace("\r\n", "\n")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise UsageError(f"{name}:{line}: not UTF-8") from None
+
+
+def _mistake(error: msgspec.ValidationError) -> str:
+    """``[[flow]] 2: nodes: 'far' is not one of its values; use same, cross, either``."""
+    reason, _at, path = str(error).partition(" - at `$.")
+    found = _PLACE.match(path)
+    if found is None:
+        return mistake(error, [*_TABLES])[1]
+    kind, rest = _TABLES[found["table"]], found["rest"]
+    where = f"[[flow]] {int(found['number']) + 1}" if found["number"] else f"[{found['table']}]"
+    if rest.partition(".")[0] == "network":
+        kind, where, rest = FlowNetwork, f"{where}: network", rest.partition(".")[2]
+    known = [field.encode_name for field in msgspec.structs.fields(kind)]
+    key, text = mistake(msgspec.ValidationError(f"{reason} - at `$.{rest}`"), known)
+    values = _values(kind, key) if reason.startswith("Invalid enum value") else []
+    return f"{where}: {text}" + (f"; use {', '.join(values)}" if values else "")
+
+
+def _values(kind: type[msgspec.Struct], key: str) -> list[str]:
+    """The values that a key may have, if they are a list of words."""
+    names = {field.encode_name: field.name for field in msgspec.structs.fields(kind)}
+    hint = get_type_hints(kind).get(names.get(key, ""))
+    for part in (hint, *get_args(hint)):
+        if get_origin(part) is Literal:
+            return list(get_args(part))
+    return []
+
+
+def _problems(scenario: Scenario) -> list[str]:
+    """Mistakes beyond the types of the keys."""
+    if not scenario.flows:
+        return ["no flow; add a table [[flow]] with name, from and to"]
+    counts = Counter(flow.name for flow in scenario.flows)
+    found = [f"two flows are called {shortened(name)!r}" for name in counts if counts[name] > 1]
+    for number, flow in enumerate(scenario.flows, 1):
+        if flow.source == flow.to == "external":
+            found.append(
+                f"[[flow]] {number}: from and to are external; one end must be in the cluster"
+            )
+    return found

@@ -1,0 +1,96 @@
+"""Advice on networks: ``vnicaudit.advice/1``."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from vnicaudit.model.scenario import Attachment
+
+ADVICE_SCHEMA: Literal["vnicaudit.advice/1"] = "vnicaudit.advice/1"
+
+RowKind = Literal["hard", "decides", "depends", "tunes", "notes"]
+"""``hard``: excludes attachments, and is always shown. ``decides``: chooses. ``depends``: the
+sources contradict each other or do not say. ``tunes``: a setting. ``notes``: information."""
+Answer = Literal["advised", "depends", "unknown"]
+Rfs = Literal["on", "off", "depends", ""]
+Placement = Literal["same-node", "apart", "depends", ""]
+
+
+class FiredRow(msgspec.Struct, frozen=True, kw_only=True):
+    """A row of the decision table whose conditions hold."""
+
+    row: str
+    """``R06``."""
+    kind: RowKind
+    answer: str
+    figure: str = ""
+    """The source's own words; empty where the row has none, or where the platform is not the one
+    that was measured."""
+    direction: str = ""
+    """Instead of a figure: the direction without a number, and what was not measured."""
+    quotation: str = ""
+    source: str
+    limits: str = ""
+    decides: str = ""
+    """Rows of kind ``depends``: the fact that would decide."""
+    command: str = ""
+    """Command that measures it."""
+    beaten_by: str = ""
+    """Row that takes precedence: this one is shown as the other side."""
+
+
+class Excluded(msgspec.Struct, frozen=True):
+    """An attachment that a hard row excludes."""
+
+    attachment: Attachment
+    row: str
+    why: str
+
+
+class DecidingFact(msgspec.Struct, frozen=True):
+    """What an answer depends on, and the command that measures it."""
+
+    fact: str
+    """A name in the scenario (``flow.request``), or a few words."""
+    command: str
+
+
+class MissingFact(msgspec.Struct, frozen=True):
+    """A fact that the scenario does not say and that could change the answer."""
+
+    name: str
+    """As in the scenario: ``platform.sdn``, ``needs.effort``, ``flow.nodes``."""
+    rows: tuple[str, ...]
+    """Rows that wait for it."""
+
+
+class FlowAdvice(msgspec.Struct, frozen=True, kw_only=True):
+    """The answer for one flow."""
+
+    flow: str
+    answer: Answer
+    """``unknown``: facts are missing without which no row decides."""
+    attachments: tuple[Attachment, ...] = ()
+    """One if ``advised``; if it ``depends``, all that are possible. Never one that is excluded."""
+    rfs: Rfs = ""
+    """Receive flow steering; empty: no row says anything."""
+    placement: Placement = ""
+    infra_nodes: str = ""
+    """``2-3``; empty: no row says anything."""
+    rows: tuple[FiredRow, ...] = ()
+    excluded: tuple[Excluded, ...] = ()
+    deciding: tuple[DecidingFact, ...] = ()
+    missing: tuple[MissingFact, ...] = ()
+    present: Attachment | None = None
+    present_advised_against: bool = False
+    """True if ``present`` is excluded, or another attachment is advised."""
+
+
+class NetworkAdvice(msgspec.Struct, frozen=True, kw_only=True):
+    """Advice for a scenario. ``general``: rows about the whole platform."""
+
+    schema: Literal["vnicaudit.advice/1"] = ADVICE_SCHEMA
+    flows: tuple[FlowAdvice, ...] = ()
+    general: tuple[FiredRow, ...] = ()
