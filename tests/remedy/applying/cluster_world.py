@@ -38,7 +38,8 @@ SECONDS = 20.0
 class FakeCluster:
     """``refuses``: words with which the server refuses what would be stored; ``loses``: requests
     whose answers do not arrive; ``comes_back``: how the instance does so: ``with it``, ``never``,
-    ``old`` (with the old NIC), ``silent`` (without the agent); ``not begun``: it does not go."""
+    ``old`` (with the old NIC), ``silent`` (without the agent); ``not begun``: it does not go;
+    ``clears_at``: when its conditions do."""
 
     def __init__(self, world: ClusterWorld) -> None:
         self.world = world
@@ -60,6 +61,7 @@ class FakeCluster:
         }
         self.vmi: dict[str, Any] | None = None
         self.due = 0.0
+        self.clears_at = float("inf")
         self.first = deepcopy(self.devices())
         self._start()
 
@@ -89,6 +91,8 @@ class FakeCluster:
             self.due = 0.0
             self.vm["status"].pop("stateChangeRequests", None)
             self._start()
+        if self.world.clock.seconds >= self.clears_at:
+            self.vm["status"].pop("conditions", None)
 
     def touch(self) -> None:
         """Somebody else changes the virtual machine."""

@@ -133,6 +133,17 @@ def test_a_rollback_for_the_next_boot_says_when_the_condition_goes(world: Cluste
     assert "KubeVirt 1.8 and newer takes back the condition RestartRequired" in back.message
 
 
+@pytest.mark.parametrize(("seconds", "verdicts"), [(5.0, []), (60.0, ["unknown"])])
+def test_a_condition_that_goes_with_the_restart_is_waited_for(
+    world: ClusterWorld, seconds: float, verdicts: list[str]
+) -> None:
+    world.cluster.vm["status"]["conditions"] = [{"type": "RestartRequired", "status": "True"}]
+    world.cluster.clears_at = world.clock.seconds + SECONDS + seconds
+    unit = applied(world, "restart")
+    assert unit.outcome == "applied"
+    assert [one.verdict for one in unit.checks if one.name == "condition"] == verdicts
+
+
 def test_warnings_of_the_server_are_shown(world: ClusterWorld) -> None:
     world.cluster.warns = ("it is deprecated",)
     (preview,) = dry_run_apply(STEPS, b"plan", world.context())
@@ -157,9 +168,10 @@ def test_what_does_not_come_back_with_it_is_undone(world: ClusterWorld, comes_ba
         assert (unit.outcome, world.cluster.restarts) == ("rolled-back", 2)
         assert 'default model is "e1000"' in unit.message
     else:
-        assert (unit.outcome, world.cluster.restarts) == ("failed", 3)
+        assert (unit.outcome, world.cluster.restarts) == ("rolled-back", 3)
         assert unit.message == (
-            "its guest agent does not answer; not everything could be undone: for the same reason"
+            "its guest agent does not answer; it is as before, but its guest agent still does not "
+            "answer: see its console (virtctl --context lab console web -n shop)"
         )
     assert world.cluster.runs_with() == "e1000"
 

@@ -51,11 +51,14 @@ _NOT_UNDONE = (NoResponseError, JournalError, GoneError)
 _PASSES = 3
 """How often a patch is made of what was just read: another field may change in between."""
 _POLL = 1.0
+_CONDITION_SECONDS = 10.0
+"""How long virt-controller may take to remove RestartRequired after a restart."""
 _MEANWHILE = "somebody else changed it in the meantime: {}; their change was kept"
 ASKED = "a stop or a start of it is under way"
 _ONLY_RESTARTED = "it was changed before this run, which only restarts it: that is kept"
 _TAKEN_BACK = "what it was restarted for, a change made before this run, was taken back"
 _RESTART = "it takes effect when it is restarted: {}"
+_SILENT = ", but its guest agent still does not answer: see its console ({})"
 _CONDITION = (
     "; KubeVirt 1.8 and newer takes back the condition RestartRequired by itself, an older one "
     "with the next restart"
@@ -116,8 +119,12 @@ def _changed(work: ClusterWork) -> tuple[Result, tuple[Check, ...]]:
     checks = _restarted(work, made.lines)
     measured = measured and work.notes.last(Stopping) is not None
     downtime = round(work.clock.monotonic() - began, 2) if measured else None
-    found = work.place.get(made.kind, made.namespace, made.name)
-    if condition(found, "RestartRequired"):
+
+    def is_clear() -> bool:
+        found = work.place.get(made.kind, made.namespace, made.name)
+        return not condition(found, "RestartRequired")
+
+    if not failed(checks) and not wait_until(work.clock, is_clear, _CONDITION_SECONDS, _POLL):
         checks = (*checks, Check("condition", "unknown", "it still has RestartRequired"))
     return Result("applied", "", checks, downtime), checks
 
@@ -135,7 +142,7 @@ def _until_restart(work: ClusterWork) -> tuple[str, bool]:
 
 def _put_back(work: ClusterWork, reason: str, outcome: Outcome) -> Result:
     """Undo the patch, and have the virtual machine run without it if it was restarted with it."""
-    made, left, kept = work.transaction, "", ""
+    made, left, kept, silent = work.transaction, "", "", ""
     was_asked = work.notes.last(Stopping) is not None
     if made.only_restarts and (not was_asked or reason == ROLLED_BACK):
         return Result(outcome, f"{reason}; {_ONLY_RESTARTED if was_asked else 'it is as before'}")
@@ -146,7 +153,11 @@ def _put_back(work: ClusterWork, reason: str, outcome: Outcome) -> Result:
         kept = f"; {_MEANWHILE.format(listed(foreign, found))}" if foreign else ""
         _bring(work, inverse(one for one in here if one not in foreign))
         if was_asked:
-            left = failed(_restarted(work, inverse(made.lines)))
+            checks = _restarted(work, inverse(made.lines))
+            left = failed(tuple(one for one in checks if one.name != "agent"))
+            if failed(checks) and not left:
+                console = work.place.virtctl(f"console {made.name} -n {made.namespace}")
+                silent = _SILENT.format(console)
     except _NOT_UNDONE:
         raise
     except VnicauditError as error:
@@ -157,7 +168,7 @@ def _put_back(work: ClusterWork, reason: str, outcome: Outcome) -> Result:
         why = f"{reason}; not everything could be undone: {left}{kept}{off and f'; {off}'}"
         return Result("failed", why, undone=False)
     whole = f"; {_TAKEN_BACK if made.only_restarts else 'it is as before'}"
-    return Result(outcome, f"{reason}{kept or whole}")
+    return Result(outcome, f"{reason}{kept or whole}{silent}")
 
 
 # Patch it.
