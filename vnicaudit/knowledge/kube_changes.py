@@ -8,6 +8,7 @@ of KubeVirt 1.9.0, and k8s.cni.cncf.io/v1.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -15,6 +16,19 @@ if TYPE_CHECKING:
 
 TEMPLATE = "/spec/template"
 """Begins the fields of a virtual machine that its instance has without it."""
+
+
+def restart_words(run_strategy: str, virtctl: Callable[[str], str]) -> str:
+    """How a virtual machine gets a new instance. ``virtctl``: the command for a verb.
+
+    Source: the handlers of restart, stop and start in pkg/virt-api/rest/lifecycle.go of KubeVirt
+    1.9: a restart is refused under Once and Halted; a stop makes Halted of Once, a start Always.
+    """
+    if run_strategy == "Once":
+        again = "set its runStrategy to Once again (KubeVirt refuses to restart it under Once)"
+        return f"{virtctl('stop')}, and when it has stopped, {again}"
+    return virtctl("start" if run_strategy == "Halted" else "restart")
+
 
 _INTERFACES = f"{TEMPLATE}/spec/domain/devices/interfaces/[0-9]{{1,4}}"
 _FIELDS: dict[ClusterKind, tuple[str, ...]] = {

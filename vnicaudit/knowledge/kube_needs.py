@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from vnicaudit.base.wording import kubernetes_word, path_word, plain, word
+from vnicaudit.knowledge.kube_changes import restart_words
 from vnicaudit.knowledge.kube_owners import route
 from vnicaudit.knowledge.kubevirt_versions import default_rollout, is_known
 from vnicaudit.model.cluster import (
@@ -182,7 +183,8 @@ def restart(guest: ClusterGuest, when: str = "at a convenient time") -> str:
     if not guest.has_vm:
         name = kubernetes_word(guest.name, "NAME")
         return f"Replace instance {name} {when}: it has no VirtualMachine that could be restarted."
-    return f"Restart it {when}: virtctl restart {machine(guest)}."
+    words = restart_words(guest.run_strategy, lambda verb: f"virtctl {verb} {machine(guest)}")
+    return f"Restart it {when}: {words}."
 
 
 def machine(guest: ClusterGuest) -> str:

@@ -403,6 +403,8 @@ class ClusterGuest(OwnedObject, frozen=True):
     namespace: str
     has_vm: bool = False
     """False: an instance without a VM, or with another owner."""
+    run_strategy: str = ""
+    """``Always``, ``Once``…; empty: unknown."""
     runs: bool = False
     """Its instance was read, and is running."""
     deleting: bool = False

@@ -15,13 +15,14 @@ Topic = Literal[
     "connect-network",
     "one-model",
     "own-address",
+    "restart",
     "serve-vhostuser",
     "share-memory",
     "use-kvm",
 ]
 """A task that each owner does in its own way: connect a NIC of user-mode networking to a network,
-give all NICs of a guest one model, give a copied NIC its own address, make QEMU the server of a
-vhost-user socket, share the guest's memory, run the guest with KVM."""
+give all NICs of a guest one model, give a copied NIC its own address, restart a guest, make QEMU
+the server of a vhost-user socket, share the guest's memory, run the guest with KVM."""
 
 FixRefusal = Literal[
     "cannot-be-written",

@@ -32,6 +32,8 @@ class FixNames(msgspec.Struct, frozen=True, array_like=True):
     """Nova's record of the server, if its cloud was read."""
     manifest_kind: str = ""
     """``VirtualMachine``; empty: it was not read from a manifest."""
+    run_strategy: str = ""
+    """``Once``: of a VM of KubeVirt whose cluster was read."""
     any_server: bool = False
     """The text is for several servers: ``UUID`` stands for the id of each."""
     any_image: bool = False

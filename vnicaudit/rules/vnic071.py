@@ -123,6 +123,7 @@ from vnicaudit.knowledge import facts
 from vnicaudit.knowledge.models import E1000, LEGACY
 from vnicaudit.knowledge.to_virtio import NEEDS_SWITCH, VirtioConversion, to_virtio
 from vnicaudit.model.finding import S390, VIRTIO, Change, Severity
+from vnicaudit.model.fix import OwnerAdvice
 from vnicaudit.model.kubevirt import MODELS, Manifest, Preference
 from vnicaudit.model.rule import Judge, Problem, Rule, Subject
 
@@ -180,7 +181,7 @@ def check(subject: Subject) -> Iterator[Problem]:
             f"{running}, with which it runs, {_reason(running)}; the VM has virtio",
             field="model",
             severity=_severity(running),
-            fix="Restart it at a convenient time: virtctl restart.",
+            fix=OwnerAdvice("restart"),
         )
         return
     elif subject.running is not None and later != running:

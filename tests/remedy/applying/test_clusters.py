@@ -77,6 +77,14 @@ def test_all_steps_of_a_virtual_machine_are_one_guarded_patch(world: ClusterWorl
     assert world.cluster.runs_with() == "e1000"
 
 
+def test_a_virtual_machine_under_once_is_stopped_and_started_by_hand(world: ClusterWorld) -> None:
+    world.cluster.vm["spec"]["runStrategy"] = "Once"
+    assert applied(world).message.startswith(
+        "it takes effect when it is restarted: virtctl --context lab stop web -n shop, and when it "
+        "has stopped, set its runStrategy to Once again"
+    )
+
+
 def test_a_restart_waits_for_a_new_instance_with_it(world: ClusterWorld) -> None:
     unit = applied(world, "restart")
     assert (unit.outcome, unit.message, unit.waiting) == ("applied", "", False)

@@ -34,7 +34,7 @@ from vnicaudit.model.finding import (
     name_of,
     rewritten_by,
 )
-from vnicaudit.model.fix import AlreadyStaged, NothingToEdit
+from vnicaudit.model.fix import AlreadyStaged, NothingToEdit, OwnerAdvice
 from vnicaudit.model.host import HostConfig
 from vnicaudit.model.names import NO_NAMES, FixNames
 from vnicaudit.model.nic import NONE, UNKNOWN, Effective, Nic
@@ -430,8 +430,13 @@ def _take_guest(
 
 
 def _advice(problem: Problem, domain: Domain) -> str | Fix:
-    """The advice on a NIC, with the object whose template describes it."""
-    maker, advice = None if domain.guest is None else domain.guest.maker, problem.fix
+    """The advice on a NIC, with the object whose template describes it, or the VM to restart."""
+    guest, advice = domain.guest, problem.fix
+    if guest is not None and advice == OwnerAdvice("restart"):
+        from vnicaudit.knowledge.kube_needs import restart  # as below
+
+        return restart(guest)
+    maker = None if guest is None else guest.maker
     if maker is None or not isinstance(advice, str):
         return advice
     from vnicaudit.knowledge.kube_owners import route  # no file of manifests needs it
@@ -443,8 +448,10 @@ def _names_for_fix(domain: Domain) -> FixNames:
     """Names that a fix can use: the kind of a manifest, or the server, if its cloud was read."""
     manifest, cloud = domain.declared.manifest, domain.cloud
     if manifest is not None:
-        maker = None if domain.guest is None else domain.guest.maker
-        return FixNames(manifest_kind=manifest.kind if maker is None else maker.name)
+        if (guest := domain.guest) is None:
+            return FixNames(manifest_kind=manifest.kind)
+        kind = manifest.kind if guest.maker is None else guest.maker.name
+        return FixNames(manifest_kind=kind, run_strategy=guest.run_strategy)
     return NO_NAMES if cloud is None else of_server(cloud.target, cloud.id, domain.declared.server)
 
 

@@ -55,6 +55,10 @@ def _edit(change: Change) -> OwnersFix:
 
 def _sentence(fix: OwnersFix, named: FixNames) -> str:
     domain, restart = _KINDS.get(named.manifest_kind, _VIRTUAL_MACHINE)
+    if named.run_strategy and named.manifest_kind not in _KINDS:
+        from vnicaudit.knowledge.kube_changes import restart_words  # no manifest needs it
+
+        restart = restart_words(named.run_strategy, lambda verb: f"run virtctl {verb}")
     if isinstance(fix, SetInManifest):
         return f"Set {domain}.devices.{fix.path}: {fix.value} and {restart}."
     if isinstance(fix, ChangeHook):

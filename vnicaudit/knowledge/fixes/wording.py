@@ -88,6 +88,7 @@ TOPICS: dict[Topic, Advice] = {
         "Remove <mac> from the copy, so that it gets a new address; then update DHCP and the "
         "guest's own configuration.",
     )),
+    "restart": Advice(("Power the guest off and on at a convenient time.",)),
     "serve-vhostuser": Advice((
         "Use a dpdkvhostuserclient port in Open vSwitch and mode='server' on QEMU's side.",
     )),

@@ -317,6 +317,7 @@ class ClusterReading:
             name=found.name or "",
             namespace=namespace,
             has_vm=has_vm,
+            run_strategy=guests.run_strategy_of(place) if has_vm else "",
             runs=instance is not None and instance.phase == "Running",
             deleting=place.at("metadata", "deletionTimestamp") is not None
             or (instance is not None and instance.deleting),

@@ -151,6 +151,13 @@ def _vm_settings_of(spec: YamlPlace | None) -> VmSettings:
     )
 
 
+def run_strategy_of(vm: YamlPlace) -> str:
+    """The run strategy of a VM; empty: unknown."""
+    told, runs = text_at(vm, "spec", "runStrategy"), vm.at("spec", "running")
+    is_off = runs is not None and runs.boolean is False
+    return told or ("Halted" if is_off else "")
+
+
 def import_of(vm: YamlPlace) -> str:
     """The UID of Forklift's migration that created a VM; empty: none did (``vmLabels`` in
     pkg/controller/plan/kubevirt.go)."""

@@ -12,7 +12,7 @@ from typing import ClassVar, cast
 from msgspec.structs import replace
 
 from vnicaudit.errors import GoneError, RefusedError
-from vnicaudit.knowledge.kube_changes import may_change
+from vnicaudit.knowledge.kube_changes import may_change, restart_words
 from vnicaudit.knowledge.kube_owners import marks_of, owners_of, route, way_of
 from vnicaudit.model.plan import ClusterKind, ClusterUnit, JsonValue, Mode, PatchLine, Step, VmUnit
 from vnicaudit.model.runs import UnitState
@@ -189,7 +189,10 @@ class ClusterDriver(Driver):
             mode, active=runs, start=place.virtctl(f"start {where}"), kind=self.kind, uid=part.uid,
             namespace=part.namespace, name=part.name, lines=lines, version=version_of(found),
             server=place.identity(), instance=uid_of(instance),
-            restart=place.virtctl(f"restart {where}"),
+            restart=restart_words(
+                str(value_at(found, "/spec/runStrategy")),
+                lambda verb: place.virtctl(f"{verb} {where}"),
+            ),
             agent=instance is not None and condition(instance, "AgentConnected"),
             only_restarts=only_restarts,
         )  # fmt: skip
