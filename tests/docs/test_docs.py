@@ -24,7 +24,8 @@ _DELIMITER = re.compile(r"\|(?: *:?-+:? *\|)+$")
 _HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 _CODE = re.compile(r"^(`{3,}).*?^\1$|`[^`\n]*`", re.MULTILINE | re.DOTALL)
 _COMMAND = re.compile(
-    r"(?:^\$|[|;]) vnicaudit ((?:(?:bench|fleet|history|host) )?[\w-]+)([^\n|;]*)", re.MULTILINE
+    r"(?:^\$|[|;]) vnicaudit ((?:(?:advise|bench|fleet|history|host) )?[\w-]+)([^\n|;]*)",
+    re.MULTILINE,
 )
 
 PAGES = [pytest.param(path, id=str(path.relative_to(ROOT))) for path in pages()]

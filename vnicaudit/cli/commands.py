@@ -35,6 +35,7 @@ COMMANDS = {
     "runs": CommandEntry("List previous runs and their outcomes.", "remedy.runs"),
     "fleet": CommandEntry("Show the hosts of an inventory, rank changes, serve a page.", "fleet"),
     "host": CommandEntry("Show who uses the CPUs of a host; CPU masks, table sizes.", "host.group"),
+    "advise": CommandEntry("Advise which network fits which flow, and why.", "advise.group"),
     "bench": CommandEntry("Measure network performance before and after a change.", "bench.group"),
     "history": CommandEntry("Show the stored audits of a fleet.", "history"),
     "diff": CommandEntry("Compare two audits: what is new, worse, fixed or gone.", "diff"),

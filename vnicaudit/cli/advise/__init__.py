@@ -1,0 +1,1 @@
+"""``vnicaudit advise``: which network for which flow."""

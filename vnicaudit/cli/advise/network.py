@@ -1,0 +1,128 @@
+"""``vnicaudit advise network``: which network for which flow, and why."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+import click
+import msgspec
+
+import vnicaudit
+from vnicaudit.base.wording import path_word
+from vnicaudit.cli.options.output import OutputOptions, output_options, screen_options
+from vnicaudit.cli.options.records import SectionedCommand, as_record
+from vnicaudit.cli.output.files import STDOUT, ReportOutput, emit, formats_of
+from vnicaudit.cli.output.progress import tell
+from vnicaudit.errors import UsageError
+from vnicaudit.reports.advice import FORMATS, AdviceReport
+from vnicaudit.reports.safe import safe
+from vnicaudit.reports.writers import Options
+
+_EPILOG = """\b
+Examples:
+  vnicaudit advise network --init -o scenario.toml     a commented scenario, to be edited
+  vnicaudit advise network scenario.toml
+  vnicaudit advise network scenario.toml -o advice.md
+
+\b
+Exit codes: 0 each flow has an answer, 1 the attachment that a flow has today is
+advised against, 2 facts are missing for a flow (the others are answered), or a file
+or option is wrong."""
+
+_TEMPLATE = Path(vnicaudit.__file__).parent / "templates/advise/scenario.toml"
+_FILE_WIDTH = 100
+_AGAINST, _TOO_LITTLE = 1, UsageError.exit_code
+
+
+class AdviseNetworkOptions(msgspec.Struct, frozen=True):
+    """The options of ``vnicaudit advise network``."""
+
+    scenario: str | None
+    init: bool
+    format: Literal["text", "json", "markdown"] | None
+    output_file: str | None
+    output: OutputOptions
+
+
+@click.command("network", cls=SectionedCommand, epilog=_EPILOG)
+@click.argument(
+    "scenario",
+    metavar="[SCENARIO.toml]",
+    required=False,
+    type=click.Path(allow_dash=True),
+)
+@click.option(
+    "--init",
+    is_flag=True,
+    help="Print a commented scenario to start from, or write it to a new file (--output).",
+)
+@click.option(
+    "--format",
+    "format",
+    type=click.Choice(tuple(FORMATS)),
+    help="Output format.  [default: text]",
+)
+@click.option(
+    "-o",
+    "--output",
+    "output_file",
+    metavar="FILE",
+    type=click.Path(dir_okay=False),
+    help="Write to FILE; - is standard output. Without --format, the suffix decides the format.",
+)
+@output_options
+@as_record(AdviseNetworkOptions)
+def command(options: AdviseNetworkOptions) -> int:
+    """Advise a network for each flow between pods, VMs and external systems: attachment, receive
+    flow steering (RFS), placement.
+
+    A scenario says what the platform is, what is needed, and which flows there are; `-` is standard
+    input. Each answer has the measurements behind it, with source and limits. Where sources
+    contradict each other, or a fact decides, the answer is `depends`, with the command that settles
+    it.
+    """
+    if options.init:
+        return _init(options)
+    if options.scenario is None:
+        raise UsageError("name a SCENARIO.toml; --init writes a scenario to edit")
+    # the table of rows and its reader are of no use to --init and --help
+    from vnicaudit.advise import advice_for
+    from vnicaudit.advise.scenarios import read_scenario
+
+    scenario = read_scenario(options.scenario)
+    advice = advice_for(scenario)
+    _write_report(AdviceReport(advice, scenario, options.scenario), options)
+    if any(flow.answer == "unknown" for flow in advice.flows):
+        return _TOO_LITTLE
+    return _AGAINST if any(flow.present_advised_against for flow in advice.flows) else 0
+
+
+def _init(options: AdviseNetworkOptions) -> int:
+    """Write the commented scenario; never over a file. Raises UsageError."""
+    if options.scenario is not None:
+        raise UsageError("--init reads no scenario: use it alone, or with --output")
+    text = _TEMPLATE.read_text("utf-8")
+    place = options.output_file or STDOUT
+    if place == STDOUT:
+        emit(text)
+        return 0
+    try:
+        with open(place, "x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        raise UsageError(f"{place} exists and was not replaced; choose another name") from None
+    except OSError as error:
+        raise UsageError(f"{place}: {error.strerror}") from None
+    if not options.output.quiet:
+        tell(f"{safe(place)}: edit it, then run: vnicaudit advise network {safe(path_word(place))}")
+    return 0
+
+
+def _write_report(report: AdviceReport, options: AdviseNetworkOptions) -> None:
+    place = options.output_file or STDOUT
+    given = (options.format,) if options.format else ()
+    (name,) = formats_of(given, (place,), tuple(FORMATS))
+    screen = screen_options(options.output) if place == STDOUT else Options(width=_FILE_WIDTH)
+    with ReportOutput(place) as output:
+        output.finish(FORMATS[name](report, screen))
