@@ -113,15 +113,25 @@ class FlowNetwork(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     namespace: Text | None = None
     workload: Text | None = None
     """Object that is attached: ``Deployment/frontend``, ``VirtualMachine/db``."""
+    labels: dict[str, str] = {}
+    """Of the pods that it is placed beside, or apart from."""
     device: Text | None = None
     """NIC of the node: ``enc2``."""
-    vlan: Annotated[int, msgspec.Meta(ge=1, le=4094)] | None = None
+    rx_queues: Annotated[int, msgspec.Meta(ge=1, le=65536)] | None = None
+    """Receive queues of that NIC."""
+    bridge: Text | None = None
+    """Bridge of the node: the Linux bridge that is made, or the one of Open vSwitch, ``br-ex``."""
+    vlan: Annotated[int, msgspec.Meta(ge=0, le=4094)] | None = None
+    """0: untagged."""
     subnet: Text | None = None
     addresses: Annotated[tuple[Text, ...], msgspec.Meta(max_length=1000)] = ()
+    """Those of one pod on its further interface, each with its prefix."""
     physical_network: Text | None = None
     """Name in OVN-Kubernetes' bridge mappings."""
     resource: Text | None = None
-    """Resource name of a device pool: ``openshift.io/mlxnics``."""
+    """Name of the pool of VFs, as the SR-IOV operator's ``resourceName``: ``mlxnics``."""
+    vfs: Annotated[int, msgspec.Meta(ge=1, le=65535)] | None = None
+    """VFs of each NIC of that pool."""
 
 
 class TrafficFlow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

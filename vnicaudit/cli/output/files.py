@@ -6,11 +6,12 @@ import contextlib
 import os
 import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from types import TracebackType
 from typing import TextIO
 
 from vnicaudit.base.files import begin_file, drop_file, finish_file
+from vnicaudit.base.opening import as_usage_error, read_regular
 from vnicaudit.errors import ReaderGoneError, UsageError, VnicauditError
 
 # Standard output, which may be closed or full, or have lost its reader.
@@ -223,3 +224,37 @@ def check_different(places: list[str]) -> None:
             name = "standard output" if place == STDOUT else place
             raise UsageError(f"two reports would be written to {name}: give each its own file")
         seen[key] = place
+
+
+# Files that others review.
+
+
+def write_files(texts: Mapping[str, str], folder: str) -> None:
+    """Write texts to their places in a folder, which is made. Nothing is written if a file there
+    has another text: somebody may have edited it, or uses it."""
+    for place, text in texts.items():
+        if _has_other(place, text):
+            raise has_another(place, folder)
+    for place, text in texts.items():
+        with as_usage_error(place):
+            os.makedirs(os.path.dirname(place), exist_ok=True)
+            if not os.path.lexists(place):  # else it has the text
+                with open(place, "x", encoding="utf-8", errors="backslashreplace") as stream:
+                    stream.write(text)
+
+
+def has_another(place: str, folder: str) -> UsageError:
+    """Two texts are for one place."""
+    return UsageError(
+        f"{place} has another text, so nothing was written to {folder}: compare them in another "
+        "folder, or remove it"
+    )
+
+
+def _has_other(place: str, text: str) -> bool:
+    """True if something is there that is not a file of that text."""
+    with as_usage_error(place):
+        if not os.path.lexists(place):
+            return False
+        data = text.encode("utf-8", "backslashreplace")
+        return read_regular(place, len(data) + 1) != data

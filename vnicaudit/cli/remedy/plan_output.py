@@ -9,10 +9,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from vnicaudit.base.files import open_descriptor
-from vnicaudit.base.opening import as_usage_error, open_regular, read_regular
+from vnicaudit.base.opening import as_usage_error, open_regular
 from vnicaudit.base.wording import count, path_word
 from vnicaudit.cli.options.output import OutputOptions, screen_options
-from vnicaudit.cli.output.files import ReportOutput, emit, flush
+from vnicaudit.cli.output.files import ReportOutput, emit, flush, has_another, write_files
 from vnicaudit.cli.output.progress import tell
 from vnicaudit.errors import UsageError
 from vnicaudit.model.ranking import NO_HISTORY, PlanHistory
@@ -52,24 +52,15 @@ def write_plan(path: str, text: bytes) -> None:
 
 
 def write_owner_files(plan: Plan, folder: str) -> None:
-    """Write what the owners are given: a folder for each target, a file for each object. Nothing is
-    written if a file there has another text: somebody may have edited it, or uses it."""
+    """Write what the owners are given: a folder for each target, a file for each object."""
     texts: dict[str, str] = {}
     for step in plan.steps:
         for file in step.files:
             names = map(_as_name, (step.target, *file.name.split("/")))
             place = os.path.join(folder, *names)
-            if texts.setdefault(place, file.text) != file.text or _has_other(place, file.text):
-                raise UsageError(
-                    f"{place} has another text, so nothing was written to {folder}: compare them "
-                    "in another folder, or remove it"
-                )
-    for place, text in texts.items():
-        with as_usage_error(place):
-            os.makedirs(os.path.dirname(place), exist_ok=True)
-            if not os.path.lexists(place):  # else it has the text
-                with open(place, "x", encoding="utf-8", errors="backslashreplace") as stream:
-                    stream.write(text)
+            if texts.setdefault(place, file.text) != file.text:
+                raise has_another(place, folder)
+    write_files(texts, folder)
     what = count(len(texts), "file")
     tell(f"{what} for the owners in {safe(folder)}: review them" if texts else _NO_FILES)
 
@@ -77,15 +68,6 @@ def write_owner_files(plan: Plan, folder: str) -> None:
 def _as_name(text: str) -> str:
     """A name of a file or folder that is the same everywhere, and never hidden or ``..``."""
     return _NOT_IN_NAMES.sub("-", text).strip("-.") or "unnamed"
-
-
-def _has_other(place: str, text: str) -> bool:
-    """True if something is there that is not a file of that text."""
-    with as_usage_error(place):
-        if not os.path.lexists(place):
-            return False
-        data = text.encode("utf-8", "backslashreplace")
-        return read_regular(place, len(data) + 1) != data
 
 
 def _is_plan(path: str) -> bool:

@@ -1,0 +1,267 @@
+"""Files of an advice: what is in them, and what is not written."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import msgspec
+import pytest
+import yaml
+
+from tests.advise.manifests import ADVISABLE, network, written
+from vnicaudit.advise.manifest_kinds import check_state, cni_text
+from vnicaudit.advise.manifests import manifests_for
+from vnicaudit.errors import UsageError
+from vnicaudit.model.advice import FlowAdvice, NetworkAdvice
+from vnicaudit.model.scenario import Attachment, Scenario, ScenarioPlatform, TrafficFlow
+
+FILES = {
+    "default": [],
+    "ipvlan-l2": ["orders-network.yaml", "orders-pod.yaml"],
+    "macvlan": ["orders-network.yaml", "orders-pod.yaml"],
+    "host-device": ["orders-network.yaml", "orders-pod.yaml"],
+    "sriov-netdev": ["nodes-sriov-fast-vf.yaml", "orders-network.yaml", "orders-pod.yaml"],
+    "sriov-vfio": ["nodes-sriov-fast-vf.yaml", "orders-network.yaml", "orders-vm.yaml"],
+    "linux-bridge": ["nodes-bridge-br1.yaml", "orders-network.yaml", "orders-vm.yaml"],
+    "ovn-localnet": ["nodes-mapping-orders.yaml", "orders-network.yaml", "orders-vm.yaml"],
+    "primary-udn": ["orders-network.yaml", "orders-vm.yaml"],
+    "vhost-vdpa": [],
+    "masquerade": ["orders-vm.yaml"],
+}
+OPENSHIFT = ScenarioPlatform(openshift="4.16")
+
+
+def loaded(text: str) -> Any:
+    """As kubectl reads it: YAML 1.1."""
+    return yaml.safe_load(text.encode())
+
+
+def documents(attachment: Attachment, **facts: Any) -> dict[str, Any]:
+    made = written(attachment, **facts)
+    assert made.unwritten == ()
+    return {one.name.removeprefix("orders-"): loaded(one.text) for one in made.files}
+
+
+@pytest.mark.parametrize("attachment", ADVISABLE)
+def test_each_attachment_has_its_files(attachment: Attachment) -> None:
+    made = written(attachment, rfs="on", placement="same-node")
+    names = [*FILES[attachment], "orders-placement.yaml", "nodes-rfs.yaml"]
+    assert [one.name for one in made.files] == names
+    assert made.unwritten == ()
+    assert len(made.notes) == (1 if not FILES[attachment] else 0)
+
+
+@pytest.mark.parametrize("attachment", ADVISABLE)
+def test_each_file_begins_with_its_origin_and_how_it_is_applied_and_undone(
+    attachment: Attachment,
+) -> None:
+    for file in written(attachment, rfs="on", placement="apart").files:
+        origin, rows, *others = file.text.split("\n")
+        assert origin == f"# Written by vnicaudit advise network for flow orders ({attachment})"
+        assert rows == "# Rows: R06 (S5, CNI)"
+        head = [one[:8] for one in others[:3] if one.startswith("# ")]
+        assert head[-2:] == ["# Apply:", "# Undo: "]
+
+
+def test_a_network_of_pods_leaves_addresses_to_the_pod() -> None:
+    made = documents("ipvlan-l2")
+    assert json.loads(made["network.yaml"]["spec"]["config"]) == {
+        "cniVersion": "0.3.1", "name": "orders", "type": "ipvlan", "master": "up0", "mode": "l2",
+        "capabilities": {"ips": True}, "ipam": {"type": "static"},
+    }  # fmt: skip
+    assert made["network.yaml"]["metadata"] == {"name": "orders", "namespace": "demo"}
+    annotations = made["pod.yaml"]["spec"]["template"]["metadata"]["annotations"]
+    assert json.loads(annotations["k8s.v1.cni.cncf.io/networks"]) == [
+        {"name": "orders", "namespace": "demo", "ips": ["192.0.2.10/24"]}
+    ]
+
+
+def test_a_bridge_of_nodes_and_the_network_and_interface_on_it() -> None:
+    made = documents("linux-bridge")
+    (bridge,) = made["nodes-bridge-br1.yaml"]["spec"]["desiredState"]["interfaces"]
+    assert (bridge["name"], bridge["bridge"]["port"]) == ("br1", [{"name": "up0"}])
+    config = json.loads(made["network.yaml"]["spec"]["config"])
+    assert (config["bridge"], config["vlan"]) == ("br1", 10)
+    spec = made["vm.yaml"]["spec"]["template"]["spec"]
+    assert spec["domain"]["devices"]["interfaces"] == [{"name": "orders", "bridge": {}}]
+    assert spec["networks"] == [{"name": "orders", "multus": {"networkName": "demo/orders"}}]
+    untagged = json.loads(documents("linux-bridge", vlan=0)["network.yaml"]["spec"]["config"])
+    assert "vlan" not in untagged
+
+
+@pytest.mark.parametrize(("physical", "name"), [(None, "orders"), ("physnet", "physnet")])
+def test_ovn_reaches_a_physical_network_by_the_name_that_nodes_map(
+    physical: str | None, name: str
+) -> None:
+    made = documents("ovn-localnet", physical_network=physical, bridge="br-ex")
+    mappings = made[f"nodes-mapping-{name}.yaml"]["spec"]["desiredState"]["ovn"]
+    assert mappings == {
+        "bridge-mappings": [{"localnet": name, "bridge": "br-ex", "state": "present"}]
+    }
+    config = json.loads(made["network.yaml"]["spec"]["config"])
+    assert config["physicalNetworkName"] == name
+    assert config["netAttachDefName"] == "demo/orders"
+    assert config["vlanID"] == 10
+
+
+@pytest.mark.parametrize(
+    ("attachment", "kind", "ipam"),
+    [("sriov-netdev", "netdevice", '{"type": "static"}'), ("sriov-vfio", "vfio-pci", None)],
+)
+def test_containers_get_netdevice_vfs_and_virtual_machines_vfio_ones(
+    attachment: Attachment, kind: str, ipam: str | None
+) -> None:
+    made = documents(attachment)
+    policy = made["nodes-sriov-fast-vf.yaml"]
+    assert policy["spec"]["deviceType"] == kind
+    assert policy["metadata"]["namespace"] == "openshift-sriov-network-operator"
+    assert made["network.yaml"]["spec"].get("ipam") == ipam
+
+
+def test_placement_is_a_wish_about_pods_with_those_labels() -> None:
+    labels = {"true": "1", "on": "off"}
+    file = documents("default", placement="same-node", labels=labels)["placement.yaml"]
+    affinity = file["spec"]["template"]["spec"]["affinity"]
+    (wish,) = affinity["podAffinity"]["preferredDuringSchedulingIgnoredDuringExecution"]
+    assert wish["podAffinityTerm"]["labelSelector"]["matchLabels"] == labels
+    apart = documents("default", placement="apart")["placement.yaml"]
+    assert [*apart["spec"]["template"]["spec"]["affinity"]] == ["podAntiAffinity"]
+
+
+def test_rfs_is_sized_for_all_flows_of_a_node_and_says_that_nodes_restart() -> None:
+    flows = [
+        TrafficFlow(
+            name=name, source="pod", to="pod", connections=40000, network=network(device=device)
+        )
+        for name, device in (("a", "enc1"), ("b", "enc2"))
+    ]
+    advice = tuple(FlowAdvice(flow=one.name, answer="depends", rfs="on") for one in flows)
+    scenario = Scenario(platform=ScenarioPlatform(sdn="openshift-sdn"), flows=tuple(flows))
+    made = manifests_for(scenario, NetworkAdvice(flows=advice))
+    (file,) = made.files
+    assert "its nodes are restarted one after the other" in file.text
+    assert "net.core.rps_sock_flow_entries = 131072\n" in file.text
+    for device in ("enc1", "enc2"):
+        rule = "echo 32768 > /sys/class/net/$name/queues/rx-3/rps_flow_cnt"
+        assert f'NAME=="{device}", RUN+="/bin/sh -c \'{rule}\'"\n' in file.text
+    assert [one.partition(":")[0] for one in made.notes] == ["flow a", "flow b"]
+
+
+def test_few_connections_get_what_the_kernel_has_for_a_moderate_load() -> None:
+    flow = TrafficFlow(name="a", source="pod", to="pod", connections=50, network=network())
+    advice = NetworkAdvice(flows=(FlowAdvice(flow="a", answer="depends", rfs="on"),))
+    (file,) = manifests_for(Scenario(platform=OPENSHIFT, flows=(flow,)), advice).files
+    assert "net.core.rps_sock_flow_entries = 32768\n" in file.text
+
+
+def test_facts_that_nobody_said_are_asked_for_by_name() -> None:
+    flow = TrafficFlow(name="a", source="pod", to="pod")
+    advice = FlowAdvice(flow="a", answer="advised", attachments=("ipvlan-l2",), rfs="on")
+    scenario = Scenario(platform=OPENSHIFT, flows=(flow,))
+    made = manifests_for(scenario, NetworkAdvice(flows=(advice,)))
+    assert made.files == ()
+    assert {one.file: [*one.facts] for one in made.unwritten} == {
+        "a-network.yaml": ["flow.network.device", "flow.network.namespace"],
+        "a-pod.yaml": [
+            "flow.network.workload", "flow.network.namespace", "flow.network.addresses",
+        ],
+        "nodes-rfs.yaml": ["flow.network.device", "flow.network.rx_queues", "flow.connections"],
+    }  # fmt: skip
+
+
+def test_no_machine_config_is_written_for_other_clusters() -> None:
+    flow = TrafficFlow(name="a", source="pod", to="pod", connections=50, network=network())
+    advice = NetworkAdvice(flows=(FlowAdvice(flow="a", answer="depends", rfs="on"),))
+    made = manifests_for(Scenario(flows=(flow,)), advice)
+    assert (made.files, made.unwritten) == ((), ())
+    assert "vnicaudit host rfs" in "".join(made.notes)
+
+
+@pytest.mark.parametrize("attachment", ["linux-bridge", "ovn-localnet", "sriov-vfio", "masquerade"])
+def test_what_gives_a_pod_no_address_is_not_written_for_pods(attachment: Attachment) -> None:
+    flow = TrafficFlow(name="a", source="pod", to="external", network=network())
+    advice = FlowAdvice(flow="a", answer="advised", attachments=(attachment,))
+    made = manifests_for(Scenario(flows=(flow,)), NetworkAdvice(flows=(advice,)))
+    assert made.files == ()
+    assert "virtual machines only" in made.notes[0]
+
+
+def of_two_bridges(**second: Any) -> list[str]:
+    """Names of the files for two virtual machines on bridges."""
+    networks = {"a": network(of_vm=True), "b": network(of_vm=True, **second)}
+    flows = [
+        TrafficFlow(name=name, source="vm", to="external", network=one)
+        for name, one in networks.items()
+    ]
+    advice = [
+        FlowAdvice(flow=name, answer="advised", attachments=("linux-bridge",)) for name in networks
+    ]
+    scenario = Scenario(flows=tuple(flows))
+    return [one.name for one in manifests_for(scenario, NetworkAdvice(flows=tuple(advice))).files]
+
+
+def test_flows_share_what_is_on_nodes() -> None:
+    assert of_two_bridges(vlan=20) == [
+        "nodes-bridge-br1.yaml", "a-network.yaml", "a-vm.yaml", "b-network.yaml", "b-vm.yaml",
+    ]  # fmt: skip
+
+
+def test_flows_that_differ_on_what_they_share_are_told() -> None:
+    with pytest.raises(UsageError, match=r"flows a and b want nodes-bridge-br1\.yaml"):
+        of_two_bridges(device="up1")
+
+
+HOSTILE = ['x"\n- evil', "a: b", "{{x}}", "x' || reboot #", "a\n", "$(reboot)", "*x", ""]
+TEXTS = ("namespace", "device", "bridge", "physical_network", "resource", "workload", "subnet")
+
+
+@pytest.mark.parametrize("hostile", HOSTILE)
+def test_names_cannot_break_out(hostile: str) -> None:
+    facts: list[dict[str, Any]] = [{field: hostile} for field in TEXTS]
+    facts += [{"addresses": (hostile,)}, {"labels": {hostile: "1"}}, {"name": hostile}]
+    facts += [{"labels": {"app": hostile}}] if hostile else []
+    for each in facts:
+        (field,) = each
+        begin = "flow " if field == "name" else f"flow orders: network.{field} is "
+        for attachment in ADVISABLE:
+            with pytest.raises(UsageError) as error:
+                written(attachment, **each)
+            assert str(error.value).startswith(begin)
+            assert "\n" not in str(error.value)
+
+
+CONFIG = {"cniVersion": "0.3.1", "name": "a", "type": "bridge", "bridge": "br1"}
+BRIDGE = CONFIG | {"preserveDefaultVlan": False}
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        "{not json", {}, CONFIG, BRIDGE | {"type": "other"}, BRIDGE | {"vlan": 4095},
+        BRIDGE | {"bridge": "br1\n"}, BRIDGE | {"name": "A b"}, BRIDGE | {"isGateway": True},
+        BRIDGE | {"cniVersion": "9"}, BRIDGE | {"type": "ipvlan"},
+    ],
+)  # fmt: skip
+def test_a_configuration_that_its_plugin_could_not_use_is_not_written(wrong: object) -> None:
+    assert json.loads(cni_text(BRIDGE)) == BRIDGE
+    with pytest.raises(msgspec.ValidationError):
+        cni_text(wrong)
+
+
+MAPPING = {"localnet": "a", "bridge": "br-ex", "state": "present"}
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        "up", {"interfacez": []}, {"interfaces": [{"name": "br1"}]},
+        {"ovn": {"bridge-mappings": [MAPPING | {"bridge": "a b"}]}},
+        {"ovn": {"bridge-mappings": [MAPPING | {"state": "there"}]}},
+        {"ovn": {"bridgeMappings": [MAPPING]}},
+    ],
+)  # fmt: skip
+def test_a_state_that_nodes_could_not_have_is_not_written(wrong: object) -> None:
+    check_state({"ovn": {"bridge-mappings": [MAPPING]}})
+    with pytest.raises(msgspec.ValidationError):
+        check_state(wrong)

@@ -1,0 +1,413 @@
+"""Files that an advised attachment needs, and how each is applied and undone.
+
+A fact that nobody said is noted where it is asked for (:class:`Facts`); its file is not written.
+
+Sources, beyond those of :mod:`vnicaudit.advise.manifest_kinds`: kubernetes-nmstate at c9752755,
+docs/content/user-guide/102-configuration.md (a policy that is deleted leaves what it made);
+sriov-network-operator at 249e2001, doc/quickstart.md (its namespaces); OpenShift's documentation,
+*Configuring an SR-IOV network device* (nodes are drained, and may be restarted); ovn-kubernetes at
+8871cd9c, CRD of UserDefinedNetwork and its admission policy for the label of namespaces; KubeVirt
+v1.9.0, fields of interfaces.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from ipaddress import ip_interface, ip_network
+from typing import NamedTuple, cast
+
+from vnicaudit.advise.manifest_kinds import DEVICE, NAME, check_state, cni_text
+from vnicaudit.errors import UsageError
+from vnicaudit.model.scenario import Attachment, FlowNetwork, ScenarioPlatform, TrafficFlow
+
+Document = Mapping[str, object]
+
+_ON_WORKERS = {"node-role.kubernetes.io/worker": ""}
+_PRIMARY = "k8s.ovn.org/primary-user-defined-network"
+_WORKLOADS = ("Deployment", "StatefulSet", "DaemonSet", "VirtualMachine")
+_VM = "VirtualMachine/"
+_LABEL = r"[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?"
+_FORMS: Mapping[str, tuple[str, str]] = {
+    "namespace": (NAME, "no name of a namespace: small letters, digits and -, at most 63"),
+    "device": (DEVICE, "no name of a NIC"),
+    "bridge": (DEVICE, "no name of a bridge"),
+    "physical_network": (NAME, "no name for it here: small letters, digits and -, at most 63"),
+    "resource": (
+        r"[a-zA-Z0-9]([a-zA-Z0-9_-]{0,61}[a-zA-Z0-9])?",
+        "no name of a resource: letters, digits, _ and -, at most 63",
+    ),
+    "workload": (
+        rf"({'|'.join(_WORKLOADS)})/{NAME}",
+        f"no KIND/NAME, where KIND is {', '.join(_WORKLOADS)}",
+    ),
+}
+"""Field of a flow's network -> its form, and what a text is that has another one."""
+
+
+class ManifestFile(NamedTuple):
+    """One file before it is text. ``mind``: what it does beside its purpose."""
+
+    name: str
+    document: Document
+    apply: str = "kubectl apply -f {file}"
+    undo: str = "kubectl delete -f {file}, once nothing uses it"
+    mind: str = ""
+
+
+class Facts:
+    """Facts about a flow's network. ``missing``: names of facts that were asked for, and that
+    nobody said."""
+
+    def __init__(self, flow: TrafficFlow, platform: ScenarioPlatform) -> None:
+        self.name, self.flow, self.platform = flow.name, flow, platform
+        self.missing: list[str] = []
+        self._network = flow.network or FlowNetwork()
+        _check(flow.name, self._network)
+
+    def text(self, field: str) -> str:
+        """A text, empty if it is missing."""
+        return cast("str", self._known(field) or "")
+
+    def number(self, field: str) -> int:
+        """A number, 0 if it is missing."""
+        return cast("int", self._known(field) or 0)
+
+    def addresses(self) -> list[str]:
+        """Those of the pod's further interface."""
+        return [*cast("tuple[str, ...]", self._known("addresses"))]
+
+    def labels(self) -> Mapping[str, str]:
+        """Those of the pods that it is placed by."""
+        return cast("Mapping[str, str]", self._known("labels"))
+
+    def or_else(self, field: str, text: str) -> str:
+        """A text that has another one in its place."""
+        return cast("str | None", getattr(self._network, field)) or text
+
+    def steering(self) -> tuple[str, ...]:
+        """The facts that RFS needs and that are missing."""
+        self.text("device"), self.number("rx_queues")
+        return self.take_missing() + (() if self.flow.connections else ("flow.connections",))
+
+    def take_missing(self) -> tuple[str, ...]:
+        """The facts that were missing since the last time."""
+        missing = (*dict.fromkeys(self.missing),)
+        self.missing.clear()
+        return missing
+
+    def _known(self, field: str) -> object:
+        value: object = getattr(self._network, field)
+        if value is None or value == () or value == {}:
+            self.missing.append(f"flow.network.{field}")
+        return value
+
+    @property
+    def is_of_vm(self) -> bool:
+        """True if an end of the flow is a virtual machine."""
+        return "vm" in (self.flow.source, self.flow.to)
+
+
+def _check(flow: str, network: FlowNetwork) -> None:
+    """Raises UsageError for a text that has not the form of what it stands for."""
+    if not re.fullmatch(NAME, flow):
+        raise UsageError(
+            f"flow {json.dumps(flow)}: its objects are called after it: give it a name of small "
+            "letters, digits and -, of at most 63 characters"
+        )
+
+    def refuse(field: str, text: object, what: str) -> None:
+        raise UsageError(f"flow {flow}: network.{field} is {json.dumps(text)}, which is {what}")
+
+    for field, (form, what) in _FORMS.items():
+        text = getattr(network, field)
+        if text is not None and not re.fullmatch(form, text):
+            refuse(field, text, what)
+    for address in network.addresses:
+        if "/" not in address or not _is(ip_interface, address):
+            refuse("addresses", address, "no address with its prefix, such as 192.0.2.10/24")
+    if network.subnet is not None and not _is(ip_network, network.subnet):
+        refuse("subnet", network.subnet, "no network, such as 10.200.0.0/16")
+    for key, value in network.labels.items():
+        if (
+            not re.fullmatch(_LABEL, key)
+            or not re.fullmatch(rf"({_LABEL})?", value)
+            or "/" in value
+        ):
+            refuse("labels", {key: value}, "no label of pods")
+
+
+def _is(form: Callable[[str], object], text: str) -> bool:
+    try:
+        form(text)
+    except ValueError:
+        return False
+    return True
+
+
+def files_for(attachment: Attachment, facts: Facts) -> Iterator[ManifestFile]:
+    """The files of an attachment; none: it needs no object, or there is none for it."""
+    for make in _FILES.get(attachment, ()):
+        yield make(facts)
+    if facts.is_of_vm and attachment in _BINDINGS:
+        yield _interface(facts, _BINDINGS[attachment])
+
+
+def _object(kind: str, name: str, spec: Document, namespace: str = "") -> Document:
+    """One of an operator's kinds, as ``group/version Kind``."""
+    version, _space, word = kind.partition(" ")
+    metadata = {"name": name} | ({"namespace": namespace} if namespace else {})
+    return {"apiVersion": version, "kind": word, "metadata": metadata, "spec": spec}
+
+
+# Networks of pods.
+
+_STATIC = {"capabilities": {"ips": True}, "ipam": {"type": "static"}}
+"""The address is the pod's to say: host-local would give the same ones on every node."""
+
+
+def _attachment(facts: Facts, config: Document, mind: str = "") -> ManifestFile:
+    """A NetworkAttachmentDefinition, called after the flow."""
+    whole = {"cniVersion": "0.3.1", "name": facts.name, **config}
+    namespace = facts.text("namespace")
+    text = "" if facts.missing else cni_text(whole)
+    kind = "k8s.cni.cncf.io/v1 NetworkAttachmentDefinition"
+    document = _object(kind, facts.name, {"config": text}, namespace)
+    return ManifestFile(f"{facts.name}-network.yaml", document, mind=mind)
+
+
+def _ipvlan(facts: Facts) -> ManifestFile:
+    config = {"type": "ipvlan", "master": facts.text("device"), "mode": "l2"} | _STATIC
+    return _attachment(facts, config)
+
+
+def _macvlan(facts: Facts) -> ManifestFile:
+    config = {"type": "macvlan", "master": facts.text("device"), "mode": "bridge"} | _STATIC
+    return _attachment(facts, config)
+
+
+def _host_device(facts: Facts) -> ManifestFile:
+    mind = (
+        "the NIC leaves its node for the pod, and comes back when the pod ends: it must not be the "
+        "node's own way to the network, and one pod of a node can have it"
+    )
+    config = {"type": "host-device", "device": facts.text("device")} | _STATIC
+    return _attachment(facts, config, mind)
+
+
+def _bridge(facts: Facts) -> ManifestFile:
+    config = {
+        "type": "bridge", "bridge": facts.text("bridge"), **_vlan(facts, "vlan"),
+        "preserveDefaultVlan": False,
+    }  # fmt: skip
+    return _attachment(facts, config)
+
+
+def _localnet(facts: Facts) -> ManifestFile:
+    config = {
+        "type": "ovn-k8s-cni-overlay", "topology": "localnet",
+        "physicalNetworkName": facts.or_else("physical_network", facts.name),
+        "netAttachDefName": f"{facts.text('namespace')}/{facts.name}", **_vlan(facts, "vlanID"),
+    }  # fmt: skip
+    return _attachment(facts, config)
+
+
+def _vlan(facts: Facts, key: str) -> Document:
+    """The VLAN; 0 is said of what is untagged."""
+    number = facts.number("vlan")
+    return {key: number} if number else {}
+
+
+def _user_network(facts: Facts) -> ManifestFile:
+    layer = {
+        "role": "Primary",
+        "subnets": [facts.text("subnet")],
+        "ipam": {"lifecycle": "Persistent"},
+    }
+    spec = {"topology": "Layer2", "layer2": layer}
+    kind = "k8s.ovn.org/v1 UserDefinedNetwork"
+    mind = (
+        f"the namespace must have had the label {_PRIMARY} when it was created, and no pods yet: "
+        "their primary network is this one, apart from those of other namespaces"
+    )
+    document = _object(kind, facts.name, spec, facts.text("namespace"))
+    return ManifestFile(f"{facts.name}-network.yaml", document, mind=mind)
+
+
+# Settings of nodes.
+
+_ON_NODES = (
+    "it is for nodes with the label node-role.kubernetes.io/worker: change nodeSelector if yours "
+    "are others"
+)
+_LEFT = (
+    "change `state` in it to absent, kubectl apply -f {file}, wait until the policy is Available, "
+    "then kubectl delete -f {file}: deleting the policy alone leaves what it made"
+)
+
+
+def _policy(facts: Facts, name: str, state: Document, mind: str) -> ManifestFile:
+    if not facts.missing:
+        check_state(state)
+    kind = "nmstate.io/v1 NodeNetworkConfigurationPolicy"
+    document = _object(kind, name, {"nodeSelector": _ON_WORKERS, "desiredState": state})
+    return ManifestFile(f"nodes-{name}.yaml", document, undo=_LEFT, mind=mind)
+
+
+def _as_name(text: str) -> str:
+    """A device or a resource in the name of an object."""
+    return re.sub("[^a-z0-9]+", "-", text.lower()).strip("-") or "unnamed"
+
+
+def _bridge_policy(facts: Facts) -> ManifestFile:
+    bridge, device = facts.text("bridge"), facts.text("device")
+    body = {"options": {"stp": {"enabled": False}}, "port": [{"name": device}]}
+    interface = {
+        "name": bridge, "type": "linux-bridge", "state": "up", "ipv4": {"enabled": False},
+        "bridge": body,
+    }  # fmt: skip
+    mind = (
+        "the NIC becomes a port of the bridge, which has no address: it must not be the node's own "
+        f"way to the network. In addition, {_ON_NODES}"
+    )
+    return _policy(facts, f"bridge-{_as_name(bridge)}", {"interfaces": [interface]}, mind)
+
+
+def _mapping_policy(facts: Facts) -> ManifestFile:
+    network = facts.or_else("physical_network", facts.name)
+    mapping = {"localnet": network, "bridge": facts.text("bridge"), "state": "present"}
+    state = {"ovn": {"bridge-mappings": [mapping]}}
+    return _policy(facts, f"mapping-{network}", state, _ON_NODES)
+
+
+def _operator_of_vfs(facts: Facts) -> str:
+    plain = "sriov-network-operator"
+    return f"openshift-{plain}" if is_openshift(facts.platform) else plain
+
+
+def is_openshift(platform: ScenarioPlatform) -> bool:
+    """True if the cluster is one for all that was said."""
+    return platform.openshift is not None or platform.sdn == "openshift-sdn"
+
+
+def _vf_policy(kind: str) -> Callable[[Facts], ManifestFile]:
+    """VFs of a kind: containers need netdevice, virtual machines vfio-pci."""
+
+    def policy_of(facts: Facts) -> ManifestFile:
+        resource = facts.text("resource")
+        spec = {
+            "resourceName": resource, "nodeSelector": _ON_WORKERS, "numVfs": facts.number("vfs"),
+            "nicSelector": {"pfNames": [facts.text("device")]}, "deviceType": kind,
+        }  # fmt: skip
+        name = f"sriov-{_as_name(resource)}"
+        version = "sriovnetwork.openshift.io/v1 SriovNetworkNodePolicy"
+        document = _object(version, name, spec, _operator_of_vfs(facts))
+        mind = f"the operator drains the nodes, and may restart them. In addition, {_ON_NODES}"
+        return ManifestFile(f"nodes-{name}.yaml", document, mind=mind)
+
+    return policy_of
+
+
+def _vf_network(facts: Facts) -> ManifestFile:
+    spec: Document = {
+        "resourceName": facts.text("resource"), "networkNamespace": facts.text("namespace"),
+        **_vlan(facts, "vlan"),
+    }  # fmt: skip
+    if not facts.is_of_vm:
+        spec = {**spec, **{key: json.dumps(part) for key, part in _STATIC.items()}}
+    version = "sriovnetwork.openshift.io/v1 SriovNetwork"
+    document = _object(version, facts.name, spec, _operator_of_vfs(facts))
+    mind = "the operator makes the NetworkAttachmentDefinition of it, of the same name"
+    return ManifestFile(f"{facts.name}-network.yaml", document, mind=mind)
+
+
+# Workloads.
+
+
+def _patched(facts: Facts, what: str, change: Document, undo: str, mind: str) -> ManifestFile:
+    """A patch of the template of a workload's pods."""
+    kind, _slash, name = facts.text("workload").partition("/")
+    space = facts.text("namespace")
+    command = f"kubectl patch {kind.lower()} {name} -n {space} --type merge --patch-file {{file}}"
+    document = {"spec": {"template": change}}
+    return ManifestFile(f"{facts.name}-{what}.yaml", document, command, undo, mind)
+
+
+def _annotation(facts: Facts) -> ManifestFile:
+    """The further interface of pods."""
+    if facts.text("workload").startswith(_VM):
+        raise UsageError(f"flow {facts.name}: network.workload is a VM, the flow's ends are pods")
+    asked = [{
+        "name": facts.name, "namespace": facts.text("namespace"), "ips": facts.addresses()
+    }]  # fmt: skip
+    annotations = {"k8s.v1.cni.cncf.io/networks": json.dumps(asked)}
+    mind = (
+        "its pods are started anew; networks that this annotation has already are to be added "
+        "here. The addresses are for one pod: each further one, as that of the flow's other end, "
+        "needs its own, or an IPAM for the whole cluster in the network"
+    )
+    undo = "remove the annotation k8s.v1.cni.cncf.io/networks from the template again"
+    return _patched(facts, "pod", {"metadata": {"annotations": annotations}}, undo, mind)
+
+
+def _interface(facts: Facts, binding: Document) -> ManifestFile:
+    """The interface of a virtual machine: on a network of its own, or (``name``) on that of
+    pods."""
+    name = binding.get("name", facts.name)
+    network: Document = {"name": name, "pod": {}}
+    if "name" not in binding:
+        space = facts.text("namespace")
+        network = {"name": name, "multus": {"networkName": f"{space}/{facts.name}"}}
+    spec = {
+        "domain": {"devices": {"interfaces": [{"name": name, **binding}]}}, "networks": [network],
+    }  # fmt: skip
+    how = "in place of those on the pod network" if "name" in binding else "to those it has"
+    apply = (
+        f"kubectl edit virtualmachine NAME: add the items of `interfaces` and `networks` {how}, "
+        "and restart it. Applied as it is, this would drop its other NICs"
+    )
+    undo = "put the items back as they were, and restart it"
+    document = {"spec": {"template": {"spec": spec}}}
+    return ManifestFile(f"{facts.name}-vm.yaml", document, apply, undo)
+
+
+def affinity(facts: Facts, *, together: bool) -> ManifestFile:
+    """A wish to be placed beside pods with these labels, or apart from them: nothing stays
+    unplaced for it."""
+    term = {
+        "labelSelector": {"matchLabels": facts.labels()},
+        "topologyKey": "kubernetes.io/hostname",
+    }
+    wishes = [{"weight": 100, "podAffinityTerm": term}]
+    kind = "podAffinity" if together else "podAntiAffinity"
+    change = {"affinity": {kind: {"preferredDuringSchedulingIgnoredDuringExecution": wishes}}}
+    mind = (
+        "it is a wish: look where the pods are afterwards (kubectl get pods -o wide). Its pods are "
+        f"started anew (a VM's at its next start); wishes that the template has under {kind} "
+        "already are to be added here"
+    )
+    undo = f"remove {kind} from the template again"
+    return _patched(facts, "placement", {"spec": change}, undo, mind)
+
+
+_FILES: Mapping[Attachment, tuple[Callable[[Facts], ManifestFile], ...]] = {
+    "ipvlan-l2": (_ipvlan, _annotation),
+    "macvlan": (_macvlan, _annotation),
+    "host-device": (_host_device, _annotation),
+    "sriov-netdev": (_vf_policy("netdevice"), _vf_network, _annotation),
+    "sriov-vfio": (_vf_policy("vfio-pci"), _vf_network),
+    "linux-bridge": (_bridge_policy, _bridge),
+    "ovn-localnet": (_mapping_policy, _localnet),
+    "primary-udn": (_user_network,),
+}
+_BINDINGS: Mapping[Attachment, Document] = {
+    "sriov-vfio": {"sriov": {}},
+    "linux-bridge": {"bridge": {}},
+    "ovn-localnet": {"bridge": {}},
+    "primary-udn": {"name": "default", "binding": {"name": "l2bridge"}},
+    "masquerade": {"name": "default", "masquerade": {}},
+}
+"""Attachment -> how the interface of a virtual machine is bound to it."""
+FOR_VMS = _BINDINGS.keys() - {"primary-udn"}
+"""Attachments that have no address for a pod."""

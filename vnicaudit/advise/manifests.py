@@ -1,0 +1,166 @@
+"""Files of an advice, for whoever applies them: nothing is applied here.
+
+Only what is advised is written: where it depends, the fact that decides is to be measured first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from vnicaudit.advise.manifest_files import (
+    FOR_VMS,
+    Facts,
+    ManifestFile,
+    affinity,
+    files_for,
+    is_openshift,
+)
+from vnicaudit.advise.manifest_text import comment_lines, yaml_text
+from vnicaudit.errors import UsageError
+from vnicaudit.knowledge.fixes.host_owners import owners_way
+from vnicaudit.knowledge.flow_steering import ENTRIES, MODERATE, rfs_sizes
+from vnicaudit.knowledge.host_settings import HostSetting
+from vnicaudit.model.advice import FlowAdvice, NetworkAdvice
+from vnicaudit.model.host_facts import HostFacts, SettingOwner
+from vnicaudit.model.plan import OwnerFile
+from vnicaudit.model.scenario import Attachment, Scenario
+
+_RFS_FILE = "nodes-rfs.yaml"
+_RFS_ELSEWHERE = (
+    "flow {}: RFS is set by a MachineConfig on OpenShift only (platform.openshift): "
+    "`vnicaudit host rfs --connections N --queues N` has the commands for other nodes"
+)
+_NONE: dict[Attachment, str] = {
+    "default": "the default network needs no object",
+    "vhost-vdpa": "KubeVirt has no interface of that kind",
+}
+_FOR_VMS = "{} is written for virtual machines only: pods would have no address there"
+
+
+class UnwrittenFile(msgspec.Struct, frozen=True):
+    """A file that is not written, since nobody said these facts (by their names in a scenario)."""
+
+    flow: str
+    file: str
+    facts: tuple[str, ...]
+
+
+class Manifests(msgspec.Struct, frozen=True):
+    """Files of an advice. ``notes``: why a flow has none for something."""
+
+    files: tuple[OwnerFile, ...] = ()
+    unwritten: tuple[UnwrittenFile, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def manifests_for(scenario: Scenario, advice: NetworkAdvice) -> Manifests:
+    """The files of what is advised. Raises UsageError for a name that no object, or no device, can
+    have, and if flows differ on an object that they share."""
+    flows = {flow.name: flow for flow in scenario.flows}
+    made: dict[str, tuple[ManifestFile, list[FlowAdvice]]] = {}
+    unwritten: list[UnwrittenFile] = []
+    notes: list[str] = []
+    steered: list[tuple[Facts, FlowAdvice]] = []
+    for each in advice.flows:
+        facts = Facts(flows[each.flow], scenario.platform)
+        notes += _notes(facts, each)
+        for file in _files(facts, each):
+            if missing := facts.take_missing():
+                unwritten.append(UnwrittenFile(each.flow, file.name, missing))
+            else:
+                _add(made, file, each)
+        if each.rfs == "on" and is_openshift(scenario.platform):
+            steered.append((facts, each))
+    files = [OwnerFile(file.name, _text(file, reasons)) for file, reasons in made.values()]
+    waiting = [UnwrittenFile(each.flow, _RFS_FILE, facts.steering()) for facts, each in steered]
+    unwritten += [one for one in waiting if one.facts]
+    if steered and not any(one.facts for one in waiting):
+        files.append(_machine_config(steered))
+    return Manifests((*files,), (*unwritten,), (*notes,))
+
+
+def _notes(facts: Facts, advice: FlowAdvice) -> Iterator[str]:
+    """Reasons why something is not written for a flow."""
+    if advice.answer != "advised":
+        yield f"flow {advice.flow}: no attachment is decided, so none is written"
+    for attachment in _decided(advice):
+        if attachment in _NONE:
+            yield f"flow {advice.flow}: {_NONE[attachment]}"
+        elif attachment in FOR_VMS and not facts.is_of_vm:
+            yield f"flow {advice.flow}: {_FOR_VMS.format(attachment)}"
+    if advice.rfs == "on" and not is_openshift(facts.platform):
+        yield _RFS_ELSEWHERE.format(advice.flow)
+
+
+def _decided(advice: FlowAdvice) -> tuple[Attachment, ...]:
+    return advice.attachments if advice.answer == "advised" else ()
+
+
+def _files(facts: Facts, advice: FlowAdvice) -> Iterator[ManifestFile]:
+    """The files of a flow but for RFS; after each, ``facts`` has what it lacks."""
+    for attachment in _decided(advice):
+        if attachment not in FOR_VMS or facts.is_of_vm:
+            yield from files_for(attachment, facts)
+    if advice.placement in ("same-node", "apart"):
+        yield affinity(facts, together=advice.placement == "same-node")
+
+
+def _add(
+    made: dict[str, tuple[ManifestFile, list[FlowAdvice]]], file: ManifestFile, advice: FlowAdvice
+) -> None:
+    """Flows share what is on nodes."""
+    first, reasons = made.setdefault(file.name, (file, []))
+    if first.document != file.document:
+        raise UsageError(
+            f"flows {reasons[0].flow} and {advice.flow} want {file.name} to be different: give "
+            "them the same values in [flow.network], or other names"
+        )
+    reasons.append(advice)
+
+
+def _text(file: ManifestFile, reasons: Sequence[FlowAdvice]) -> str:
+    comments = [
+        *_origin(reasons),
+        *([f"Mind: {file.mind}."] if file.mind else ()),
+        f"Apply: {file.apply.format(file=file.name)}",
+        f"Undo: {file.undo.format(file=file.name)}",
+    ]
+    return yaml_text(file.document, comments)
+
+
+def _origin(reasons: Sequence[FlowAdvice]) -> Iterator[str]:
+    """For whom it is, and which rows of the decision table say so."""
+    for each in reasons:
+        rows = [f"{row.row} ({row.source})" for row in each.rows if row.kind != "notes"]
+        what = ", ".join(_decided(each)) or "no attachment is decided"
+        yield f"Written by vnicaudit advise network for flow {each.flow} ({what})"
+        yield f"Rows: {'; '.join(rows)}"
+
+
+def _machine_config(steered: Sequence[tuple[Facts, FlowAdvice]]) -> OwnerFile:
+    """RFS on nodes, whose table is one for all connections: those of all flows, and as many as the
+    kernel's documentation has for a moderately loaded server."""
+    connections = sum(facts.flow.connections or 0 for facts, _advice in steered)
+    entries = rfs_sizes(max(MODERATE, connections), 1).entries
+    settings = {HostSetting("sysctl", name=ENTRIES): str(entries)}
+    queues_of: dict[str, int] = {}
+    for facts, advice in steered:
+        device, queues = facts.text("device"), facts.number("rx_queues")
+        if queues_of.setdefault(device, queues) != queues:
+            raise UsageError(f"flow {advice.flow}: other flows say another number of rx_queues")
+        each = str(rfs_sizes(entries, queues).per_queue)
+        for number in range(queues):
+            settings[HostSetting("rps-flows", device, f"rx-{number}")] = each
+    owner = SettingOwner(name="machine-config", evidence="")
+    way = [*owners_way(owner, settings, HostFacts())]
+    (sentence,) = (one for one in way if isinstance(one, str))
+    (file,) = (one for one in way if isinstance(one, OwnerFile))
+    comments = [
+        *_origin([advice for _facts, advice in steered]),
+        f"Mind: RFS on {entries} connections of a node, for all queues of its NIC alike.",
+        f"Apply: {sentence.replace(file.name, _RFS_FILE)}",
+        f"Undo: oc delete -f {_RFS_FILE}: its nodes are restarted once more.",
+    ]
+    return OwnerFile(_RFS_FILE, f"{comment_lines(comments)}{file.text}")
