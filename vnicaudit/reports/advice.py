@@ -126,11 +126,11 @@ def _answer(advice: FlowAdvice) -> Iterator[tuple[str, str]]:
     """The answer, one line for each question."""
     named = [ATTACHMENTS[each] for each in advice.attachments]
     if advice.answer == "advised":
-        yield "Attach", " or ".join(named)
+        yield "Network", "; or ".join(named)
     elif advice.answer == "depends":
-        yield "Attach", f"depends: {' or '.join(named) or 'see below'}"
+        yield "Network", f"depends: {'; or '.join(named) or 'see below'}"
     else:
-        yield "Attach", "unknown: facts are missing, see below"
+        yield "Network", "unknown: facts are missing, see below"
     if advice.present:
         judged = "advised against" if advice.present_advised_against else "may stay"
         yield "Today", f"{ATTACHMENTS[advice.present]}: {judged}"
@@ -139,17 +139,22 @@ def _answer(advice: FlowAdvice) -> Iterator[tuple[str, str]]:
     if advice.placement:
         yield "Nodes", _PLACEMENT[advice.placement]
     if advice.infra_nodes:
-        yield "Infra", advice.infra_nodes
+        yield "Infra", f"{advice.infra_nodes} infra nodes"
 
 
 def _rows(rows: Iterable[FiredRow]) -> Iterator[tuple[str, str]]:
     """Each row: its answer, the exact figure or the direction, the words of its source, limits."""
     for row in rows:
         said = ". ".join(one.rstrip(".") for one in (row.answer, row.figure, row.direction) if one)
-        quoted = f' "{row.quotation}"' if row.quotation and row.quotation not in said else ""
+        quoted = f" {_quoted(row.quotation)}" if row.quotation not in said else ""
         beaten = f" {row.beaten_by} takes precedence." if row.beaten_by else ""
         limits = f" Limits: {row.limits.rstrip('.')}." if row.limits else ""
         yield row.row, f"{said}.{quoted} ({row.source}){beaten}{limits}"
+
+
+def _quoted(words: str) -> str:
+    """The words of a source in quotation marks, unless they are several quotations."""
+    return words if '"' in words else f'"{words}"'
 
 
 _TABLES: dict[str, type[Struct]] = {
@@ -165,7 +170,7 @@ def _missing_sentence(fact: MissingFact, flow: str, file: str) -> str:
     table, _dot, key = fact.name.rpartition(".")
     where = f"[[flow]] of {flow!r}" if table == "flow" else f"[{table}]"
     rows = f" ({', '.join(fact.rows)})" if fact.rows else ""
-    return f"{fact.name} is not said{rows}: set {key} in {file} under {where}{_values(table, key)}"
+    return f"{fact.name} is not said{rows}: set it in {file} under {where}{_values(table, key)}"
 
 
 def _values(table: str, key: str) -> str:

@@ -2,33 +2,39 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import click
 import msgspec
 
 import vnicaudit
-from vnicaudit.base.wording import path_word
+from vnicaudit.base.wording import count, path_word
 from vnicaudit.cli.options.output import OutputOptions, output_options, screen_options
 from vnicaudit.cli.options.records import SectionedCommand, as_record
-from vnicaudit.cli.output.files import STDOUT, ReportOutput, emit, formats_of
+from vnicaudit.cli.output.files import STDOUT, ReportOutput, emit, formats_of, write_files
 from vnicaudit.cli.output.progress import tell
 from vnicaudit.errors import UsageError
 from vnicaudit.reports.advice import FORMATS, AdviceReport
 from vnicaudit.reports.safe import safe
 from vnicaudit.reports.writers import Options
 
+if TYPE_CHECKING:
+    from vnicaudit.model.advice import NetworkAdvice
+    from vnicaudit.model.scenario import Scenario
+
 _EPILOG = """\b
 Examples:
   vnicaudit advise network --init -o scenario.toml     a commented scenario, to be edited
   vnicaudit advise network scenario.toml
   vnicaudit advise network scenario.toml -o advice.md
+  vnicaudit advise network scenario.toml --write manifests
 
 \b
 Exit codes: 0 each flow has an answer, 1 the attachment that a flow has today is
-advised against, 2 facts are missing for a flow (the others are answered), or a file
-or option is wrong."""
+advised against, 2 facts are missing for a flow or a manifest (the others are
+written), or a file or option is wrong."""
 
 _TEMPLATE = Path(vnicaudit.__file__).parent / "templates/advise/scenario.toml"
 _FILE_WIDTH = 100
@@ -42,6 +48,7 @@ class AdviseNetworkOptions(msgspec.Struct, frozen=True):
     init: bool
     format: Literal["text", "json", "markdown"] | None
     output_file: str | None
+    folder: str | None
     output: OutputOptions
 
 
@@ -71,6 +78,13 @@ class AdviseNetworkOptions(msgspec.Struct, frozen=True):
     type=click.Path(dir_okay=False),
     help="Write to FILE; - is standard output. Without --format, the suffix decides the format.",
 )
+@click.option(
+    "--write",
+    "folder",
+    metavar="DIR",
+    type=click.Path(file_okay=False),
+    help="Also write manifests for what is advised into DIR. Nothing is applied.",
+)
 @output_options
 @as_record(AdviseNetworkOptions)
 def command(options: AdviseNetworkOptions) -> int:
@@ -93,14 +107,15 @@ def command(options: AdviseNetworkOptions) -> int:
     scenario = read_scenario(options.scenario)
     advice = advice_for(scenario)
     _write_report(AdviceReport(advice, scenario, options.scenario), options)
-    if any(flow.answer == "unknown" for flow in advice.flows):
+    is_complete = options.folder is None or _write_manifests(scenario, advice, options.folder)
+    if not is_complete or any(flow.answer == "unknown" for flow in advice.flows):
         return _TOO_LITTLE
     return _AGAINST if any(flow.present_advised_against for flow in advice.flows) else 0
 
 
 def _init(options: AdviseNetworkOptions) -> int:
     """Write the commented scenario; never over a file. Raises UsageError."""
-    if options.scenario is not None:
+    if options.scenario is not None or options.folder is not None:
         raise UsageError("--init reads no scenario: use it alone, or with --output")
     text = _TEMPLATE.read_text("utf-8")
     place = options.output_file or STDOUT
@@ -126,3 +141,19 @@ def _write_report(report: AdviceReport, options: AdviseNetworkOptions) -> None:
     screen = screen_options(options.output) if place == STDOUT else Options(width=_FILE_WIDTH)
     with ReportOutput(place) as output:
         output.finish(FORMATS[name](report, screen))
+
+
+def _write_manifests(scenario: Scenario, advice: NetworkAdvice, folder: str) -> bool:
+    """Write what can be written, and tell what cannot; False if that lacks facts. Raises UsageError
+    before anything is written."""
+    from vnicaudit.advise.manifests import manifests_for
+
+    found = manifests_for(scenario, advice)
+    write_files({os.path.join(folder, one.name): one.text for one in found.files}, folder)
+    tell(f"{count(len(found.files), 'file')} in {safe(folder)}: review them; nothing was applied")
+    for note in found.notes:
+        tell(f"Note: {safe(note)}")
+    for one in found.unwritten:
+        missing = ", ".join(one.facts)
+        tell(safe(f"Not written: {one.file} of flow {one.flow}, which needs {missing}"))
+    return not found.unwritten
