@@ -20,6 +20,7 @@ from tests.reports.ranking.samples import ranked_sample
 from tests.reports.runs.samples import RUNS
 from tests.reports.samples import END, RULES, finding, written
 from tests.reports.test_explain import IT
+from vnicaudit.advise import advice_for
 from vnicaudit.bench.line_rate import Framing, line_rate
 from vnicaudit.bench.profiles.load import load_profile, shipped_profiles
 from vnicaudit.cli import diff_compare as diff_output
@@ -32,6 +33,7 @@ from vnicaudit.model.host_facts import CpuFacts, HostFacts
 from vnicaudit.model.host_recording import HostRecording, RecordedSection
 from vnicaudit.model.report import NotFixed
 from vnicaudit.model.runs import Preview
+from vnicaudit.model.scenario import Scenario, ScenarioPlatform, TrafficFlow
 from vnicaudit.reports import history as history_json
 from vnicaudit.reports import inventory as inventory_json
 from vnicaudit.reports.bench import profiles as profiles_json
@@ -73,6 +75,15 @@ RECORDING = HostRecording(
     place="ssh://kvm1",
     sections=(RecordedSection("files", "/proc/uptime\x007.00 1.00"), RecordedSection("a", "", 1)),
 )
+SCENARIO = Scenario(
+    platform=ScenarioPlatform(sdn="ovn-kubernetes"),
+    flows=(
+        TrafficFlow(name="db", source="pod", to="external", connections=250, present="default"),
+        TrafficFlow(name="vm", source="external", to="vm", present="passt"),
+        TrafficFlow(name="new", source="pod", to="pod"),
+    ),
+)
+
 WRITTEN: dict[str, Callable[[], str | bytes]] = {
     "vnicaudit.report-1.json": lambda: written("json"),
     "vnicaudit.nics-1.json": lambda: "".join(nics_json([WEB, ODD])),
@@ -107,6 +118,7 @@ WRITTEN: dict[str, Callable[[], str | bytes]] = {
     "vnicaudit.doctor-1.json": lambda: msgspec.json.encode(DOCTOR),
     "vnicaudit.host-facts-1.json": lambda: msgspec.json.encode(RECORDING),
     "vnicaudit.inventory-1.json": lambda: inventory_json.to_json([HOST_OF_A_FLEET], ["a note"]),
+    "vnicaudit.advice-1.json": lambda: msgspec.json.encode(advice_for(SCENARIO)),
 }
 
 

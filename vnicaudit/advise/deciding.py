@@ -2,15 +2,152 @@
 
 from __future__ import annotations
 
-from vnicaudit.model.advice import FlowAdvice, NetworkAdvice
-from vnicaudit.model.scenario import Scenario
+from collections.abc import Iterator
+
+import msgspec
+
+from vnicaudit.advise.weighing import (
+    FactChange,
+    FlowDecision,
+    changes,
+    decide,
+    facts_to_begin_with,
+    fired_rows,
+    rows_about,
+)
+from vnicaudit.knowledge.attachments import AttachmentRow, Facts, Value, attachment_table
+from vnicaudit.model.advice import DecidingFact, FiredRow, FlowAdvice, MissingFact, NetworkAdvice
+from vnicaudit.model.scenario import Scenario, TrafficFlow
+
+LARGE, SMALL = 30_000, 1_000
+"""Bytes of a message: sizes that were measured; the first is called large, the other is not."""
+_COMBINED = {"default", "ipvlan-l2", "host-device"}
+"""Attachments that the sources combine in one application."""
+_WORKED_OUT = {"flow.size": "flow.response"}
+"""Facts that are worked out, and the key of a scenario that says them."""
 
 
 def advice_for(scenario: Scenario) -> NetworkAdvice:
     """The advice for each flow of a scenario, in its order."""
-    return NetworkAdvice(
-        flows=tuple(
-            FlowAdvice(flow=flow.name, answer="unknown", present=flow.present)
-            for flow in scenario.flows
-        )
+    facts = _facts(scenario)
+    general = fired_rows(rows_about("platform"), facts)
+    infra = next((row.infra for row in general if row.infra), "")
+    flows = tuple(_flow_advice(flow, _facts(scenario, flow), infra) for flow in scenario.flows)
+    advised = {each for flow in flows if flow.answer == "advised" for each in flow.attachments}
+    facts["advice.attachments"] = len(advised & _COMBINED)
+    facts["advice.depends"] = any("depends" in (flow.answer, flow.rfs) for flow in flows)
+    rows = sorted((*general, *fired_rows(rows_about("advice"), facts)), key=lambda row: row.id)
+    return NetworkAdvice(flows=flows, general=tuple(_as_fired(row, facts) for row in rows))
+
+
+def _facts(scenario: Scenario, flow: TrafficFlow | None = None) -> dict[str, Value | None]:
+    """All facts by their names, with those that are worked out."""
+    parts: dict[str, msgspec.Struct] = {"platform": scenario.platform, "needs": scenario.needs}
+    if flow is not None:
+        parts["flow"] = flow
+    facts: dict[str, Value | None] = {
+        f"{name}.{key}": value
+        for name, part in parts.items()
+        for key, value in msgspec.structs.asdict(part).items()
+        if value is None or isinstance(value, bool | int | str)
+    }
+    if flow is not None:
+        ends = {flow.source, flow.to}
+        facts["flow.between"] = "vm" if "vm" in ends else "pods" if ends == {"pod"} else "external"
+        facts["flow.size"] = _size(flow)
+    return facts
+
+
+def _size(flow: TrafficFlow) -> str | None:
+    """``large``, ``small``, ``between``; None if the larger of request and response is not said."""
+    sizes = [size for size in (flow.request, flow.response) if size is not None]
+    if sizes and max(sizes) >= LARGE:
+        return "large"
+    if not sizes or (len(sizes) == 1 and flow.pattern != "streaming"):
+        return None
+    return "small" if max(sizes) <= SMALL else "between"
+
+
+def _flow_advice(flow: TrafficFlow, facts: Facts, infra: str) -> FlowAdvice:
+    decision = decide(facts)
+    found = list(changes(facts))
+    if decision.answer == "unknown":
+        first = list(facts_to_begin_with(facts))
+        found = first + [each for each in found if each.fact not in {one.fact for one in first}]
+    unknown = decision.answer == "unknown" and bool(found)
+    answer = "depends" if decision.answer == "unknown" and not found else decision.answer
+    advised_against = {each.attachment for each in decision.excluded}
+    other = answer == "advised" and flow.present not in decision.attachments
+    return FlowAdvice(
+        flow=flow.name,
+        answer=answer,
+        attachments=decision.attachments,
+        rfs=decision.rfs,
+        placement=decision.placement,
+        infra_nodes=next((row.infra for row in decision.counting() if row.infra), infra),
+        rows=tuple(_rows_shown(decision, facts)),
+        excluded=decision.excluded,
+        deciding=() if unknown else tuple(_deciding(decision, answer, facts, found)),
+        missing=tuple(
+            MissingFact(_WORKED_OUT.get(each.fact, each.fact), each.rows) for each in found
+        ),
+        present=flow.present,
+        present_advised_against=flow.present is not None
+        and (other or flow.present in advised_against),
     )
+
+
+def _rows_shown(decision: FlowDecision, facts: Facts) -> Iterator[FiredRow]:
+    """The rows that fired; behind one that says the opposite of others for another case, these,
+    without their figure."""
+    fired = {row.id for row in decision.fired}
+    table = {row.id: row for row in attachment_table().row}
+    for row in decision.fired:
+        yield _as_fired(row, facts, beaten_by=decision.beaten_by.get(row.id, ""))
+        for other in (table[name] for name in row.against if name not in fired):
+            yield _as_fired(msgspec.structs.replace(other, figure=""), facts, beaten_by=row.id)
+
+
+def _as_fired(row: AttachmentRow, facts: Facts, beaten_by: str = "") -> FiredRow:
+    """A row with its figure, or with the direction alone where its source measured elsewhere."""
+    table = attachment_table()
+    source = table.source[row.source]
+    objections = source.objections(facts)
+    direction = [row.direction] * bool(row.figure and row.direction) + objections
+    return FiredRow(
+        row=row.id,
+        kind=row.kind,
+        answer=row.answer,
+        figure="" if objections else row.figure,
+        direction="; ".join(direction) if objections else "",
+        quotation="; ".join(f'"{each}"' for each in row.quotations),
+        source=f"{source.title}: {row.section}" if row.section else source.title,
+        limits=row.limits,
+        decides=row.decides,
+        command=table.command[row.command] if row.command else "",
+        beaten_by=beaten_by,
+    )
+
+
+def _deciding(
+    decision: FlowDecision, answer: str, facts: Facts, found: list[FactChange]
+) -> Iterator[DecidingFact]:
+    """Facts of the scenario on which an answer depends, then measurements that rows name, else a
+    comparison of the attachments."""
+    commands = attachment_table().command
+    compare = commands["datapaths" if facts["flow.between"] == "vm" else "attachments"]
+    names: dict[str, str] = {}
+    if answer == "depends":
+        names |= {_WORKED_OUT.get(one.fact, one.fact): compare for one in found if one.settles}
+    for row in decision.counting():
+        about_rfs = decision.rfs == "depends" and row.rfs == "depends"
+        about_answer = answer == "depends" and row.kind == "depends" and row.gives
+        if row.decides and (about_rfs or about_answer):
+            names.setdefault(row.decides, commands[row.command])
+    if answer == "depends" and compare not in names.values():
+        others = decision.attachments or ("the default network",)
+        names[f"measurement of {' against '.join(others)}"] = compare
+    if decision.rfs == "depends" and commands["rfs"] not in names.values():
+        names["measurement with RFS on and off"] = commands["rfs"]
+    for name, command in names.items():
+        yield DecidingFact(name, command)

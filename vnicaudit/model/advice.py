@@ -46,11 +46,11 @@ class Excluded(msgspec.Struct, frozen=True):
 
     attachment: Attachment
     row: str
-    why: str
+    reason: str
 
 
 class DecidingFact(msgspec.Struct, frozen=True):
-    """What an answer depends on, and the command that measures it."""
+    """A fact that decides, and the command that measures it."""
 
     fact: str
     """A name in the scenario (``flow.request``), or a few words."""

@@ -93,7 +93,7 @@ def _flow_sections(flow: TrafficFlow, advice: FlowAdvice, file: str) -> Iterator
     )
     disputed = [row for row in advice.rows if row.kind == "depends"]
     others = [row for row in advice.rows if row.kind != "depends"]
-    excluded = ((one.attachment, f"{one.why} ({one.row})") for one in advice.excluded)
+    excluded = ((one.attachment, f"{one.reason} ({one.row})") for one in advice.excluded)
     for title, pairs in (
         ("Why", tuple(_rows(others))),
         ("Excluded", tuple(excluded)),

@@ -1,0 +1,184 @@
+"""The facts of one flow in, the rows that fire and what follows from those that count out.
+
+How rows compete is data, described at the head of ``knowledge/attachments.toml``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
+from typing import NamedTuple
+
+from vnicaudit.knowledge.attachments import (
+    AttachmentRow,
+    Facts,
+    Value,
+    attachment_table,
+    holds,
+    values_tried,
+)
+from vnicaudit.model.advice import Answer, Excluded, Placement, Rfs
+from vnicaudit.model.scenario import Attachment
+
+_GIVEN = ("flow.present", "flow.name", "flow.source", "flow.to")
+"""Facts that are never asked for."""
+
+
+class FlowDecision(NamedTuple):
+    """The answer for a flow, and the rows behind it."""
+
+    answer: Answer
+    attachments: tuple[Attachment, ...]
+    rfs: Rfs
+    placement: Placement
+    fired: tuple[AttachmentRow, ...]
+    excluded: tuple[Excluded, ...]
+    beaten_by: Mapping[str, str]
+    """Row that does not count -> row that takes precedence."""
+
+    def outcome(self) -> tuple[object, ...]:
+        """All that another value of a fact may change."""
+        return self.answer, self.attachments, self.rfs, self.placement
+
+    def counting(self) -> list[AttachmentRow]:
+        """The rows that were not beaten."""
+        return [row for row in self.fired if row.id not in self.beaten_by]
+
+
+class FactChange(NamedTuple):
+    """A fact that is not said, and that changes the answer for some value."""
+
+    fact: str
+    rows: tuple[str, ...]
+    """Rows that fire then, or no more."""
+    settles: bool
+    """True if for some value the answer is one of the attachments, and nothing is excluded."""
+
+
+def decide(facts: Facts, *, rows: tuple[AttachmentRow, ...] | None = None) -> FlowDecision:
+    """Placement is decided first: other rows then know whether both ends are on one node."""
+    rows = rows_about("flow") if rows is None else rows
+    placing = fired_rows([row for row in rows if row.placement], facts)
+    placement = _placement(placing)
+    if facts["flow.nodes"] == "either" and placement:
+        facts = {**facts, "flow.nodes": "same" if placement == "same-node" else "cross"}
+    others = fired_rows([row for row in rows if not row.placement], facts)
+    fired = tuple(sorted((*placing, *others), key=lambda row: row.id))
+    excluded = tuple(
+        Excluded(attachment, row.id, row.answer) for row in fired for attachment in row.excludes
+    )
+    removed = {each.attachment for each in excluded}
+    beaten = _beaten(fired, removed)
+    counting = [row for row in fired if row.id not in beaten]
+    answer, attachments = _answer(counting, removed)
+    return FlowDecision(answer, attachments, _rfs(counting), placement, fired, excluded, beaten)
+
+
+def _placement(rows: Iterable[AttachmentRow]) -> Placement:
+    fired = tuple(rows)
+    beaten = _beaten(fired, set())
+    words: set[Placement] = {row.placement for row in fired if row.id not in beaten}
+    return words.pop() if len(words) == 1 else "depends" if words else ""
+
+
+def _beaten(fired: Iterable[AttachmentRow], removed: set[Attachment]) -> dict[str, str]:
+    """Rows that do not count -> the row that takes precedence. A row all of whose attachments are
+    excluded beats none."""
+    fired = tuple(fired)
+    names = {row.id for row in fired}
+    return {
+        beaten: row.id
+        for row in fired
+        if not row.gives or not removed.issuperset(row.gives)
+        for beaten in row.beats
+        if beaten in names
+    }
+
+
+def _answer(
+    counting: list[AttachmentRow], removed: set[Attachment]
+) -> tuple[Answer, tuple[Attachment, ...]]:
+    """The attachments that rows choose, without the excluded ones; if none is left, those that hard
+    rows leave, which no source measured."""
+    chosen = [one for row in counting if row.kind != "hard" for one in row.gives]
+    candidates = tuple(dict.fromkeys(one for one in chosen if one not in removed))
+    if candidates:
+        return "advised" if len(candidates) == 1 else "depends", candidates
+    if not chosen:
+        return "unknown", ()
+    rest = (one for row in counting if row.kind == "hard" for one in row.gives)
+    return "depends", tuple(dict.fromkeys(one for one in rest if one not in removed))
+
+
+def _rfs(counting: list[AttachmentRow]) -> Rfs:
+    """Hard rows only make a recommendation depend."""
+    words: set[Rfs] = {row.rfs for row in counting if row.rfs and row.kind != "hard"}
+    warned = any(row.rfs for row in counting if row.kind == "hard")
+    return "depends" if len(words) > 1 or (words and warned) else words.pop() if words else ""
+
+
+def fired_rows(rows: Iterable[AttachmentRow], facts: Facts) -> tuple[AttachmentRow, ...]:
+    """The rows that hold, as the case that holds words them."""
+    return tuple(fired for row in rows if (fired := row.fired(facts)))
+
+
+@lru_cache(maxsize=4)
+def rows_about(part: str) -> tuple[AttachmentRow, ...]:
+    """Rows about a flow, the platform, or the answers (``advice``)."""
+    return tuple(row for row in attachment_table().row if row.about() == part)
+
+
+@lru_cache(maxsize=4)
+def _choosing_rows(between: str) -> tuple[AttachmentRow, ...]:
+    """Rows that can change the answer for flows of a kind."""
+    return tuple(
+        row
+        for row in rows_about("flow")
+        if any(
+            holds(case.flow["between"], between) is not False
+            and (
+                row.rfs or row.placement or row.gives or row.excludes or case.gives or case.excludes
+            )
+            for case in row.cases
+        )
+    )
+
+
+@lru_cache(maxsize=4)
+def _values(between: str) -> dict[str, tuple[Value, ...]]:
+    """Fact -> values that make a difference to some row, for flows of a kind."""
+    found: dict[str, dict[Value, None]] = {}
+    for row in _choosing_rows(between):
+        for case in row.cases:
+            for name, condition in case.conditions():
+                found.setdefault(name, {}).update(dict.fromkeys(values_tried(condition)))
+    return {name: tuple(values) for name, values in found.items() if name not in _GIVEN}
+
+
+def changes(facts: Facts) -> Iterator[FactChange]:
+    """Facts that are not said and that change the answer, each by itself."""
+    between = str(facts["flow.between"])
+    rows = _choosing_rows(between)
+    now = decide(facts, rows=rows)
+    for name, values in _values(between).items():
+        if facts[name] is not None:
+            continue
+        tried = [decide({**facts, name: value}, rows=rows) for value in values]
+        others = [each for each in tried if each.outcome() != now.outcome()]
+        if others:
+            before = {row.id for row in now.fired}
+            changed = {row for each in others for row in before ^ {one.id for one in each.fired}}
+            settles = any(
+                each.answer == "advised" and each.excluded == now.excluded for each in others
+            )
+            yield FactChange(name, tuple(sorted(changed)), settles)
+
+
+def facts_to_begin_with(facts: Facts) -> Iterator[FactChange]:
+    """For a flow for which no row decides: the facts for which the nearest rows wait together."""
+    rows = _choosing_rows(str(facts["flow.between"]))
+    waiting = {row.id: names for row in rows if row.gives and (names := row.waits_for(facts))}
+    fewest = min(map(len, waiting.values()), default=0)
+    nearest = {row: names for row, names in waiting.items() if len(names) == fewest}
+    for name in sorted({name for names in nearest.values() for name in names} - set(_GIVEN)):
+        yield FactChange(name, tuple(row for row in nearest if name in nearest[row]), settles=False)

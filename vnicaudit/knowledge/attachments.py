@@ -1,0 +1,178 @@
+"""The decision table of attachments, ``attachments.toml``: its rows, and whether they hold.
+
+How rows compete is said at the head of the table.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+
+import msgspec
+
+from vnicaudit.base.opening import read_beside
+from vnicaudit.model.advice import Placement, Rfs, RowKind
+from vnicaudit.model.decoding import converted
+from vnicaudit.model.host import Version
+from vnicaudit.model.scenario import Attachment
+from vnicaudit.text.beginning import toml_values
+
+Value = bool | int | str
+Facts = Mapping[str, Value | None]
+"""``flow.nodes`` -> its value; None: not said."""
+Condition = Value | tuple[Value, ...]
+UNSAID = "unsaid"
+
+_COMPARISON = re.compile(r"(<=|>=|<|>)(\S+)")
+
+
+class RowCase(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Conditions that hold together; None: as the row says."""
+
+    platform: dict[str, Condition] = {}
+    needs: dict[str, Condition] = {}
+    flow: dict[str, Condition] = {}
+    advice: dict[str, Condition] = {}
+    gives: tuple[Attachment, ...] | None = None
+    excludes: tuple[Attachment, ...] | None = None
+    beats: tuple[str, ...] | None = None
+    limits: str | None = None
+
+    def conditions(self) -> Iterator[tuple[str, Condition]]:
+        """Name of a fact -> what it must be."""
+        for part in ("platform", "needs", "flow", "advice"):
+            for key, condition in getattr(self, part).items():
+                yield f"{part}.{key}", condition
+
+
+class AttachmentRow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A row of the table."""
+
+    id: str
+    kind: RowKind
+    answer: str
+    figure: str = ""
+    direction: str = ""
+    quotations: tuple[str, ...]
+    source: str
+    section: str = ""
+    limits: str = ""
+    gives: tuple[Attachment, ...] = ()
+    excludes: tuple[Attachment, ...] = ()
+    rfs: Rfs = ""
+    placement: Placement = ""
+    infra: str = ""
+    beats: tuple[str, ...] = ()
+    against: tuple[str, ...] = ()
+    decides: str = ""
+    command: str = ""
+    cases: tuple[RowCase, ...] = msgspec.field(name="case")
+
+    def about(self) -> str:
+        """The part of a scenario that it is about: ``flow``, ``advice`` (the answers themselves) or
+        ``platform``."""
+        case = self.cases[0]
+        return "advice" if case.advice else "flow" if case.flow else "platform"
+
+    def fired(self, facts: Facts) -> AttachmentRow | None:
+        """The row as the first case that holds words it; None if none holds."""
+        for case in self.cases:
+            if case_holds(case, facts):
+                fields = ("gives", "excludes", "beats", "limits")
+                changes = {key: getattr(case, key) for key in fields}
+                found = {key: value for key, value in changes.items() if value is not None}
+                return msgspec.structs.replace(self, **found)
+        return None
+
+    def waits_for(self, facts: Facts) -> set[str]:
+        """Facts that are not said, of the case that needs the fewest to hold; empty: no case can
+        hold any more, or one does."""
+        open_cases = [
+            {name for name, condition in case.conditions() if holds(condition, facts[name]) is None}
+            for case in self.cases
+            if case_holds(case, facts) is None
+        ]
+        return min(open_cases, key=len, default=set())
+
+
+class FigureSource(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A source, and where its figures hold."""
+
+    title: str
+    measured: str = ""
+    excluded: dict[str, dict[str, str]] = msgspec.field(name="not", default={})
+
+    def objections(self, facts: Facts) -> list[str]:
+        """Reasons why its figures must not be shown; empty: they may."""
+        said = [(words, facts[name]) for name, words in self.excluded.items()]
+        found = [words[str(value)] for words, value in said if str(value) in words]
+        return found or [self.measured] * any(value is None for _, value in said)
+
+
+class AttachmentTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The whole file."""
+
+    source: dict[str, FigureSource]
+    command: dict[str, str]
+    row: tuple[AttachmentRow, ...]
+
+
+@lru_cache(maxsize=1)
+def attachment_table() -> AttachmentTable:
+    """The table that comes with this program."""
+    name = "attachments.toml"
+    return converted(toml_values(name, read_beside(__file__, name).decode()), AttachmentTable)
+
+
+def values_tried(condition: Condition) -> Iterator[Value]:
+    """Values of a fact for which a condition may hold, and values for which it may not."""
+    for allowed in condition if isinstance(condition, tuple) else (condition,):
+        if isinstance(allowed, bool):
+            yield from (True, False)
+        elif isinstance(allowed, str) and (limits := _COMPARISON.findall(allowed)):
+            for _operator, limit in limits:
+                yield from _around(limit)
+        elif allowed != UNSAID:
+            yield allowed
+
+
+def _around(limit: str) -> tuple[Value, ...]:
+    if "." not in limit:
+        return tuple(
+            number for number in (int(limit) - 1, int(limit), int(limit) + 1) if number > 0
+        )
+    version = Version.parse(limit)
+    return limit, f"{version.major}.{version.minor - 1}"
+
+
+def case_holds(case: RowCase, facts: Facts) -> bool | None:
+    """True if all conditions hold; None: that depends on facts that are not said."""
+    answers = {holds(condition, facts[name]) for name, condition in case.conditions()}
+    return False if False in answers else None if None in answers else True
+
+
+def holds(condition: Condition, value: Value | None) -> bool | None:
+    """True if a fact is as a condition asks for; None if it is not said, and that matters."""
+    allowed = condition if isinstance(condition, tuple) else (condition,)
+    if value is None:
+        return True if UNSAID in allowed else None
+    return any(_matches(each, value) for each in allowed)
+
+
+def _matches(wanted: Value, value: Value) -> bool:
+    comparisons = _COMPARISON.findall(wanted) if isinstance(wanted, str) else []
+    if not comparisons:
+        return wanted == value
+    return all(_compares(operator, limit, value) for operator, limit in comparisons)
+
+
+def _compares(operator: str, limit: str, value: Value) -> bool:
+    """Numbers as numbers, text as versions."""
+    if isinstance(value, str):
+        order = (Version.parse(value) > Version.parse(limit)) - (
+            Version.parse(value) < Version.parse(limit)
+        )
+    else:
+        order = (value > int(limit)) - (value < int(limit))
+    return {"<": order < 0, "<=": order <= 0, ">": order > 0, ">=": order >= 0}[operator]
