@@ -32,6 +32,8 @@ class FiredRow(msgspec.Struct, frozen=True, kw_only=True):
     """Instead of a figure: the direction without a number, and what was not measured."""
     quotation: str = ""
     source: str
+    """Title of the document."""
+    section: str = ""
     limits: str = ""
     decides: str = ""
     """Rows of kind ``depends``: the fact that would decide."""
