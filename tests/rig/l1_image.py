@@ -33,8 +33,8 @@ PACKAGES = (
     "udev",
 )
 MODULES = (
-    "8021q", "bonding", "br_netfilter", "bridge", "dummy", "geneve", "kvm_amd", "macvtap",
-    "nf_tables", "tun", "vduse", "veth", "vhost_net", "vhost_vdpa", "vxlan",
+    "8021q", "bonding", "br_netfilter", "bridge", "dummy", "geneve", "ipvlan", "kvm_amd",
+    "macvtap", "nf_tables", "tun", "vduse", "veth", "vhost_net", "vhost_vdpa", "vxlan",
 )  # fmt: skip
 SSH = "ssh"
 """The folder beside the disk: the key of who may log in, and the host's own, which is known."""
