@@ -59,7 +59,7 @@ def test_each_file_begins_with_its_origin_and_how_it_is_applied_and_undone(
     for file in written(attachment, rfs="on", placement="apart").files:
         origin, rows, *others = file.text.split("\n")
         assert origin == f"# Written by vnicaudit advise network for flow orders ({attachment})"
-        assert rows == "# Rows: R06 (S5, CNI)"
+        assert rows == "# R06: S5, CNI"
         head = [one[:8] for one in others[:3] if one.startswith("# ")]
         assert head[-2:] == ["# Apply:", "# Undo: "]
 
@@ -141,6 +141,7 @@ def test_rfs_is_sized_for_all_flows_of_a_node_and_says_that_nodes_restart() -> N
     made = manifests_for(scenario, NetworkAdvice(flows=advice))
     (file,) = made.files
     assert "its nodes are restarted one after the other" in file.text
+    assert loaded(file.text)["metadata"]["name"] == "99-vnicaudit-rfs"
     assert "net.core.rps_sock_flow_entries = 131072\n" in file.text
     for device in ("enc1", "enc2"):
         rule = "echo 32768 > /sys/class/net/$name/queues/rx-3/rps_flow_cnt"

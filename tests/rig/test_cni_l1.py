@@ -4,6 +4,7 @@ IPVLAN, and bridges that filter VLANs."""
 import json
 import platform
 import shutil
+from typing import Any
 
 import pytest
 import yaml
@@ -50,14 +51,15 @@ def l1_with_plugins(l1: L1, tmp_path_factory: pytest.TempPathFactory) -> L1:
     return l1
 
 
-def tried(l1: L1, attachment: Attachment) -> list[dict[str, object]]:
+def tried(l1: L1, attachment: Attachment) -> list[dict[str, Any]]:
     """VLANs of the first node, once the pods have heard of each other."""
     (file,) = (one for one in written(attachment).files if one.name == "orders-network.yaml")
-    config = json.loads(yaml.safe_load(file.text.encode())["spec"]["config"])
+    manifest: Any = yaml.safe_load(file.text.encode())
+    config = json.loads(manifest["spec"]["config"])
     if "capabilities" in config:  # as Multus does
         config["runtimeConfig"] = {"ips": ["192.0.2.1@/24"]}
     ran = l1.run(["sh", "-euc", _TRY, "sh", config["type"], json.dumps(config), PLACE])
-    vlans: list[dict[str, object]] = json.loads(ran.output() or "[]")
+    vlans: list[dict[str, Any]] = json.loads(ran.output() or "[]")
     return vlans
 
 
@@ -66,6 +68,6 @@ def test_an_ipvlan_joins_pods_of_two_nodes(l1_with_plugins: L1) -> None:
 
 
 def test_a_bridge_joins_guests_of_a_vlan_and_gives_them_no_other(l1_with_plugins: L1) -> None:
-    vlans = {str(one["ifname"]): one["vlans"] for one in tried(l1_with_plugins, "linux-bridge")}
+    vlans = {one["ifname"]: one["vlans"] for one in tried(l1_with_plugins, "linux-bridge")}
     (port,) = (vlans[name] for name in vlans if name.startswith("veth"))
     assert port == [{"vlan": 10, "flags": ["PVID", "Egress Untagged"]}]

@@ -131,12 +131,15 @@ def _text(file: ManifestFile, reasons: Sequence[FlowAdvice]) -> str:
 
 
 def _origin(reasons: Sequence[FlowAdvice]) -> Iterator[str]:
-    """For whom it is, and which rows of the decision table say so."""
+    """For whom it is, and which rows of the decision table say so, by their sources."""
     for each in reasons:
-        rows = [f"{row.row} ({row.source})" for row in each.rows if row.kind != "notes"]
         what = ", ".join(_decided(each)) or "no attachment is decided"
         yield f"Written by vnicaudit advise network for flow {each.flow} ({what})"
-        yield f"Rows: {'; '.join(rows)}"
+        rows: dict[str, list[str]] = {}
+        for row in each.rows:
+            if row.kind in ("hard", "decides", "tunes") and not row.beaten_by:
+                rows.setdefault(row.source, []).append(row.row)
+        yield from (f"{', '.join(ids)}: {source}" for source, ids in rows.items())
 
 
 def _machine_config(steered: Sequence[tuple[Facts, FlowAdvice]]) -> OwnerFile:
@@ -159,8 +162,10 @@ def _machine_config(steered: Sequence[tuple[Facts, FlowAdvice]]) -> OwnerFile:
     (file,) = (one for one in way if isinstance(one, OwnerFile))
     comments = [
         *_origin([advice for _facts, advice in steered]),
-        f"Mind: RFS on {entries} connections of a node, for all queues of its NIC alike.",
+        f"Mind: it is sized for {entries} connections of a node at a time.",
         f"Apply: {sentence.replace(file.name, _RFS_FILE)}",
         f"Undo: oc delete -f {_RFS_FILE}: its nodes are restarted once more.",
     ]
-    return OwnerFile(_RFS_FILE, f"{comment_lines(comments)}{file.text}")
+    # one of `vnicaudit plan --patches` may be there by the name of its own
+    text = file.text.replace("name: 99-vnicaudit-host", "name: 99-vnicaudit-rfs", 1)
+    return OwnerFile(_RFS_FILE, f"{comment_lines(comments)}{text}")

@@ -117,7 +117,7 @@ class FlowNetwork(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """Of the pods that it is placed beside, or apart from."""
     device: Text | None = None
     """NIC of the node: ``enc2``."""
-    rx_queues: Annotated[int, msgspec.Meta(ge=1, le=65536)] | None = None
+    rx_queues: Annotated[int, msgspec.Meta(ge=1, le=1024)] | None = None
     """Receive queues of that NIC."""
     bridge: Text | None = None
     """Bridge of the node: the Linux bridge that is made, or the one of Open vSwitch, ``br-ex``."""

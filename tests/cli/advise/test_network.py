@@ -52,7 +52,7 @@ def test_every_key_of_the_template_is_accepted(tmp_path: Path) -> None:
 def test_standard_input_and_files_of_each_format(tmp_path: Path) -> None:
     text = TEMPLATE.read_bytes()
     whole = vnicaudit("advise", "network", "-", stdin=text, cwd=tmp_path)
-    assert whole.stdout.startswith("frontend to stock  pod to pod  across nodes  request/response")
+    assert whole.stdout.startswith("frontend-stock  pod to pod  across nodes  request/response")
     for name, begins in (
         ("a.md", "## vnicaudit advise network\n"),
         ("a.json", '{"schema":'),
