@@ -16,7 +16,6 @@ from vnicaudit.base.wording import count
 from vnicaudit.model.advice import FiredRow, FlowAdvice, MissingFact, NetworkAdvice
 from vnicaudit.model.scenario import (
     Attachment,
-    FlowNetwork,
     NetworkNeeds,
     Scenario,
     ScenarioPlatform,
@@ -32,7 +31,7 @@ ATTACHMENTS: dict[Attachment, str] = {
     "default": "the default pod network",
     "ipvlan-l2": "IPVLAN L2, as a further interface",
     "macvlan": "macvlan, as a further interface",
-    "host-device": "host-device: a NIC of the node inside the pod",
+    "host-device": "host-device (a NIC of the node inside the pod)",
     "sriov-netdev": "SR-IOV VF with its kernel driver (netdevice)",
     "sriov-vfio": "SR-IOV VF by vfio-pci",
     "linux-bridge": "a Linux bridge of the node",
@@ -80,33 +79,70 @@ FORMATS = {"text": _text, "json": _json, "markdown": _markdown}
 
 
 def _sections(report: AdviceReport) -> Iterator[ReportSection]:
+    sources = _Sources()
     for flow, advice in zip(report.scenario.flows, report.advice.flows, strict=True):
-        yield from _flow_sections(flow, advice, report.file)
+        yield from _flow_sections(flow, advice, report.file, sources)
     if report.advice.general:
-        yield ReportSection(title="The whole platform", pairs=tuple(_rows(report.advice.general)))
+        pairs = ((row.row, _row_text(row, sources)) for row in report.advice.general)
+        yield ReportSection(title="The whole platform", pairs=tuple(pairs))
+    if sources.titles:
+        yield ReportSection(title="Sources", style="quiet", pairs=tuple(sources.pairs()))
 
 
-def _flow_sections(flow: TrafficFlow, advice: FlowAdvice, file: str) -> Iterator[ReportSection]:
+class _Sources:
+    """The titles of sources, numbered as they are cited."""
+
+    def __init__(self) -> None:
+        self.titles: dict[str, int] = {}
+
+    def cited(self, row: FiredRow) -> str:
+        """``[1, Scenario II]``."""
+        number = self.titles.setdefault(row.source, len(self.titles) + 1)
+        return f"[{number}, {row.section}]" if row.section else f"[{number}]"
+
+    def pairs(self) -> Iterator[tuple[str, str]]:
+        """Each number and its title."""
+        return ((f"[{number}]", title) for title, number in self.titles.items())
+
+
+def _flow_sections(
+    flow: TrafficFlow, advice: FlowAdvice, file: str, sources: _Sources
+) -> Iterator[ReportSection]:
     """The answer for one flow, and the rows and facts behind it."""
     yield ReportSection(
         title=flow.name, about=_about(flow), pairs=tuple(_answer(advice)), verdict=True
     )
-    disputed = [row for row in advice.rows if row.kind == "depends"]
-    others = [row for row in advice.rows if row.kind != "depends"]
-    excluded = ((one.attachment, f"{one.reason} ({one.row})") for one in advice.excluded)
-    for title, pairs in (
-        ("Why", tuple(_rows(others))),
-        ("Excluded", tuple(excluded)),
-        ("Sources contradict each other, or do not say", tuple(_rows(disputed))),
-    ):
+    excluded: dict[str, list[str]] = {}
+    for one in advice.excluded:
+        excluded.setdefault(one.row, []).append(one.attachment)
+    parts: dict[str, list[tuple[str, str]]] = {
+        "Why": [],
+        "Excluded": [],
+        "Undecided in the sources": [],
+    }
+    for row in advice.rows:
+        text = _row_text(row, sources)
+        if row.row in excluded:
+            parts["Excluded"].append((row.row, f"{', '.join(excluded[row.row])}: {text}"))
+        else:
+            parts["Undecided in the sources" if row.kind == "depends" else "Why"].append(
+                (row.row, text)
+            )
+    for title, pairs in parts.items():
         if pairs:
-            yield ReportSection(title=title, style="quiet", pairs=pairs)
+            yield ReportSection(title=title, style="quiet", pairs=tuple(pairs))
     if advice.deciding:
-        said = (f"{one.fact} decides; measure it with: {one.command}" for one in advice.deciding)
-        yield ReportSection(title="Depends", style="quiet", items=tuple(said))
+        said = (f"{one.fact}; measure it with: {one.command}" for one in advice.deciding)
+        yield ReportSection(title="Depends on", style="quiet", items=tuple(said))
     if advice.missing:
-        said = (_missing_sentence(fact, flow.name, file) for fact in advice.missing)
-        yield ReportSection(title="Not known", style="quiet", items=tuple(said))
+        place = "the scenario" if file == "-" else file
+        yield ReportSection(
+            title="Not said",
+            style="quiet",
+            lead=f"Set what you know in {place}, under {_tables(advice.missing)}; it may change "
+            "the answer:",
+            pairs=tuple((fact.name, _values(fact)) for fact in advice.missing),
+        )
 
 
 def _about(flow: TrafficFlow) -> tuple[str, ...]:
@@ -124,16 +160,16 @@ def _about(flow: TrafficFlow) -> tuple[str, ...]:
 
 def _answer(advice: FlowAdvice) -> Iterator[tuple[str, str]]:
     """The answer, one line for each question."""
-    named = [ATTACHMENTS[each] for each in advice.attachments]
+    named = "; or ".join(ATTACHMENTS[each] for each in advice.attachments)
     if advice.answer == "advised":
-        yield "Network", "; or ".join(named)
+        yield "Network", named
     elif advice.answer == "depends":
-        yield "Network", f"depends: {'; or '.join(named) or 'see below'}"
+        yield "Network", f"depends: {named or 'see below'}"
     else:
         yield "Network", "unknown: facts are missing, see below"
     if advice.present:
-        judged = "advised against" if advice.present_advised_against else "may stay"
-        yield "Today", f"{ATTACHMENTS[advice.present]}: {judged}"
+        judged = ", which is advised against" if advice.present_advised_against else ""
+        yield "Today", f"{ATTACHMENTS[advice.present]}{judged}"
     if advice.rfs:
         yield "RFS", advice.rfs
     if advice.placement:
@@ -142,43 +178,38 @@ def _answer(advice: FlowAdvice) -> Iterator[tuple[str, str]]:
         yield "Infra", f"{advice.infra_nodes} infra nodes"
 
 
-def _rows(rows: Iterable[FiredRow]) -> Iterator[tuple[str, str]]:
-    """Each row: its answer, the exact figure or the direction, the words of its source, limits."""
-    for row in rows:
-        said = ". ".join(one.rstrip(".") for one in (row.answer, row.figure, row.direction) if one)
-        quoted = f" {_quoted(row.quotation)}" if row.quotation not in said else ""
-        beaten = f" {row.beaten_by} takes precedence." if row.beaten_by else ""
-        limits = f" Limits: {row.limits.rstrip('.')}." if row.limits else ""
-        yield row.row, f"{said}.{quoted} ({row.source}){beaten}{limits}"
+def _row_text(row: FiredRow, sources: _Sources) -> str:
+    """A row: its answer, the exact figure or the direction, the words of its source, limits."""
+    shown = (row.answer, row.figure or row.direction)
+    said = " ".join(f"{one[:1].upper()}{one[1:].rstrip('.')}." for one in shown if one)
+    quoted = f" {row.quotation}" if row.quotation else ""
+    beaten = f" {row.beaten_by} takes precedence." if row.beaten_by else ""
+    limits = f" Limits: {row.limits.rstrip('.')}." if row.limits else ""
+    return f"{said}{quoted} {sources.cited(row)}{beaten}{limits}"
 
 
-def _quoted(words: str) -> str:
-    """The words of a source in quotation marks, unless they are several quotations."""
-    return words if '"' in words else f'"{words}"'
-
-
-_TABLES: dict[str, type[Struct]] = {
-    "platform": ScenarioPlatform,
-    "needs": NetworkNeeds,
-    "flow": TrafficFlow,
-    "flow.network": FlowNetwork,
+_TABLES: dict[str, tuple[str, type[Struct]]] = {
+    "platform": ("[platform]", ScenarioPlatform),
+    "needs": ("[needs]", NetworkNeeds),
+    "flow": ("this [[flow]]", TrafficFlow),
 }
 
 
-def _missing_sentence(fact: MissingFact, flow: str, file: str) -> str:
-    """A fact that nobody said, which rows it would decide, and how to give it."""
-    table, _dot, key = fact.name.rpartition(".")
-    where = f"[[flow]] of {flow!r}" if table == "flow" else f"[{table}]"
-    rows = f" ({', '.join(fact.rows)})" if fact.rows else ""
-    return f"{fact.name} is not said{rows}: set it in {file} under {where}{_values(table, key)}"
+def _tables(missing: Iterable[MissingFact]) -> str:
+    """``[platform] or this [[flow]]``: the tables of facts."""
+    found = {fact.name.partition(".")[0] for fact in missing}
+    return " or ".join(words for name, (words, _kind) in _TABLES.items() if name in found)
 
 
-def _values(table: str, key: str) -> str:
-    """The values of a key, if they are a few words."""
-    names = {field.encode_name: field.name for field in fields(_TABLES[table])}
-    hint = get_type_hints(_TABLES[table])[names[key]]
+_KINDS = {bool: "true or false", int: "a number", str: "a version"}
+
+
+def _values(fact: MissingFact) -> str:
+    """The values that a fact may have, and the rows that it would decide."""
+    table, _dot, key = fact.name.partition(".")
+    record = _TABLES[table][1]
+    names = {field.encode_name: field.name for field in fields(record)}
+    hint = get_type_hints(record)[names[key]]
     words = [word for kind in get_args(hint) for word in get_args(kind)]
-    kinds = get_args(hint) or (hint,)
-    if bool in kinds:
-        return " to true or false"
-    return f" to {', '.join(words[:-1])} or {words[-1]}" if words else ""
+    known = " or ".join(words) or _KINDS[get_args(hint)[0]]
+    return f"{known}  ({', '.join(fact.rows)})" if fact.rows else known
