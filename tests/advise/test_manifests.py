@@ -120,7 +120,7 @@ def test_containers_get_netdevice_vfs_and_virtual_machines_vfio_ones(
 
 
 def test_placement_is_a_wish_about_pods_with_those_labels() -> None:
-    labels = {"true": "1", "on": "off"}
+    labels = {"true": "1", "on": "off", "app.kubernetes.io/name": "db"}
     file = documents("default", placement="same-node", labels=labels)["placement.yaml"]
     affinity = file["spec"]["template"]["spec"]["affinity"]
     (wish,) = affinity["podAffinity"]["preferredDuringSchedulingIgnoredDuringExecution"]
@@ -213,7 +213,17 @@ def test_flows_that_differ_on_what_they_share_are_told() -> None:
         of_two_bridges(device="up1")
 
 
-HOSTILE = ['x"\n- evil', "a: b", "{{x}}", "x' || reboot #", "a\n", "$(reboot)", "*x", ""]
+HOSTILE = [
+    'x"\n- evil',
+    'fe80::1%"\n/64',
+    "a: b",
+    "{{x}}",
+    "x' || reboot #",
+    "a\n",
+    "$(reboot)",
+    "*x",
+    "",
+]
 TEXTS = ("namespace", "device", "bridge", "physical_network", "resource", "workload", "subnet")
 
 

@@ -29,6 +29,7 @@ _PRIMARY = "k8s.ovn.org/primary-user-defined-network"
 _WORKLOADS = ("Deployment", "StatefulSet", "DaemonSet", "VirtualMachine")
 _VM = "VirtualMachine/"
 _LABEL = r"[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?"
+_KEY = rf"([a-z0-9]([a-z0-9.-]{{0,251}}[a-z0-9])?/)?{_LABEL}"
 _FORMS: Mapping[str, tuple[str, str]] = {
     "namespace": (NAME, "no name of a namespace: small letters, digits and -, at most 63"),
     "device": (DEVICE, "no name of a NIC"),
@@ -125,25 +126,22 @@ def _check(flow: str, network: FlowNetwork) -> None:
         if text is not None and not re.fullmatch(form, text):
             refuse(field, text, what)
     for address in network.addresses:
-        if "/" not in address or not _is(ip_interface, address):
+        if not _is(ip_interface, address):
             refuse("addresses", address, "no address with its prefix, such as 192.0.2.10/24")
     if network.subnet is not None and not _is(ip_network, network.subnet):
         refuse("subnet", network.subnet, "no network, such as 10.200.0.0/16")
     for key, value in network.labels.items():
-        if (
-            not re.fullmatch(_LABEL, key)
-            or not re.fullmatch(rf"({_LABEL})?", value)
-            or "/" in value
-        ):
+        if not re.fullmatch(_KEY, key) or not re.fullmatch(f"({_LABEL})?", value):
             refuse("labels", {key: value}, "no label of pods")
 
 
 def _is(form: Callable[[str], object], text: str) -> bool:
+    """True for an address, or a network, with a prefix and no zone (``%``)."""
     try:
         form(text)
     except ValueError:
         return False
-    return True
+    return "/" in text and "%" not in text
 
 
 def files_for(attachment: Attachment, facts: Facts) -> Iterator[ManifestFile]:

@@ -32,130 +32,97 @@ class _Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="cam
     """An object in which nothing else may be."""
 
 
+class _StaticIpam(_Part, frozen=True):
+    type: Literal["static"]
+
+
+class _Capabilities(_Part, frozen=True):
+    ips: Literal[True]
+
+
 class _Cni(_Part, tag_field="type", kw_only=True, frozen=True):
     cni_version: Literal["0.3.1"]
     name: _Name
 
 
-class StaticIpam(_Part, frozen=True):
-    """Addresses that are said by the pod."""
-
-    type: Literal["static"]
-
-
-class IpsCapability(_Part, frozen=True):
-    """A plugin is told the addresses that a pod asks for."""
-
-    ips: Literal[True]
-
-
 class _WithAddresses(_Cni, kw_only=True, frozen=True):
-    capabilities: IpsCapability
-    ipam: StaticIpam
+    capabilities: _Capabilities
+    ipam: _StaticIpam
 
 
-class IpvlanConfig(_WithAddresses, tag="ipvlan", kw_only=True, frozen=True):
-    """An IPVLAN on a NIC of the node."""
-
+class _Ipvlan(_WithAddresses, tag="ipvlan", kw_only=True, frozen=True):
     master: _Device
     mode: Literal["l2"]
 
 
-class MacvlanConfig(_WithAddresses, tag="macvlan", kw_only=True, frozen=True):
-    """A macvlan on a NIC of the node."""
-
+class _Macvlan(_WithAddresses, tag="macvlan", kw_only=True, frozen=True):
     master: _Device
     mode: Literal["bridge"]
 
 
-class HostDeviceConfig(_WithAddresses, tag="host-device", kw_only=True, frozen=True):
-    """A NIC of the node, which moves into the pod."""
-
+class _HostDevice(_WithAddresses, tag="host-device", kw_only=True, frozen=True):
     device: _Device
 
 
-class BridgeConfig(_Cni, tag="bridge", kw_only=True, frozen=True):
-    """A port of a node's bridge. What is behind it has its own addresses."""
-
+class _PortOfBridge(_Cni, tag="bridge", kw_only=True, frozen=True):
     bridge: _Device
     vlan: _Vlan | None = None
     preserve_default_vlan: Literal[False]
 
 
-class LocalnetConfig(_Cni, tag="ovn-k8s-cni-overlay", kw_only=True, frozen=True):
-    """A physical network that OVN-Kubernetes reaches by a node's bridge."""
-
+class _Localnet(_Cni, tag="ovn-k8s-cni-overlay", kw_only=True, frozen=True):
     topology: Literal["localnet"]
     physical_network_name: _Name
     vlan_id: _Vlan | None = msgspec.field(default=None, name="vlanID")
     net_attach_def_name: Annotated[str, Meta(pattern=rf"^{NAME}/{NAME}\Z")]
 
 
-CniConfig = IpvlanConfig | MacvlanConfig | HostDeviceConfig | BridgeConfig | LocalnetConfig
-
-
-class BridgePort(_Part, frozen=True):
-    """A NIC in a bridge."""
-
+class _NodesNic(_Part, frozen=True):
     name: _Device
 
 
-class SwitchedOff(_Part, frozen=True):
-    """Something that is off."""
-
+class _SwitchedOff(_Part, frozen=True):
     enabled: Literal[False]
 
 
-class BridgeOptions(_Part, frozen=True):
-    """Those of a bridge."""
-
-    stp: SwitchedOff
+class _BridgeOptions(_Part, frozen=True):
+    stp: _SwitchedOff
 
 
-class BridgeBody(_Part, frozen=True):
-    """Options and ports of a bridge."""
-
-    options: BridgeOptions
-    port: tuple[BridgePort, ...]
+class _BridgeBody(_Part, frozen=True):
+    options: _BridgeOptions
+    port: tuple[_NodesNic, ...]
 
 
-class BridgeInterface(_Part, frozen=True):
-    """A bridge of the kernel's."""
-
+class _NodesBridge(_Part, frozen=True):
     name: _Device
     type: Literal["linux-bridge"]
     state: Literal["up"]
-    ipv4: SwitchedOff
-    bridge: BridgeBody
+    ipv4: _SwitchedOff
+    bridge: _BridgeBody
 
 
-class BridgeMapping(_Part, frozen=True):
-    """The bridge by which OVN reaches a physical network."""
-
+class _BridgeMapping(_Part, frozen=True):
     localnet: _Name
     bridge: _Device
     state: Literal["present"]
 
 
-class OvnState(_Part, rename="kebab", frozen=True):
-    """Settings of OVN."""
-
-    bridge_mappings: tuple[BridgeMapping, ...]
+class _Ovn(_Part, rename="kebab", frozen=True):
+    bridge_mappings: tuple[_BridgeMapping, ...]
 
 
-class DesiredState(_Part, omit_defaults=True, frozen=True):
-    """The ``desiredState`` of a policy."""
-
-    interfaces: tuple[BridgeInterface, ...] = ()
-    ovn: OvnState | None = None
+class _DesiredState(_Part, frozen=True):
+    interfaces: tuple[_NodesBridge, ...] = ()
+    ovn: _Ovn | None = None
 
 
 def cni_text(config: object) -> str:
     """The JSON of a configuration. Raises msgspec.ValidationError if it is none."""
-    converted(config, CniConfig)
+    converted(config, _Ipvlan | _Macvlan | _HostDevice | _PortOfBridge | _Localnet)
     return msgspec.json.format(msgspec.json.encode(config), indent=2).decode()
 
 
 def check_state(state: object) -> None:
     """Raises msgspec.ValidationError for what is no desired state."""
-    converted(state, DesiredState)
+    converted(state, _DesiredState)
