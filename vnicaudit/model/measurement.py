@@ -95,10 +95,27 @@ class Ran(msgspec.Struct, frozen=True):
     None: unknown, as for programs that ran for less than a second."""
 
 
+class CpuParts(msgspec.Struct, frozen=True):
+    """Parts of the CPU time at one end, in microseconds; None: not visible from there.
+
+    ``group``: of the cgroup in which its programs run (a pod's container). The others are of the
+    whole machine: in softirqs, on all CPUs and on the one with most of it, which may be another one
+    after a while; of ``ovs-vswitchd`` with all its threads, and of vhost workers.
+    """
+
+    group: float | None = None
+    softirq: float | None = None
+    softirq_of_busiest: float | None = None
+    vswitch: float | None = None
+    vhost: float | None = None
+
+
 class CpuUse(msgspec.Struct, frozen=True):
     """CPU time spent during a run, in microseconds; None: not measured.
 
-    ``host``: on the hypervisor for this guest (QEMU, its vCPUs, and its vhost workers).
+    ``target``, ``peer``: on that end's machine; ``shared``: on the one machine on which both ends
+    are, and which neither can be told from. ``host``: on the hypervisor for this guest (QEMU, its
+    vCPUs, and its vhost workers).
     """
 
     target: float | None = None
@@ -109,6 +126,9 @@ class CpuUse(msgspec.Struct, frozen=True):
     busy_poll: bool = False
     """The data path polls (DPDK): its CPUs are busy regardless of load, so the cost per Gbit means
     nothing."""
+    shared: float | None = None
+    target_parts: CpuParts = CpuParts()
+    peer_parts: CpuParts = CpuParts()
 
 
 class NicBytes(msgspec.Struct, frozen=True):

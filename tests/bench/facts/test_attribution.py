@@ -8,7 +8,7 @@ from vnicaudit.bench.contract import Measured
 from vnicaudit.bench.facts.covariates import Spent, attribute, cost
 from vnicaudit.bench.facts.cpu import Used
 from vnicaudit.bench.facts.guest_process import HostUse
-from vnicaudit.model.measurement import Covariates, CpuUse
+from vnicaudit.model.measurement import Covariates, CpuParts, CpuUse
 
 NOBODY = Used()
 NO_HOST = HostUse()
@@ -71,7 +71,30 @@ def test_what_was_not_measured_has_no_cpu_time() -> None:
 
 def test_two_ends_of_one_machine_share_its_cpu_time() -> None:
     both = Used(5e6, seconds=10.0, boot="same")
-    assert attribute(spent(both, both), 10.0, 0.0) == CpuUse()
+    assert attribute(spent(both, both), 10.0, 0.0) == CpuUse(shared=5e6)
+
+
+def test_of_one_machine_each_end_has_what_its_own_cgroup_used() -> None:
+    """Half of the window was load; softirqs are the machine's."""
+    target, peer = (
+        Used(5e6, seconds=20.0, boot="same", group=inode,
+             parts=CpuParts(group=used, softirq=1e6, softirq_of_busiest=8e5, vswitch=4e5))
+        for inode, used in (("7", 2e6), ("9", 3e6))
+    )  # fmt: skip
+    use = attribute(spent(target, peer), 10.0, 10.0)
+    assert use == CpuUse(
+        shared=2.5e6,
+        target_parts=CpuParts(1e6, 5e5, 4e5, 2e5),
+        peer_parts=CpuParts(1.5e6, 5e5, 4e5, 2e5),
+    )
+
+
+def test_ends_in_one_cgroup_share_its_cpu_time_too() -> None:
+    both = Used(5e6, seconds=10.0, boot="same", group="7", parts=CpuParts(group=2e6))
+    assert attribute(spent(both, both), 10.0, 0.0) == CpuUse(shared=5e6)
+    elsewhere = both._replace(boot="another")
+    use = attribute(spent(both, elsewhere), 10.0, 0.0)
+    assert (use.target_parts.group, use.peer_parts.group) == (2e6, 2e6)
 
 
 def test_ends_whose_machine_is_not_known_may_be_two() -> None:

@@ -83,7 +83,9 @@ def test_one_round_trip_to_each_end_before_and_after() -> None:
     assert 0 <= found.target_steal <= 100
     assert found.throttled is not None
     assert (found.generator_cpu, found.generator_limited, found.seconds) == (42.0, True, 1.0)
-    assert found.cpu == CpuUse()  # both ends are this machine
+    assert (found.cpu.target, found.cpu.peer) == (None, None)  # both ends are this machine
+    assert found.cpu.shared is not None
+    assert found.cpu.target_parts.group is None
 
 
 def test_what_a_lost_end_says_is_not_known_and_no_error() -> None:

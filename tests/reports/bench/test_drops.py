@@ -1,59 +1,159 @@
-"""Where a value drops from path to path."""
+"""Where paths lose speed: the sentence, the row, and what was seen there."""
 
 import pytest
 from msgspec.structs import replace
 
 from tests.reports.bench.samples import samples_of, side_by_side
-from vnicaudit.model.measurement import BenchResult
-from vnicaudit.reports.bench.rows import drops, rows
+from vnicaudit.model.measurement import (
+    BenchResult,
+    Covariates,
+    CpuParts,
+    CpuUse,
+    Path,
+    Setup,
+    Workload,
+)
+from vnicaudit.reports.bench.cpu import cpu_sections
+from vnicaudit.reports.bench.steps import drop_section
+from vnicaudit.reports.model import cell_text
+
+TCP = Workload(id="tcp", engine="iperf3", pattern="tcp", direction="rx", decides=("goodput",))
+LEVELS = {"host": 10.0, "pod-same": 10.0, "pod-cross": 4.0}
+NO_CPU = CpuUse()
+STEADY = (1.0, 1.01, 0.99, 1.005, 0.995, 1.002)
+A, B = "ssh://node-a", "ssh://node-b"
+POD_A, POD_B = "kubectl://a", "kubectl://b"
 
 
-def found(result: BenchResult) -> list[tuple[str, str, float]]:
-    return [(one.upper, one.lower, round(one.change, 1)) for one in drops(rows(result), result)]
+def path(name: str, target: str, peer: str, mtu: int = 1500) -> Path:
+    return Path(name=name, target=target, peer=peer, address="192.0.2.1", mtu=mtu)
 
 
-def measured(metric: str, **medians: float) -> BenchResult:
-    """Paths with these medians, in this order."""
-    result = side_by_side()
-    workload = replace(result.workloads[0], decides=(metric,))
-    values = {arm: {metric: [value]} for arm, value in medians.items()}
+PATHS = (path("host", A, B), path("pod-same", POD_A, POD_A), path("pod-cross", POD_A, POD_B, 1400))
+
+
+def measured(levels: dict[str, float], *setups: Setup, cpu: CpuUse = NO_CPU) -> BenchResult:
+    """Six runs of each path, of 10 s."""
+    values = {arm: {"goodput": [level * one for one in STEADY]} for arm, level in levels.items()}
+    samples = (
+        replace(one, covariates=Covariates(seconds=10.0, cpu=cpu))
+        for one in samples_of(TCP, values)
+    )
+    known = side_by_side()
     return replace(
-        result, arms=tuple(medians), workloads=(workload,), results=(),
-        samples=tuple(samples_of(workload, values)),
+        known, run=replace(known.run, looks=(6,), alphas=(0.05,)), arms=tuple(levels), results=(),
+        workloads=(TCP,), samples=tuple(samples), environment=setups,
+        paths=tuple(one for one in PATHS if one.name in levels),
     )  # fmt: skip
 
 
-def test_the_largest_step_between_neighbours_is_the_drop() -> None:
-    assert found(side_by_side()) == [("vm", "pod", -27.6), ("vm", "pod", -26.0)]
-    assert found(measured("goodput", a=100, b=80, c=70)) == [("a", "b", -20.0)]
+def test_the_step_is_named_with_its_loss_and_its_interval() -> None:
+    section = drop_section(measured(LEVELS))
+    assert section.lead == (
+        "at pod-same → pod-cross (same node → across nodes): goodput 10.0 b/s → 4.00 b/s, "
+        "worse by 60.0 % (59.6 to 60.4), in tcp"
+    )
+    (table,) = section.tables
+    assert [[cell_text(cell) for cell in row.cells][::5] for row in table.rows] == [
+        ["host → pod-same (node → pod on the same node)", "no loss"],
+        ["pod-same → pod-cross (same node → across nodes)", "loses"],
+    ]
 
 
-def test_latency_drops_by_rising() -> None:
-    assert found(measured("latency_p99", a=100, b=90, c=130)) == [("b", "c", 44.4)]
+def test_no_loss_is_said_to_be_nowhere() -> None:
+    section = drop_section(measured(dict.fromkeys(LEVELS, 10.0)))
+    assert section.lead == "nowhere by more than the margin"
+    assert section.items == ()
 
 
-def test_loss_is_compared_by_points() -> None:
-    assert found(measured("loss", a=0.0, b=0.4)) == []
-    assert found(measured("loss", a=0.0, b=0.6)) == [("a", "b", 0.6)]
+def test_what_may_be_chance_is_not_named() -> None:
+    result = measured(LEVELS)
+    few = tuple(one for one in result.samples if one.block < 2)
+    section = drop_section(replace(result, samples=few))
+    assert section.lead == "no step loses speed beyond chance; some are undecided"
+    assert section.items == ()
 
 
-@pytest.mark.parametrize(("share", "drop"), [(96, []), (94, [("a", "b", -6.0)])])
-def test_within_the_margin_is_no_drop(share: float, drop: list[object]) -> None:
-    assert found(measured("goodput", a=100, b=share)) == drop
+def test_terms_that_cannot_be_used_judge_nothing() -> None:
+    result = measured(LEVELS)
+    section = drop_section(replace(result, run=replace(result.run, alphas=(2.0,))))
+    assert section.lead.startswith("not judged: ")
+    assert section.tables == ()
 
 
-def test_the_margin_is_the_profiles() -> None:
-    result = measured("goodput", a=100, b=94)
-    assert found(replace(result, run=replace(result.run, margins={"goodput": 0.1}))) == []
+NODE = {
+    "nic": "eno1", "nic.channels.combined": "1", "cpus": "16", "tunnels": "genev_sys_6081",
+    "nic.offload.tx-udp_tnl-segmentation": "off [fixed]",
+    "nic.offload.generic-receive-offload": "on",
+}  # fmt: skip
 
 
-def test_a_path_that_was_not_measured_is_passed_over() -> None:
-    result = measured("goodput", a=100, c=70)
-    assert found(replace(result, arms=("a", "b", "c"))) == [("a", "c", -30.0)]
+def test_what_is_on_the_nodes_is_told() -> None:
+    assert drop_section(measured(LEVELS, Setup(A, NODE))).items == (
+        "seen at pod-same → pod-cross: MTU 1400 on pod-cross, 1500 on pod-same",
+        f"seen at pod-same → pod-cross: encapsulation by genev_sys_6081 at {A}",
+        f"seen at pod-same → pod-cross: tx-udp_tnl-segmentation is off on eno1 at {A}",
+        f"seen at pod-same → pod-cross: eno1 at {A} has 1 queue for 16 CPUs",
+    )
 
 
-def test_what_is_not_decided_on_and_what_is_nothing_have_no_drop() -> None:
-    result = measured("goodput", a=100, b=10)
-    other = replace(result.workloads[0], primary=False)
-    assert found(replace(result, workloads=(other,))) == []
-    assert found(measured("goodput", a=0, b=10)) == []
+def test_offloads_of_tunnels_say_nothing_without_a_tunnel() -> None:
+    facts = NODE | {"tunnels": "none", "nic.channels.combined": "16"}
+    result = measured(LEVELS, Setup(A, facts))
+    alike = tuple(replace(one, mtu=1500) for one in result.paths)
+    (only,) = drop_section(replace(result, paths=alike)).items
+    assert only.startswith(f"nothing was seen on the nodes of pod-same → pod-cross ({A}): ")
+
+
+def test_nodes_that_were_not_read_are_no_clean_nodes() -> None:
+    result = measured({"pod-same": 10.0, "pod-cross": 4.0}, Setup(POD_A, {"nic": "eth0"}))
+    assert drop_section(result).items[-1] == (
+        "nothing was seen on the nodes of pod-same → pod-cross, which were not read: a path "
+        "between them (host=ssh://NODE1,ssh://NODE2) and `vnicaudit audit ssh://NODE` would tell"
+    )
+
+
+@pytest.mark.parametrize(
+    ("busiest", "all_", "told"),
+    [(9.8e6, 12.0e6, True), (9.8e6, 150e6, False), (5e6, 5.1e6, False), (None, None, False)],
+)
+def test_one_cpu_full_of_softirqs(busiest: float, all_: float, told: bool) -> None:
+    cpu = CpuUse(peer_parts=CpuParts(softirq=all_, softirq_of_busiest=busiest))
+    items = drop_section(measured(LEVELS, Setup(POD_B, {"cpus": "16"}), cpu=cpu)).items
+    words = f"one CPU was 98.0 % in softirqs, the other 15 1.47 %, at {POD_B}"
+    assert (f"seen at pod-same → pod-cross: {words}" in items) == told
+
+
+def cells(result: BenchResult) -> dict[str, dict[str, str]]:
+    ((table,),) = (section.tables for section in cpu_sections(result))
+    return {
+        cell_text(row.cells[0]): {
+            head: cell_text(cell) for head, cell in zip(table.heads, row.cells, strict=True)
+        }
+        for row in table.rows
+    }
+
+
+def test_cpu_of_both_ends_stands_side_by_side() -> None:
+    parts = CpuParts(group=4.5e6, softirq=2e6, softirq_of_busiest=1e6)
+    cpu = CpuUse(target=18e6, peer=7.2e6, target_parts=parts)
+    result = measured({"host": 1e9}, cpu=cpu)
+    assert cells(result) == {
+        "host": {
+            "path": "host", "carried": "1.00 Gb/s", "cgroup": "45.0 / -", "machine": "180 / 72.0",
+            "softirq": "20.0 / -", "one CPU's": "10.0 / -", "µs/Gbit": "450,000 / -",
+        }
+    }  # fmt: skip
+    (section,) = cpu_sections(result)
+    assert section.tables[0].caption.endswith("not measured at any end: steal, OVS, vhost")
+
+
+def test_a_machine_that_both_ends_share_is_no_ones() -> None:
+    parts = CpuParts(group=5e6)
+    found = cells(measured({"pod-same": 1e9}, cpu=CpuUse(shared=15e6, peer_parts=parts)))
+    assert found["pod-same"]["machine"] == "= 150"
+    assert found["pod-same"]["µs/Gbit"] == "- / 500,000"
+
+
+def test_without_cpu_time_there_is_no_table() -> None:
+    assert list(cpu_sections(measured(LEVELS))) == []

@@ -89,7 +89,7 @@ def test_everything_else_is_said_too() -> None:
     assert "(better)" in said
     assert "qdisc unknown: tc is not installed (package iproute2)" in said
     assert "seed 1234" in said
-    assert "Where it drops, by medians" in Page(written("html", side_by_side())).said()
+    assert "Where it drops" in Page(written("html", side_by_side())).said()
     assert "virtio, 2 vCPU 46,000 / 49,000" in Page(written("html", switch_dns("2"))).said()
 
 

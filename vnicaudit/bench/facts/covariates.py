@@ -31,6 +31,7 @@ from itertools import groupby
 from typing import NamedTuple, Protocol, TypeVar
 
 import msgspec
+from msgspec.structs import asdict, replace
 
 from vnicaudit.bench.contract import Endpoint, Ends, Measured, readable
 from vnicaudit.bench.facts.cpu import Used, longest_wait, use_between
@@ -53,7 +54,16 @@ from vnicaudit.bench.facts.path_check import (
     read_lagged,
 )
 from vnicaudit.errors import ActionError, EndpointError, MeasureError
-from vnicaudit.model.measurement import Covariates, CpuUse, End, InvalidBy, NicBytes, Path, Workload
+from vnicaudit.model.measurement import (
+    Covariates,
+    CpuParts,
+    CpuUse,
+    End,
+    InvalidBy,
+    NicBytes,
+    Path,
+    Workload,
+)
 
 IDLE_SECONDS = 5.0
 """Time for setting a run up and shutting it down; or half of the run's duration, if that is
@@ -74,7 +84,7 @@ def attribute(
 ) -> CpuUse:
     """CPU time of the measured seconds. ``load``: how long there was load in fact; None: during the
     warm-up and the measured seconds. ``warmup`` None: unknown, the whole window counts as load."""
-    spent = _measured_apart(spent)
+    spent, shared = _measured_apart(spent)
     if load is None and warmup is not None:
         load = warmup + (measured or 0.0)
 
@@ -82,9 +92,16 @@ def attribute(
         share = _share(window, measured, load)
         return None if value is None or share is None else value * share
 
+    def parts(used: Used) -> CpuParts:
+        each = asdict(used.parts)
+        return CpuParts(**{name: part(value, used.seconds) for name, value in each.items()})
+
     return CpuUse(
         target=part(spent.target.busy, spent.target.seconds),
         peer=part(spent.peer.busy, spent.peer.seconds),
+        shared=part(shared, spent.target.seconds),
+        target_parts=parts(spent.target),
+        peer_parts=parts(spent.peer),
         host=part(spent.host.total, spent.host.seconds),
         host_vhost=part(spent.host.vhost, spent.host.seconds),
         busy_poll=spent.busy_poll,
@@ -100,17 +117,23 @@ def _share(window: float | None, measured: float | None, load: float | None) -> 
     return min(1.0, measured / (window if load is None else min(longest, window)))
 
 
-def _measured_apart(spent: Spent) -> Spent:
+def _measured_apart(spent: Spent) -> tuple[Spent, float | None]:
     """If both ends are on one machine (network namespaces, containers), its CPU time cannot be
-    attributed to either. If the peer is the target's hypervisor, QEMU's part is not the peer's."""
+    attributed to either, and is returned apart; neither can that of a cgroup that both are in. If
+    the peer is the target's hypervisor, QEMU's part is not the peer's."""
     target, peer, host = spent.target, spent.peer, spent.host
     if target.boot and target.boot == peer.boot:
-        return spent._replace(target=target._replace(busy=None), peer=peer._replace(busy=None))
+        target, peer = target._replace(busy=None), peer._replace(busy=None)
+        if target.group == peer.group:
+            target, peer = (
+                each._replace(parts=replace(each.parts, group=None)) for each in (target, peer)
+            )
+        return spent._replace(target=target, peer=peer), spent.target.busy
     if not peer.boot or peer.boot != host.boot or peer.busy is None:
-        return spent
+        return spent, None
     known = host.total is not None and not spent.busy_poll
     rest = max(0.0, peer.busy - (host.total or 0.0)) if known else None
-    return spent._replace(peer=peer._replace(busy=rest))
+    return spent._replace(peer=peer._replace(busy=rest)), None
 
 
 def cost(measured: Measured, covariates: Covariates) -> dict[str, float]:

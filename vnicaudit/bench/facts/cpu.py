@@ -17,6 +17,11 @@ which a thread that was ready to run waited for a CPU. The kernel weighs each CP
 not idle (collect_percpu_times in kernel/sched/psi.c), so it is a share of busy CPUs, and does not
 grow with their number. It counts everything on that machine, including the generator and the
 network's own threads.
+
+What a container used is ``usage_usec`` in the ``cpu.stat`` of its own cgroup (v2), which is the
+root of what it sees. A cgroup is told from others by its inode; that of the machine's root is 1
+(kernfs_init_root in fs/kernfs/mount.c). Time in softirqs is no cgroup's if the kernel accounts for
+it apart (CONFIG_IRQ_TIME_ACCOUNTING): it is read per CPU, since one CPU may do nothing else.
 """
 
 from __future__ import annotations
@@ -26,6 +31,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
 from vnicaudit.errors import MeasureError
+from vnicaudit.model.measurement import CpuParts
 from vnicaudit.reaching.sections import Section, text_of
 
 K = TypeVar("K")
@@ -44,6 +50,8 @@ CPU_TIME = (
     CLOCK
     + r"""
 part stat; head -n 1 /proc/stat
+part softirqs
+sed -n 's/^cpu\([0-9]\{1,5\}\)\( [0-9]\{1,20\}\)\{6\} \([0-9]\{1,20\}\) .*/\1 \3/p' /proc/stat
 throttle() { # MOUNT PATH: of a group and of all above it
     path=${2%/}
     case $path in */..*) path= ;; esac
@@ -57,9 +65,19 @@ throttle() { # MOUNT PATH: of a group and of all above it
         path=${path%/*}
     done
 }
+usage() { # PATH: of a group, also where version 2 stands beside version 1
+    path=${1%/}
+    case $path in */..*) path= ;; esac
+    for mount in /sys/fs/cgroup /sys/fs/cgroup/unified; do
+        [ -r "$mount$path/cgroup.procs" ] || continue
+        part group
+        ls -di "$mount$path" && grep '^usage_usec ' "$mount$path/cpu.stat"
+        return
+    done 2>/dev/null
+}
 while IFS=: read -r number controllers path; do
     case ,$controllers, in
-        ,,) throttle /sys/fs/cgroup "$path" ;;
+        ,,) usage "$path"; throttle /sys/fs/cgroup "$path" ;;
         *,cpu,*) throttle /sys/fs/cgroup/cpu "$path" ;;
     esac
 done </proc/self/cgroup
@@ -70,6 +88,9 @@ part pressure; head -c 512 /proc/pressure/cpu 2>/dev/null
 _STAT = re.compile(r"cpu((?: +[0-9]{1,20}){8,})\n")
 _THROTTLED = re.compile(r"^throttled_(usec|time) ([0-9]{1,20})\n", re.MULTILINE)
 _SOME = re.compile(r"^some [^\n]*\btotal=([0-9]{1,20})$", re.MULTILINE)
+_GROUP = re.compile(r" *([0-9]{1,20}) [^\n]*\nusage_usec ([0-9]{1,20})\n")
+_SOFTIRQS = re.compile(r"^([0-9]{1,5}) ([0-9]{1,20})$", re.MULTILINE)
+_ROOT = "1"
 _UPTIME = re.compile(r"([0-9]{1,12}\.[0-9]{1,9}) [0-9]+\.[0-9]+\n")
 
 
@@ -102,19 +123,25 @@ class Ticks(NamedTuple):
 
 
 class CpuReading(NamedTuple):
-    """A machine at one moment, waits in seconds since its boot. ``throttled``: by cgroup; empty if
-    none is visible. ``pressure``: empty if the kernel does not report it."""
+    """A machine at one moment, all in seconds since its boot. ``throttled``: by cgroup; empty if
+    none is visible. ``pressure``: empty if the kernel does not report it. ``softirqs``: by CPU;
+    ``group``: inode of the own cgroup -> what it used; ``threads``: of the switch and of vhost, by
+    kind, id and start."""
 
     clock: BootTime
     ticks: Ticks
     throttled: Mapping[str, float]
     pressure: Mapping[str, float] = {}
+    softirqs: Mapping[str, float] = {}
+    group: Mapping[str, float] = {}
+    threads: Mapping[str, float] = {}
 
 
 class Used(NamedTuple):
     """CPU use between two readings. ``busy`` in microseconds, ``steal``, ``throttled`` and
     ``pressure`` in per cent, the window in seconds; None: the readings cannot tell. ``boot``: that
-    machine's boot id; empty: unknown."""
+    machine's boot id; empty: unknown. ``group``: inode of the cgroup there; empty: none of its
+    own."""
 
     busy: float | None = None
     steal: float | None = None
@@ -122,6 +149,8 @@ class Used(NamedTuple):
     seconds: float | None = None
     boot: str = ""
     pressure: float | None = None
+    parts: CpuParts = CpuParts()
+    group: str = ""
 
 
 def cpu_reading(sections: Sequence[Section]) -> CpuReading:
@@ -134,7 +163,14 @@ def cpu_reading(sections: Sequence[Section]) -> CpuReading:
     }
     some = _SOME.search(text_of(sections, "pressure"))
     pressure = {"some": int(some[1]) / 1e6} if some else {}
-    return CpuReading(clock(sections), ticks(text_of(sections, "stat")), throttled, pressure)
+    now = clock(sections)
+    softirqs = {
+        cpu: int(spent) / now.ticks
+        for cpu, spent in _SOFTIRQS.findall(text_of(sections, "softirqs"))
+    }
+    own = _GROUP.fullmatch(text_of(sections, "group"))
+    group = {own[1]: int(own[2]) / 1e6} if own and own[1] != _ROOT else {}
+    return CpuReading(now, ticks(text_of(sections, "stat")), throttled, pressure, softirqs, group)
 
 
 def clock(sections: Sequence[Section]) -> BootTime:
@@ -178,7 +214,29 @@ def use_between(before: CpuReading, after: CpuReading) -> Used:
     if min(spent.busy, spent.user, spent.system, spent.steal) < 0:
         return Used(throttled=throttled, seconds=window, boot=boot, pressure=pressure)
     busy = spent.busy * 1e6 / after.clock.ticks
-    return Used(busy, _steal(spent), throttled, window, boot, pressure)
+    parts, group = _parts(before, after), "".join(before.group.keys() & after.group.keys())
+    return Used(busy, _steal(spent), throttled, window, boot, pressure, parts, group)
+
+
+def _parts(before: CpuReading, after: CpuReading) -> CpuParts:
+    softirqs = _spent(before.softirqs, after.softirqs)
+    kinds: dict[str, float] = {}
+    for thread, spent in after.threads.items():  # one that was not there before began in between
+        kind = thread.partition(" ")[0]
+        kinds[kind] = kinds.get(kind, 0.0) + max(0.0, spent - before.threads.get(thread, 0.0)) * 1e6
+    return CpuParts(
+        group=next(iter(_spent(before.group, after.group)), None),
+        softirq=sum(softirqs) if softirqs else None,
+        softirq_of_busiest=max(softirqs, default=None),
+        vswitch=kinds.get("vswitch"),
+        vhost=kinds.get("vhost"),
+    )
+
+
+def _spent(before: Mapping[str, float], after: Mapping[str, float]) -> list[float]:
+    """Microseconds between two readings, of each that is in both; empty if one went back."""
+    spent = [(after[key] - before[key]) * 1e6 for key in before.keys() & after.keys()]
+    return spent if min(spent, default=0.0) >= 0 else []
 
 
 def _steal(spent: Ticks) -> float | None:

@@ -92,6 +92,38 @@ done 2>/dev/null
 _MOST = 1024
 
 
+SWITCH_THREADS = r"""
+part threads
+for folder in /proc/[0-9]*; do
+    { read -r name <"$folder/comm"; } || continue
+    case $name in
+        ovs-vswitchd | vhost-[0-9]*) cat "$folder/stat" ;;
+        qemu* | kvm*)
+            for task in "$folder"/task/[0-9]*; do
+                { read -r name <"$task/comm"; } || continue
+                case $name in vhost-[0-9]*) cat "$task/stat" ;; esac
+            done ;;
+    esac
+done 2>/dev/null | head -c 262144
+"""
+"""The section that :func:`switch_threads` reads: a process's line has the time of all its threads,
+so that of ``ovs-vswitchd`` has its PMD threads."""
+
+
+def switch_threads(sections: Sequence[Section], ticks: int) -> dict[str, float]:
+    """Seconds that ``ovs-vswitchd`` and each vhost worker have spent, by kind (``vswitch``,
+    ``vhost``), id and start; empty where none is visible, as in a container."""
+    found = {}
+    for line in text_of(sections, "threads").splitlines():
+        try:
+            one = process(f"{line}\n")
+        except MeasureError:  # cut off
+            continue
+        kind = "vhost" if one.name.startswith("vhost-") else "vswitch"
+        found[f"{kind} {one.id} {one.started}"] = one.spent / ticks
+    return found
+
+
 class GuestHost(NamedTuple):
     """A machine that guests run on. ``read``: reads a process's command line."""
 

@@ -20,6 +20,7 @@ from typing import NamedTuple
 
 from vnicaudit.bench.contract import Endpoint, Measured, readable
 from vnicaudit.bench.facts.cpu import CPU_TIME, CpuReading, cpu_reading
+from vnicaudit.bench.facts.guest_process import SWITCH_THREADS, switch_threads
 from vnicaudit.errors import EndpointError, MeasureError
 from vnicaudit.model.measurement import End, NicBytes
 from vnicaudit.reaching.sections import Section, ask, text_of
@@ -119,7 +120,7 @@ def may_have_wrapped(after: NicReading, payload: float) -> bool:
     return payload >= _WRAP and all(max(each) < _WRAP for each in after.counters.values())
 
 
-_SCRIPT = CPU_TIME + COUNTERS
+_SCRIPT = CPU_TIME + SWITCH_THREADS + COUNTERS
 
 
 class EndReading(NamedTuple):
@@ -133,7 +134,9 @@ def read_end(endpoint: Endpoint, end: End, address: str) -> EndReading:
     """Read an end. ``address``: the target's. Raises EndpointError, MeasureError (no Linux, no
     ``/proc``)."""
     sections = ask(endpoint, _SCRIPT, end, address)
-    return EndReading(cpu_reading(sections), nic_reading(sections))
+    cpu = cpu_reading(sections)
+    cpu = cpu._replace(threads=switch_threads(sections, cpu.clock.ticks))
+    return EndReading(cpu, nic_reading(sections))
 
 
 LEAST_PAYLOAD = 100_000

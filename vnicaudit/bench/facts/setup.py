@@ -50,6 +50,8 @@ _FEATURES = (
     "tx-udp-segmentation",
     "rx-gro-hw",
     "rx-udp-gro-forwarding",
+    "tx-udp_tnl-segmentation",
+    "tx-udp_tnl-csum-segmentation",
 )
 _COALESCING = ("adaptive-rx", "adaptive-tx", "rx-usecs", "rx-frames", "tx-usecs", "tx-frames")
 _SIZES = ("RX", "TX", "Combined")
@@ -157,6 +159,12 @@ fact python3 python3 --version
 for name; do
     fact "$name" cat "/proc/sys/$(printf %s "$name" | tr . /)"
 done
+tunnels() { # on which packets between nodes may leave
+    found=$(ip -o link show type geneve && ip -o link show type vxlan) || return
+    [ -n "$found" ] || found=none
+    printf '%s\n' "$found" | sed 's/^[0-9]*: *\([^ :@]*\).*/\1/' | head -n 16
+}
+fact tunnels tunnels
 if [ -n "$address" ]; then
     device=$(ip -o addr show to "$address" | sed 's/^[0-9]*: *\([^ ]*\) .*/\1/' | sort -u)
 elif [ -n "$towards" ]; then

@@ -188,6 +188,13 @@ def holm(p_values: Mapping[Key, float]) -> dict[Key, float]:
     return {key: adjusted[key] for key in p_values}
 
 
+def simes(p_values: Sequence[float]) -> float:
+    """p of no difference in any of these comparisons, which may depend on one another as metrics of
+    the same runs do: Simes, Biometrika 73 (1986); 1 if there is none."""
+    ordered = sorted(p_values)
+    return min((len(ordered) * p / place for place, p in enumerate(ordered, 1)), default=1.0)
+
+
 def two_bands(values: Sequence[float]) -> tuple[float, float] | None:
     """The middles of two bands that positive values fall into; None if they clearly do not.
 

@@ -23,6 +23,7 @@ from vnicaudit.bench.judging.catastrophe import (
     unproven_falls,
 )
 from vnicaudit.bench.judging.comparing import compare, compare_all
+from vnicaudit.bench.judging.steps import JudgedStep, judged_steps
 from vnicaudit.bench.judging.terms import Terms, checked_terms
 from vnicaudit.bench.judging.verdict import decide
 from vnicaudit.errors import UsageError
@@ -158,6 +159,9 @@ _MOST_RUNS = 1000
 makes 100."""
 
 
+_MOST_PATHS = 50
+
+
 def compare_results(a: BenchResult, b: BenchResult, arms: Arms | None = None) -> BenchResult:
     """One result of both. With two runs, all of ``a`` came first and all of ``b`` after it, so
     drift in between is part of every effect; two arms of one run are judged as that run was.
@@ -221,6 +225,16 @@ def judged_so_far(result: BenchResult) -> BenchResult:
     terms = _terms(result.run, result.run)
     compared = compare_all(result.samples, result.workloads, result.arms, terms, result.paths)
     return replace(result, results=compared)
+
+
+def judged_steps_of(result: BenchResult) -> tuple[JudgedStep, ...]:
+    """The steps between the paths of a measurement, judged by its own terms. Raises UsageError if
+    it cannot be judged."""
+    if len(result.arms) > _MOST_PATHS:
+        raise UsageError(f"{len(result.arms)} paths: more than {_MOST_PATHS} are not compared")
+    _bounded(result.samples)
+    terms = _terms(result.run, result.run)
+    return judged_steps(result.samples, result.workloads, result.arms, terms, result.paths)
 
 
 def chosen_arms(a: BenchResult, b: BenchResult, arms: Arms | None) -> Arms:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import pairwise
-from typing import NamedTuple
 
 import msgspec
 
@@ -24,7 +22,7 @@ from vnicaudit.model.measurement import (
     Sample,
     Workload,
 )
-from vnicaudit.reports.bench.labels import DESIGNS, change, metric_words, quantity, scale_of
+from vnicaudit.reports.bench.labels import DESIGNS, metric_words, quantity, scale_of
 from vnicaudit.reports.model import Part
 
 NOT_MEASURED = "-"
@@ -124,43 +122,6 @@ def _row(
     )  # fmt: skip
 
 
-class Drop(NamedTuple):
-    """The change from ``upper`` to ``lower``, two neighbours in the order of the paths. ``change``
-    of the median: in per cent, or in percentage points for a share."""
-
-    row: MetricRow
-    upper: str
-    lower: str
-    change: float
-
-
-def drops(table: Iterable[MetricRow], result: BenchResult) -> Iterator[Drop]:
-    """The largest step for the worse in each deciding row, if it exceeds the margin."""
-    for row in table:
-        steps = list(_steps(row, result.arms)) if row.primary and row.metric in METRICS else []
-        if not steps:
-            continue
-        worst = min(steps, key=lambda step: _better(row, step.change))
-        if -_better(row, worst.change) > margin_of(METRICS[row.metric], result.run.margins):
-            yield worst
-
-
-def _better(row: MetricRow, change: float) -> float:
-    return change if row.better == "higher" else -change
-
-
-def _steps(row: MetricRow, arms: tuple[str, ...]) -> Iterator[Drop]:
-    """Steps between neighbours that were measured."""
-    share = is_share(METRICS[row.metric])
-    found = ((arm, row.arms.get(arm)) for arm in arms)
-    medians = [(arm, summary.median) for arm, summary in found if summary is not None]
-    for (upper, one), (lower, other) in pairwise(medians):
-        if share:
-            yield Drop(row, upper, lower, other - one)
-        elif one > 0:
-            yield Drop(row, upper, lower, 100 * (other / one - 1))
-
-
 def median_parts(row: MetricRow, arm: str) -> tuple[Part, ...]:
     """``248 Mb/s``, ``[241, 251]``: the median and its interval; without one, ``(230 to 260)``, the
     range of all values."""
@@ -239,18 +200,6 @@ def path_words(path: Path) -> str:
     if path.same_host is not None:
         parts.append("same host" if path.same_host else "across hosts")
     return ", ".join(parts)
-
-
-def drop_words(drop: Drop) -> str:
-    """``iperf3.tcp.tx.c25 goodput: 94.1 Gb/s on node, 68.9 Gb/s on pod: -26.8 %``."""
-    one, other = drop.row.arms[drop.upper], drop.row.arms[drop.lower]
-    if one is None or other is None:
-        return ""
-    metric, unit = drop.row.metric, drop.row.unit
-    upper, lower = (quantity(summary.median, metric, unit) for summary in (one, other))
-    name = f"{drop.row.workload.id} {metric_words(metric)}"
-    where = f"{upper} on {drop.upper}, {lower} on {drop.lower}"
-    return f"{name}: {where}: {change(drop.change)} {'points' if drop.row.unit == '%' else '%'}"
 
 
 def rail_words(rail: GuardRail) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from vnicaudit.model.measurement import BenchResult, Comparison, Setup
+from vnicaudit.reports.bench.cpu import cpu_sections
 from vnicaudit.reports.bench.labels import (
     STYLES,
     change,
@@ -20,8 +21,6 @@ from vnicaudit.reports.bench.rows import (
     MetricRow,
     discard_sentences,
     discarded_total,
-    drop_words,
-    drops,
     facts,
     guard_total,
     median_parts,
@@ -29,6 +28,7 @@ from vnicaudit.reports.bench.rows import (
     rows,
     unit_of,
 )
+from vnicaudit.reports.bench.steps import drop_section
 from vnicaudit.reports.bench.verdict import verdicts
 from vnicaudit.reports.model import Cell, Group, Part, ReportSection, Row, Table
 from vnicaudit.reports.safe import hidden
@@ -48,6 +48,9 @@ def sections(result: BenchResult, options: Options) -> Iterator[ReportSection]:
     result = with_guest_names(result)
     table = list(rows(result))
     yield from verdicts(result, table, quiet=options.quiet)
+    if result.run.design == "paths":
+        yield drop_section(result)
+    yield from cpu_sections(result)
     yield from _measured(result, table)
     yield from _guard_rails(result, options)
     if not options.quiet:
@@ -64,10 +67,6 @@ def _measured(result: BenchResult, table: Sequence[MetricRow]) -> Iterator[Repor
     tables += [measured_table(table, result.arms)] if table else []
     if tables:
         yield ReportSection(title="What was measured", tables=tuple(tables))
-    if result.run.design == "paths":
-        found = tuple(drop_words(drop) for drop in drops(table, result))
-        none = ("nowhere by more than the margin",)
-        yield ReportSection(title="Where it drops, by medians", items=found or none)
 
 
 def _guard_rails(result: BenchResult, options: Options) -> Iterator[ReportSection]:

@@ -1,0 +1,165 @@
+"""Which step between paths loses speed, and when none is named."""
+
+import random
+
+import pytest
+from msgspec.structs import replace
+
+from tests.bench.judging.made import RR, TCP, runs, steady
+from vnicaudit.bench.judging.statistics import simes
+from vnicaudit.bench.judging.steps import JudgedStep, Step, judged_steps, steps_of
+from vnicaudit.bench.judging.terms import Terms
+from vnicaudit.model.measurement import Sample, Workload
+
+SIX = Terms(looks=(6,), alphas=(0.05,), design="paths", acts=False)
+CLUSTER = ("host", "hostnetwork", "pod-same", "pod-cross", "vm-same", "vm-cross", "nad-lab-fast")
+
+
+def measured(levels: dict[str, float], n: int = 6, workload: Workload = TCP) -> list[Sample]:
+    metric = workload.decides[0]
+    return [
+        sample
+        for at, (arm, level) in enumerate(levels.items())
+        for sample in runs(arm, steady(level, n), workload.id, metric, start=100 * at)
+    ]
+
+
+def judged(levels: dict[str, float], n: int = 6) -> dict[str, JudgedStep]:
+    steps = judged_steps(measured(levels, n), [TCP], tuple(levels), SIX)
+    return {each.step.lower: each for each in steps}
+
+
+def losing(levels: dict[str, float]) -> list[str]:
+    return [lower for lower, each in judged(levels).items() if each.outcome == "loses"]
+
+
+def test_the_steps_of_a_cluster() -> None:
+    assert [(step.lower, step.uppers) for step in steps_of(CLUSTER)] == [
+        ("hostnetwork", ("host",)),
+        ("pod-same", ("host", "hostnetwork")),
+        ("pod-cross", ("pod-same", "hostnetwork", "host")),
+        ("vm-same", ("pod-same",)),
+        ("vm-cross", ("pod-cross", "vm-same")),
+        ("nad-lab-fast", ("pod-cross",)),
+    ]
+
+
+def test_paths_of_other_names_are_compared_with_the_one_before() -> None:
+    assert list(steps_of(("node", "vm", "pod"))) == [
+        Step(("node",), "vm"),
+        Step(("vm",), "pod"),
+    ]
+    assert list(steps_of(("pod-cross", "pod-same"))) == [
+        Step(("pod-same",), "pod-cross", "same node → across nodes")
+    ]
+    assert list(steps_of(("only",))) == []
+
+
+ALIKE = dict.fromkeys(CLUSTER, 10e9)
+
+
+@pytest.mark.parametrize(
+    ("slow", "step"),
+    [
+        # a pod's own link: every path with that pod is as slow
+        (("pod-same", "pod-cross", "vm-same", "vm-cross", "nad-lab-fast"), "pod-same"),
+        (("pod-cross", "vm-cross", "nad-lab-fast"), "pod-cross"),  # between the nodes, in a tunnel
+        (("vm-same", "vm-cross"), "vm-same"),
+        (("vm-cross",), "vm-cross"),
+        (("nad-lab-fast",), "nad-lab-fast"),
+    ],
+)
+def test_a_limit_is_named_where_it_begins(slow: tuple[str, ...], step: str) -> None:
+    assert losing(ALIKE | dict.fromkeys(slow, 3e9)) == [step]
+
+
+def test_a_slow_line_between_the_nodes_is_no_step() -> None:
+    slow = ("host", "hostnetwork", "pod-cross", "vm-cross", "nad-lab-fast")
+    assert losing(ALIKE | dict.fromkeys(slow, 3e9)) == []
+    found = judged(ALIKE | dict.fromkeys(slow, 3e9))["pod-cross"]
+    assert found.outcome == "holds"
+    assert found.rows[0].before_arm in ("host", "hostnetwork")
+
+
+def test_two_limits_are_two_steps() -> None:
+    levels = ALIKE | dict.fromkeys(("pod-same", "vm-same"), 6e9)
+    levels |= dict.fromkeys(("pod-cross", "vm-cross", "nad-lab-fast"), 3e9)
+    assert losing(levels) == ["pod-same", "pod-cross"]
+    loss = judged(levels)["pod-cross"].lost_rows[0]
+    assert (loss.before_arm, loss.after_arm) == ("pod-same", "pod-cross")
+
+
+def test_paths_that_are_alike_lose_nowhere() -> None:
+    assert {each.outcome for each in judged(ALIKE).values()} == {"holds"}
+
+
+def test_within_the_margin_is_no_loss() -> None:
+    assert losing({"host": 10e9, "pod-same": 9.7e9}) == []
+
+
+def test_among_many_steps_few_runs_may_be_chance() -> None:
+    """The smallest p of five runs against five is 0.0079, too much among seven steps."""
+    levels = {f"path{at}": 10e9 / 2**at for at in range(8)}
+    found = judged(levels, 5)
+    assert {each.outcome for each in found.values()} == {"undecided"}
+    assert found["path1"].p == pytest.approx(7 * 2 / 252)
+    assert {each.outcome for each in judged(levels, 6).values()} == {"loses"}
+
+
+def test_a_path_that_was_not_measured_is_said_to_be_none() -> None:
+    samples = measured({"host": 10e9, "pod-same": 10e9})
+    steps = judged_steps(samples, [TCP], ("host", "pod-same", "pod-cross"), SIX)
+    assert [each.outcome for each in steps] == ["holds", "not-measured"]
+
+
+def test_without_the_path_on_one_node_the_nodes_own_is_compared() -> None:
+    samples = measured({"host": 10e9, "pod-cross": 3e9})
+    steps = judged_steps(samples, [TCP], ("host", "pod-same", "pod-cross"), SIX)
+    assert [(each.step.lower, each.outcome) for each in steps] == [
+        ("pod-same", "not-measured"),
+        ("pod-cross", "loses"),
+    ]
+
+
+def test_throughput_is_named_before_latency() -> None:
+    levels = {"host": 10.0, "pod-same": 5.0}
+    slow = {"host": 100.0, "pod-same": 900.0}
+    samples = measured(levels) + measured(slow, workload=RR)
+    (step,) = judged_steps(samples, [RR, TCP], tuple(levels), SIX)
+    assert [row.metric for row in step.lost_rows] == ["goodput", "latency_p99"]
+
+
+def test_what_is_not_primary_names_nothing() -> None:
+    samples = measured({"host": 10.0, "pod-same": 5.0})
+    (step,) = judged_steps(samples, [replace(TCP, primary=False)], ("host", "pod-same"), SIX)
+    assert (step.outcome, step.rows) == ("not-measured", ())
+
+
+def test_noise_names_a_step_in_few_of_many_measurements() -> None:
+    """Ten rows, three steps, six runs that differ by 15 %: at most 5 % of the measurements may name
+    one; the margin makes it fewer."""
+    source = random.Random(20261130)
+    arms = ("host", "pod-same", "pod-cross", "vm-cross")
+    workloads = [replace(TCP, id=f"tcp{number}") for number in range(10)]
+    false = 0
+    for _measurement in range(100):
+        samples = [
+            sample
+            for at, arm in enumerate(arms)
+            for workload in workloads
+            for sample in runs(
+                arm, [source.lognormvariate(23, 0.15) for _ in range(6)], workload.id,
+                start=1000 * at,
+            )
+        ]  # fmt: skip
+        steps = judged_steps(samples, workloads, arms, SIX)
+        false += any(each.outcome == "loses" for each in steps)
+    assert false <= 5
+
+
+def test_the_joint_p() -> None:
+    assert simes([]) == 1.0
+    assert simes([0.01]) == 0.01
+    assert simes([0.01, 0.9]) == pytest.approx(0.02)
+    assert simes([0.01, 0.01, 0.9]) == pytest.approx(0.015)
+    assert simes([0.9, 0.9]) == pytest.approx(0.9)
