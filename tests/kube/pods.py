@@ -7,6 +7,7 @@ import subprocess
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from http.client import HTTPException
+from pathlib import Path
 from socket import create_connection
 
 from tests.kube import building
@@ -56,12 +57,29 @@ class Pods:
 @contextmanager
 def running_pods(server: Server) -> Iterator[Pods]:
     """A node whose pods run commands, until the end. Raises Missing."""
-    program, port = building.podexec(), free_port()
-    pods = Pods(server)
+    pods, port = Pods(server), free_port()
+    with executing(server, pods.file, "127.0.0.1", port):
+        server.ask("POST", "/api/v1/nodes", {"metadata": {"name": NODE}})
+        status = {
+            "addresses": [{"type": "InternalIP", "address": "127.0.0.1"}],
+            "daemonEndpoints": {"kubeletEndpoint": {"Port": port}},
+        }
+        node, kind = f"/api/v1/nodes/{NODE}", "application/merge-patch+json"
+        server.ask("PATCH", f"{node}/status", {"status": status}, kind=kind)
+        yield pods
+        server.ask("DELETE", node)
+
+
+@contextmanager
+def executing(server: Server, pods: Path, address: str, port: int, *before: str) -> Iterator[None]:
+    """What runs commands in the pods of a file listens there. ``before``: the words by which it is
+    run elsewhere. Raises Missing."""
+    log = server.folder / f"podexec-{address}.log"
     files = [str(server.folder / name) for name in ("server.crt", "server.key", "ca.crt")]
-    with ExitStack() as ended, (server.folder / "podexec.log").open("w") as said:
+    words = [*before, str(building.podexec()), f"{address}:{port}", *files, str(pods)]
+    with ExitStack() as ended, log.open("w") as said:
         process = subprocess.Popen(
-            ["setpriv", "--pdeathsig", "KILL", program, f"127.0.0.1:{port}", *files, pods.file],
+            ["setpriv", "--pdeathsig", "KILL", *words],
             stdin=subprocess.DEVNULL, stdout=said, stderr=said,
         )  # fmt: skip
         ended.callback(process.wait)
@@ -69,22 +87,13 @@ def running_pods(server: Server) -> Iterator[Pods]:
 
         def listens() -> bool:
             if process.poll() is not None:
-                raise RigError(f"podexec has ended: {(server.folder / 'podexec.log').read_text()}")
-            with suppress(OSError, HTTPException), create_connection(("127.0.0.1", port)):
+                raise RigError(f"podexec has ended: {log.read_text()}")
+            with suppress(OSError, HTTPException), create_connection((address, port)):
                 return True
             return False
 
         wait_for(listens, "podexec listens")
-        node = f"/api/v1/nodes/{NODE}"
-        server.ask("POST", "/api/v1/nodes", {"metadata": {"name": NODE}})
-        ended.callback(server.ask, "DELETE", node)
-        status = {
-            "addresses": [{"type": "InternalIP", "address": "127.0.0.1"}],
-            "daemonEndpoints": {"kubeletEndpoint": {"Port": port}},
-        }
-        kind = "application/merge-patch+json"
-        server.ask("PATCH", f"{node}/status", {"status": status}, kind=kind)
-        yield pods
+        yield
 
 
 @contextmanager
