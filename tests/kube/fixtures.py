@@ -1,9 +1,11 @@
 """Fixtures that give tests a real API server. It lasts for the session."""
 
+import shutil
 from collections.abc import Iterator
 
 import pytest
 
+from tests.kube.nodes import Nodes, running_nodes
 from tests.kube.pods import Pods, running_pods
 from tests.kube.server import Server, running_server
 from tests.kube.virt import Virt, guard, running_virt
@@ -67,3 +69,22 @@ def virt(virt_of_module: Virt, cluster: Server) -> Iterator[Virt]:
     del cluster  # what is loaded is unloaded by it
     yield virt_of_module
     virt_of_module.clear()
+
+
+@pytest.fixture(scope="module")
+def nodes_of_module(api_server: Server) -> Iterator[Nodes]:
+    """Two nodes whose pods run."""
+    if not shutil.which("kubectl"):
+        not_run("kube", "kubectl is not installed")
+    try:
+        with running_nodes(api_server) as running:
+            yield running
+    except Missing as error:
+        not_run("kube", str(error))
+
+
+@pytest.fixture
+def nodes(nodes_of_module: Nodes, cluster: Server) -> Nodes:
+    """The same; what a test creates on them is gone after it."""
+    del cluster  # what is loaded is unloaded by it
+    return nodes_of_module

@@ -23,9 +23,9 @@ NODE = "pods"
 class Pods:
     """Those of a cluster. What is in them is said by the words before each command."""
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: Server, file: str = "pods.json") -> None:
         self.server = server
-        self.file = server.folder / "pods.json"
+        self.file = server.folder / file
         self._before: dict[str, Sequence[str]] = {}
         self._write()
 
@@ -34,14 +34,21 @@ class Pods:
         **metadata: object,
     ) -> None:  # fmt: skip
         """A pod that runs: a command in it is run with these words before it, by this user."""
-        self._before[f"{namespace}/{name}"] = before
-        self._write()
+        self.know(f"{namespace}/{name}", before)
         self.server.load({
             "apiVersion": "v1", "kind": "Pod",
             "metadata": {"name": name, "namespace": namespace, **metadata},
             "spec": {"nodeName": NODE, "containers": [{"name": container, "image": "none"}]},
             "status": {"phase": "Running"},
         })  # fmt: skip
+
+    def know(self, name: str, before: Sequence[str]) -> None:
+        """These words are before a command in a pod that is there; with none, there is no such
+        pod."""
+        self._before = {**self._before, name: before}
+        if not before:
+            del self._before[name]
+        self._write()
 
     def clear(self) -> None:
         """There is none any more; their objects are the server's to unload."""

@@ -1,5 +1,5 @@
-"""Machines and pods that are nothing but namespaces: each has a network, processes, a view of /sys and,
-where this machine lets us, a cgroup of its own. A process holds them: with it, all in them ends."""
+"""Machines and pods that are nothing but namespaces: each has a network, processes, a view of /sys
+and, where this machine lets us, a cgroup of its own. With its first process, all in it ends."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from pathlib import Path
 from tests.rig.errors import Missing
 from tests.rig.process import run, wait_for
 
-_CGROUPS = Path("/sys/fs/cgroup")
+_CGROUPS, _PREFIX = Path("/sys/fs/cgroup"), "vnicaudit"
 REAPER = ("sh", "-c", "trap : CHLD; while :; do sleep 1000 & wait; done")
 """The first process of a machine: it takes the orphans, as an init does."""
 _SETUP = """\
 read -r pid rest </proc/self/stat
-hostname "$1"
+hostname "${1%%.*}"
 mount -t sysfs sysfs /sys
 [ -z "$2" ] || mount -t cgroup2 cgroup2 /sys/fs/cgroup
 mount -t proc proc /proc
@@ -31,20 +31,24 @@ exec "$@"
 
 
 class Space:
-    """One that is there when this returns. ``inside``: the machine whose it is, with which it
-    ends; otherwise it ends with this process, however that ends. ``command``: its first process,
-    with whose end it ends; ``unprivileged``: by which user, without any capability. Raises
-    Missing where this machine does not let us."""
+    """One that is there when this returns, with the part before a dot as its host name.
+    ``inside``: the machine whose it is, with which it ends; otherwise it ends with this process,
+    however that ends. ``joined``: it has that one's network. ``command``: its first process, with
+    whose end it ends; ``user``: by whom that and all others are run, without any capability.
+    Raises Missing where this machine does not let us."""
 
     def __init__(
         self, name: str, inside: Space | None = None, command: tuple[str, ...] = REAPER,
-        unprivileged: int | None = None,
+        *, user: int | None = None, joined: bool = False,
     ) -> None:  # fmt: skip
-        self.name, self._inside = name, inside
+        self.pid: int
+        self.name, self.has_network = name, not joined
         self.cgroup = _cgroup(inside, name)
-        self._drop = drop = () if unprivileged is None else _unprivileged(unprivileged)
-        into = ("nsenter", "-t", str(inside.pid), "-p", "-C") if inside else ()
-        unshare = ("unshare", "-n", "-m", "-p", "-u", "-C", "--fork", "--kill-child")
+        self._drop = drop = () if user is None else _unprivileged(user)
+        network = ("-n",) if joined else ()
+        into = ("nsenter", "-t", str(inside.pid), "-p", "-C", *network) if inside else ()
+        own = () if joined else ("-n",)
+        unshare = ("unshare", *own, "-m", "-p", "-u", "-C", "--fork", "--kill-child")
         setup = ("sh", "-ec", _SETUP, "sh", name, str(self.cgroup or ""), *drop, *command)
         self.process = subprocess.Popen(
             ["setpriv", "--pdeathsig", "KILL", *self._joined(), *into, *unshare, *setup],
@@ -78,9 +82,9 @@ class Space:
 
     def limit(self, nic: str, rate: str) -> None:
         """So much leaves by a NIC, at most; with an empty rate, as much as may."""
-        limit = f"replace dev {nic} root tbf rate {rate} burst 1mb latency 5ms"
-        words = limit if rate else f"del dev {nic} root"
-        run("nsenter", "-t", str(self.pid), "-n", "tc", "qdisc", *words.split())
+        how = f"tbf rate {rate} burst 1mb latency 5ms" if rate else "noqueue"
+        words = f"tc qdisc replace dev {nic} root {how}"
+        run("nsenter", "-t", str(self.pid), "-n", *words.split())
 
     def end(self) -> None:
         """End all that is in it."""
@@ -110,7 +114,10 @@ def _cgroup(inside: Space | None, name: str) -> Path | None:
     if tree is None or (inside and inside.cgroup is None):
         return None
     above = inside.cgroup if inside and inside.cgroup else tree
-    made = above / (name if inside else f"vnicaudit-{os.getpid()}-{name}")
+    for left in tree.glob(f"{_PREFIX}-*-*") if inside is None else ():
+        if not Path("/proc", left.name.split("-")[1]).exists():
+            _removed(left)  # of a process that was killed
+    made = above / (name if inside else f"{_PREFIX}-{os.getpid()}-{name}")
     try:
         made.mkdir()
     except OSError:
@@ -119,8 +126,10 @@ def _cgroup(inside: Space | None, name: str) -> Path | None:
 
 
 def _removed(cgroup: Path) -> bool:
-    """Processes that were killed are in it for a moment."""
+    """With those in it. Processes that were killed are there for a moment."""
     with suppress(OSError):
+        for one in sorted(cgroup.glob("*/"), reverse=True):
+            one.rmdir()
         cgroup.rmdir()
     return not cgroup.exists()
 

@@ -1,0 +1,170 @@
+"""The testbed of two nodes: pods come and go as they do in a cluster."""
+
+import json
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.kube.kubelet import NETWORKS, STATUS
+from tests.kube.nodes import Nodes
+from tests.kube.objects import attachment
+from tests.kube.server import Refused, Server
+from tests.rig.process import run, wait_for
+
+pytestmark = pytest.mark.kube
+SPACE = "bench"
+PODS = f"/api/v1/namespaces/{SPACE}/pods"
+IPAM = {"type": "whereabouts", "range": "192.0.2.0/24"}
+RESTRICTED = {
+    "runAsNonRoot": True, "allowPrivilegeEscalation": False,
+    "capabilities": {"drop": ["ALL"]}, "seccompProfile": {"type": "RuntimeDefault"},
+}  # fmt: skip
+
+
+@pytest.fixture
+def space(nodes: Nodes, cluster: Server) -> Iterator[None]:
+    """A namespace that only takes restricted pods; after the test it goes."""
+    del nodes
+    metadata = {"name": SPACE, "labels": {"pod-security.kubernetes.io/enforce": "restricted"}}
+    cluster.ask("POST", "/api/v1/namespaces", {"metadata": metadata})
+    yield
+    cluster.ask("DELETE", f"/api/v1/namespaces/{SPACE}")
+    wait_for(lambda: not exists(cluster, f"/api/v1/namespaces/{SPACE}"), "the namespace goes")
+
+
+def create(server: Server, name: str, *, networks: str = "", **spec: object) -> None:
+    container = {"name": "c", "image": "tools", "securityContext": RESTRICTED}
+    annotations = {NETWORKS: networks} if networks else {}
+    server.ask("POST", PODS, {
+        "metadata": {"name": name, "annotations": annotations},
+        "spec": {"containers": [container], **spec},
+    })  # fmt: skip
+
+
+def running(server: Server, name: str) -> Any:
+    def pod() -> Any:
+        found = server.ask("GET", f"{PODS}/{name}")
+        return found if found.get("status", {}).get("phase") == "Running" else None
+
+    return wait_for(pod, f"{name} runs", seconds=60)
+
+
+def exists(server: Server, path: str) -> bool:
+    try:
+        server.ask("GET", path)
+    except Refused as error:
+        if error.status != 404:
+            raise
+        return False
+    return True
+
+
+def executed(server: Server, name: str, *command: str) -> str:
+    file = f"--kubeconfig={server.admin}"
+    return run("kubectl", file, "exec", "-n", SPACE, name, "-c", "c", "--", *command)
+
+
+@pytest.mark.usefixtures("space")
+def test_a_pod_runs_where_it_is_to_and_is_reached_across_nodes(
+    nodes: Nodes, cluster: Server
+) -> None:
+    create(cluster, "client", nodeSelector={"kubernetes.io/hostname": "node-b"})
+    create(cluster, "server", nodeName="node-a")
+    client, server = running(cluster, "client"), running(cluster, "server")
+    assert client["spec"]["nodeName"] == "node-b"
+    assert (server["status"]["hostIP"], client["status"]["hostIP"]) == nodes.addresses()
+    executed(cluster, "server", "iperf3", "-s", "-D")
+    told = executed(cluster, "client", "iperf3", "-J", "-n1M", "-c", server["status"]["podIP"])
+    assert json.loads(told)["end"]["sum_received"]["bytes"] > 100_000
+    assert executed(cluster, "client", "id", "-u") == "65534\n"
+    assert executed(cluster, "client", "hostname") == "client\n"
+    assert "usage_usec" in executed(cluster, "client", "cat", "/sys/fs/cgroup/cpu.stat")
+
+
+@pytest.mark.usefixtures("space")
+@pytest.mark.parametrize(
+    "config",
+    [{"type": "macvlan", "master": "eno2", "mode": "bridge"}, {"type": "bridge", "bridge": "br1"}],
+    ids=["macvlan", "bridge"],
+)
+def test_a_network_is_attached_by_its_plugin(cluster: Server, config: dict[str, str]) -> None:
+    full = {"cniVersion": "0.3.1", **config, "ipam": IPAM}
+    cluster.load(attachment("lan", SPACE, json.dumps(full)))
+    create(cluster, "one", nodeName="node-a", networks="lan")
+    create(cluster, "two", nodeName="node-b", networks=f"{SPACE}/lan@data")
+    told = [
+        json.loads(running(cluster, name)["metadata"]["annotations"][STATUS])
+        for name in ("one", "two")
+    ]
+    assert [[one["name"], one["interface"]] for one in told[1]] == [
+        ["ovn-kubernetes", "eth0"], [f"{SPACE}/lan", "data"],
+    ]  # fmt: skip
+    address, other = (status[1]["ips"][0] for status in told)
+    assert address != other
+    assert told[0][1]["mac"] in executed(cluster, "one", "ip", "link", "show", "net1")
+    executed(cluster, "two", "iperf3", "-s", "-D")
+    executed(cluster, "one", "iperf3", "-n1M", "-B", address, "-c", other)
+
+
+@pytest.mark.usefixtures("space")
+def test_what_cannot_run_waits_and_says_why(cluster: Server) -> None:
+    create(cluster, "nowhere", nodeSelector={"kubernetes.io/hostname": "node-z"})
+    create(cluster, "unattached", networks="none")
+    reasons = wait_for(
+        lambda: cluster.ask("GET", PODS.replace("/pods", "/events"))["items"], "an event"
+    )
+    assert "none" in reasons[0]["message"]
+    nowhere = cluster.ask("GET", f"{PODS}/nowhere")["status"]["conditions"][0]
+    assert (nowhere["type"], nowhere["status"]) == ("PodScheduled", "False")
+
+
+@pytest.mark.usefixtures("space")
+def test_a_deleted_pod_leaves_nothing(nodes: Nodes, cluster: Server) -> None:
+    create(cluster, "short", nodeName="node-a")
+    running(cluster, "short")
+    executed(cluster, "short", "iperf3", "-s", "-D")
+    machine = nodes.machines[0].space
+    before = machine.run("ip", "-br", "link"), machine.run("pgrep", "-f", "iperf3")
+    assert "pod" in before[0]
+    cluster.ask("DELETE", f"{PODS}/short")
+    wait_for(lambda: not exists(cluster, f"{PODS}/short"), "the pod goes")
+    assert "pod" not in machine.run("ip", "-br", "link")
+    assert "iperf3" not in machine.run("ps", "ax")
+    if machine.cgroup:
+        assert not list(machine.cgroup.glob("*/"))
+
+
+@pytest.mark.parametrize("step", ["wire", "pods", "vms"])
+def test_a_limit_is_where_it_was_planted(nodes: Nodes, step: Any) -> None:
+    """Between nodes, at pods and at virtual machines: nothing else is slower."""
+    with nodes.virtual_machine() as vm, nodes.limited(step, "100mbit"):
+        vm.run("iperf3", "-s", "-D")
+        nodes.machines[1].space.run("iperf3", "-s", "-D")
+        address = nodes.machines[1].address
+        rates = {
+            "wire": _rate(nodes.machines[0].space.run("iperf3", "-J", "-t1", "-c", address)),
+            "vms": _rate(nodes.machines[0].space.run("iperf3", "-J", "-t1", "-c", vm_address(vm))),
+        }
+        nodes.machines[1].space.run("pkill", "iperf3")
+    assert {name for name, rate in rates.items() if rate < 2e8} == {step} - {"pods"}
+
+
+def vm_address(vm: Any) -> str:
+    return str(json.loads(vm.run("ip", "-j", "addr", "show", "eth0"))[0]["addr_info"][0]["local"])
+
+
+def _rate(told: str) -> float:
+    return float(json.loads(told)["end"]["sum_received"]["bits_per_second"])
+
+
+def test_nodes_and_virtual_machines_let_in_by_ssh(nodes: Nodes) -> None:
+    with nodes.virtual_machine("db") as vm:
+        for address, name in ((nodes.addresses()[1], "node-b"), (vm_address(vm), vm.name)):
+            done = subprocess.run(
+                [Path(nodes.folder) / "bin/ssh", f"root@{address}", "hostname"],
+                capture_output=True, text=True, check=True,
+            )  # fmt: skip
+            assert done.stdout.strip() == name
