@@ -4,10 +4,11 @@ A fact that nobody said is noted where it is asked for (:class:`Facts`); its fil
 
 Sources, beyond those of :mod:`vnicaudit.advise.manifest_kinds`: kubernetes-nmstate at c9752755,
 docs/content/user-guide/102-configuration.md (a policy that is deleted leaves what it made);
-sriov-network-operator at 249e2001, doc/quickstart.md (its namespaces); OpenShift's documentation,
-*Configuring an SR-IOV network device* (nodes are drained, and may be restarted); ovn-kubernetes at
-8871cd9c, CRD of UserDefinedNetwork and its admission policy for the label of namespaces; KubeVirt
-v1.9.0, fields of interfaces.
+sriov-network-operator at 249e2001, doc/quickstart.md (namespaces), pkg/webhook/validate.go (names
+of resources) and pkg/daemon/daemon.go (nodes may be drained and restarted); ovn-kubernetes at
+8871cd9c, CRD of UserDefinedNetwork; openshift-docs, virt-creating-udn-namespace-cli.adoc (the label
+of namespaces) and virt-connecting-vm-to-primary-udn.adoc (binding l2bridge of the pod network);
+KubeVirt v1.9.0, fields of interfaces.
 """
 
 from __future__ import annotations
@@ -199,7 +200,8 @@ def _bridge(facts: Facts) -> ManifestFile:
         "type": "bridge", "bridge": facts.text("bridge"), **_vlan(facts, "vlan"),
         "preserveDefaultVlan": False,
     }  # fmt: skip
-    return _attachment(facts, config)
+    mind = "a plugin that does not know preserveDefaultVlan (1.1.1) sends its VLAN 1 there as well"
+    return _attachment(facts, config, mind)
 
 
 def _localnet(facts: Facts) -> ManifestFile:
@@ -301,7 +303,7 @@ def _vf_policy(kind: str) -> Callable[[Facts], ManifestFile]:
         name = f"sriov-{_as_name(resource)}"
         version = "sriovnetwork.openshift.io/v1 SriovNetworkNodePolicy"
         document = _object(version, name, spec, _operator_of_vfs(facts))
-        mind = f"the operator drains the nodes, and may restart them. In addition, {_ON_NODES}"
+        mind = f"the operator may drain the nodes, and restart them. In addition, {_ON_NODES}"
         return ManifestFile(f"nodes-{name}.yaml", document, mind=mind)
 
     return policy_of
