@@ -201,6 +201,7 @@ class Server:
         asked = {
             "group": rule["apiGroups"][-1], "resource": resource, "subresource": part,
             "verb": rule["verbs"][-1], "namespace": namespace,
+            "name": rule.get("resourceNames", [""])[-1],
         }  # fmt: skip
         path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
         review = {"spec": {"resourceAttributes": asked}}

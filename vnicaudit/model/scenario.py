@@ -140,6 +140,12 @@ class TrafficFlow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     name: Text
     source: FlowEnd = msgspec.field(name="from")
     to: FlowEnd
+    source_is: Text | None = None
+    """With a cluster, the pods or the VM that ``from`` is: ``NAMESPACE/NAME`` (of a Deployment, a
+    StatefulSet, a DaemonSet or a pod), ``NAMESPACE/KEY=VALUE`` (a label of pods) or
+    ``vm/NAMESPACE/NAME``."""
+    target_is: Text | None = None
+    """The same of ``to``."""
     nodes: Literal["same", "cross", "either"] | None = None
     """Whether both ends are on one node; ``either``: placement is open."""
     connections: Count | None = None

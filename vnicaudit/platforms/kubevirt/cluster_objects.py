@@ -38,7 +38,7 @@ _SCALE = {"": 1, "k": 1000, "M": 1000_000, "G": 1000_000_000}
 _KEPT = (
     "topology", "mtu", "vlan", "vlanID", "subnets", "excludeSubnets", "netAttachDefName",
     "physicalNetworkName", "role", "bridge", "device", "master", "hwaddr", "kernelpath",
-    "pciBusID",
+    "pciBusID", "mode",
 )  # fmt: skip
 """Settings of a CNI plugin that are kept."""
 _SCHEDULABLE = "kubevirt.io/schedulable"

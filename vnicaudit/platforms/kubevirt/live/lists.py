@@ -3,7 +3,7 @@ is watched, and the next page is fetched while one is judged."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 from urllib.parse import quote
 
@@ -22,18 +22,25 @@ from vnicaudit.platforms.kubevirt.objects import VMI_SPEC
 
 
 class ClusterList(NamedTuple):
-    """One list. ``selector``: the label that its objects have."""
+    """One list. ``selector``: the label that its objects have. ``namespace``: of it only, whatever
+    the target names."""
 
     kind: str
     group: str
     plural: str
     namespaced: bool = True
     selector: str = ""
+    namespace: str = ""
 
     @property
     def name(self) -> str:
         """``virtualmachines.kubevirt.io``, as ``kubectl`` accepts it."""
         return f"{self.plural}.{self.group}" if self.group else self.plural
+
+    @property
+    def key(self) -> str:
+        """Its plural, after the namespace that it is of."""
+        return f"{self.namespace}/{self.plural}" if self.namespace else self.plural
 
 
 _TYPES, _OVN = "instancetype.kubevirt.io", "k8s.ovn.org"
@@ -76,23 +83,42 @@ _SECRET = frozenset({
 })  # fmt: skip
 """Parts of objects that may hold passwords and keys: only that they are there is kept."""
 
-_NO_RULES = "rules that need it are skipped"
-_WITHOUT = {
-    "VirtualMachine": "no virtual machine is judged",
-    "VirtualMachineInstance": "what virtual machines run with is not judged",
-    "Migration": "a plan cannot tell which migrations into the cluster still run",
-}
-"""Kind -> what follows if this user may not list it."""
+
+class ListSet(NamedTuple):
+    """Lists that are read together, in this order. ``role``: the file of ours that has the right to
+    them. ``without``: key or kind of a list -> what follows if this user may not read it;
+    ``otherwise``: for any other."""
+
+    resources: Sequence[ClusterList]
+    role: str
+    without: Mapping[str, str]
+    otherwise: str
+
+
+AUDITED = ListSet(
+    RESOURCES,
+    "docs/how-to/clusters/clusterrole.yaml",
+    {
+        "VirtualMachine": "no virtual machine is judged",
+        "VirtualMachineInstance": "what virtual machines run with is not judged",
+        "Migration": "a plan cannot tell which migrations into the cluster still run",
+    },
+    "rules that need it are skipped",
+)
+"""Those of an audit."""
 
 
 class Lists:
-    """The lists of one cluster. ``pages`` can be iterated once; meanwhile ``read`` grows by the
-    plural of each list that was read completely (one that the cluster does not serve is empty),
+    """The lists of one cluster. ``pages`` can be iterated once; meanwhile ``read`` grows by the key
+    of each list that was read completely (one that the cluster does not serve is empty),
     ``unread`` by those that were not, with the reason, and ``notes`` by what else matters.
     ``all_pods``: not only launchers."""
 
-    def __init__(self, cluster: Cluster, *, all_pods: bool = False) -> None:
+    def __init__(
+        self, cluster: Cluster, wanted: ListSet = AUDITED, *, all_pods: bool = False
+    ) -> None:
         self._cluster = cluster
+        self._wanted = wanted
         self._all_pods = all_pods
         self.read: list[str] = []
         self.unread: dict[str, str] = {}
@@ -104,7 +130,7 @@ class Lists:
         served = self._cluster.groups()
         lists = (
             _ListPages(self, self._cluster, one, served.get(one.group, [] if one.group else ["v1"]))
-            for one in map(self._with_selector, RESOURCES)
+            for one in map(self._with_selector, self._wanted.resources)
         )
         ahead = next(lists, None)
         while ahead is not None:  # the next list is under way while this one is judged
@@ -113,11 +139,11 @@ class Lists:
             try:
                 for page in pages:
                     yield resource.kind, page
-                self.read.append(resource.plural)
+                self.read.append(resource.key)
             except ApiError as error:
                 if error.status is None:
                     raise  # the next one would fail as well
-                self.unread[resource.plural] = self._reason(resource, error)
+                self.unread[resource.key] = self._reason(resource, error)
 
     def _with_selector(self, resource: ClusterList) -> ClusterList:
         every = self._all_pods and resource.kind == "Pod"
@@ -126,16 +152,20 @@ class Lists:
     def _reason(self, resource: ClusterList, error: ApiError) -> str:
         if error.status != 403:
             return f"{resource.name}: {error.message}"
+        wanted = self._wanted
+        by_kind = wanted.without.get(resource.kind, wanted.otherwise)
+        follows = wanted.without.get(resource.key, by_kind)
         return (
-            f"no right to list {resource.name}: {_WITHOUT.get(resource.kind, _NO_RULES)}. Grant it "
-            "(docs/how-to/clusters/clusterrole.yaml), then check it: "
-            + can_list(self._cluster, resource)
+            f"no right to list {resource.name}: {follows}. Grant it ({wanted.role}), then check "
+            f"it: {can_list(self._cluster, resource)}"
         )
 
 
 def namespace_of(resource: ClusterList, cluster: Cluster) -> str:
     """The namespace in which it is listed; empty: all. The KubeVirt object is in a namespace of its
     own, and the settings of the whole cluster are in it."""
+    if resource.namespace:
+        return resource.namespace
     return cluster.namespace if resource.namespaced and resource.kind != "KubeVirt" else ""
 
 
@@ -302,7 +332,9 @@ def rights(cluster: Cluster) -> Iterator[Right]:
     """The right to each list that the cluster serves. Raises TargetError if it does not answer."""
     served = cluster.groups()
     wanted = [one for one in RESOURCES if not one.group or one.group in served]
-    asked = [(one, cluster.ask(_review(one, cluster))) for one in wanted]
+    asked = [
+        (one, cluster.ask(access_review("list", one, namespace_of(one, cluster)))) for one in wanted
+    ]
     for resource, request in asked:
         try:
             status = part(request.result(), "status")
@@ -314,12 +346,12 @@ def rights(cluster: Cluster) -> Iterator[Right]:
         yield Right(resource, allowed if isinstance(allowed, bool) else None)
 
 
-def _review(resource: ClusterList, cluster: Cluster) -> ApiCall:
+def access_review(verb: str, resource: ClusterList, namespace: str) -> ApiCall:
+    """The question whether this user may do something with a resource, which any user may ask."""
     wanted = {
-        "group": resource.group, "resource": resource.plural, "verb": "list",
-        "namespace": namespace_of(resource, cluster),
+        "group": resource.group, "resource": resource.plural, "verb": verb, "namespace": namespace,
     }  # fmt: skip
-    body = {"spec": {"resourceAttributes": wanted}}
     return ApiCall(
-        "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", method="POST", body=body
-    )
+        "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
+        method="POST", body={"spec": {"resourceAttributes": wanted}},
+    )  # fmt: skip

@@ -1,0 +1,325 @@
+"""The objects of a cluster -> the facts of a scenario. The file that describes its flows has the
+last word; where the cluster says otherwise, both are told."""
+
+from __future__ import annotations
+
+import base64
+from collections import Counter
+from collections.abc import Iterator
+from typing import NamedTuple, TypeVar
+from urllib.parse import unquote
+
+import msgspec
+from msgspec.structs import replace
+
+from vnicaudit.base.wording import plain
+from vnicaudit.model.cluster import Attachment
+from vnicaudit.model.scenario import FlowNetwork, Scenario, TrafficFlow
+from vnicaudit.platforms.kubevirt.cluster_objects import attachment_of, is_true
+from vnicaudit.platforms.kubevirt.cluster_platform import (
+    ClusterFacts,
+    Fact,
+    NodeFacts,
+    NodeNics,
+    nics_of,
+    node_facts,
+    platform_facts,
+)
+from vnicaudit.platforms.kubevirt.objects import Object, text_at
+from vnicaudit.platforms.kubevirt.workloads import (
+    ClusterNetworks,
+    Member,
+    Selector,
+    instance_member,
+    pod_among,
+    selector_of,
+)
+
+T = TypeVar("T", bound=msgspec.Struct)
+_CHANGED = ("Deployment", "StatefulSet", "DaemonSet", "VirtualMachine")
+"""Kinds of objects that manifests are written for."""
+_SHOWN = 5
+_NIC = ("master", "device")
+"""Settings of CNI plugins that name a NIC of the node."""
+
+
+ROUTERS = Selector(
+    "openshift-ingress",
+    label=("ingresscontroller.operator.openshift.io/deployment-ingresscontroller", ""),
+)
+"""The router pods of OpenShift, whatever the value (cluster-ingress-operator)."""
+
+
+class _End(NamedTuple):
+    """The end of a flow, and its pods or its virtual machine."""
+
+    selector: Selector
+    members: list[Member]
+
+
+class ScenarioReading:
+    """The objects of a cluster, as they come. Raises UsageError for a flow whose end is selected in
+    no form that is known. ``rights``: namespace -> whether this user may create a
+    NetworkAttachmentDefinition there; those that are not known are not in it. ``unread``: keys of
+    the lists that were not read, or not completely."""
+
+    def __init__(self, given: Scenario) -> None:
+        self._given = given
+        self._ends: dict[str, tuple[Selector | None, Selector | None]] = {}
+        for number, flow in enumerate(given.flows, 1):
+            fields = ((flow.source_is, "source_is"), (flow.target_is, "target_is"))
+            source, target = (
+                selector_of(text, f"[[flow]] {number}: {name}") if text else None
+                for text, name in fields
+            )
+            self._ends[flow.name] = source, target
+        self.rights: dict[str, bool] = {}
+        self.unread: set[str] = set()
+        self.served: frozenset[str] = frozenset()
+        """API groups of the cluster."""
+        self.notes: list[str] = []
+        self._members: dict[Selector, dict[str, Member]] = {one: {} for one in self.selectors}
+        self._nodes: dict[str, NodeFacts] = {}
+        self._nics: dict[str, NodeNics] = {}
+        self._routers: list[str] = []
+        self._attachments: dict[str, Attachment] = {}
+        self._pools: dict[str, str] = {}
+        self._settings: dict[str, str] = {}
+
+    @property
+    def selectors(self) -> list[Selector]:
+        """Those of all flows."""
+        return [*dict.fromkeys(one for ends in self._ends.values() for one in ends if one)]
+
+    # Objects.
+
+    def take(self, found: Object, target: str) -> None:
+        """One object."""
+        name, place = found.name or "", found.place
+        if found.kind == "Node":
+            self._nodes[name] = node_facts(found)
+        elif found.kind == "NodeNetworkState":
+            self._nics[name] = nics_of(found)
+        elif found.kind == "NetworkAttachmentDefinition":
+            attachment = attachment_of(found, target)
+            self._attachments[attachment.path] = attachment
+        elif found.kind == "SriovNetworkNodePolicy":
+            pool = text_at(place, "spec", "resourceName") or ""
+            self._pools[pool] = text_at(place, "spec", "deviceType") or "netdevice"
+        elif found.kind == "Pod":
+            self._take_pod(found)
+        elif found.kind == "VirtualMachineInstance":
+            one = Selector(found.namespace or "", name, is_vm=True)
+            if one in self._members and (member := instance_member(found)) is not None:
+                self._members[one][name] = member
+        else:
+            self._take_settings(found)
+
+    def _take_pod(self, found: Object) -> None:
+        if found.namespace == ROUTERS.namespace and ROUTERS.label is not None:
+            label = text_at(found.place, "metadata", "labels", ROUTERS.label[0])
+            self._routers += [text_at(found.place, "spec", "nodeName") or ""] if label else []
+        if (taken := pod_among(found, self._members)) is not None:
+            for selector in taken[1]:
+                self._members[selector][found.name or ""] = taken[0]
+
+    def _take_settings(self, found: Object) -> None:
+        """An object of which a cluster has one."""
+        place = found.place
+        texts = {
+            "type": text_at(place, "status", "networkType"),
+            "kubevirt": text_at(place, "status", "observedKubeVirtVersion"),
+        }
+        if found.kind == "ClusterVersion":
+            history = place.at("status", "history")
+            done = (
+                text_at(one, "version") for one in ([] if history is None else history.items())
+                if text_at(one, "state") == "Completed"
+            )  # fmt: skip
+            texts["openshift"] = next(done, None)
+        elif found.group == "operator.openshift.io":
+            used = is_true(place.at("spec", "useMultiNetworkPolicy"))
+            self.notes.append(
+                f"MultiNetworkPolicy is {'on' if used else 'off'} (Network cluster of "
+                "operator.openshift.io: useMultiNetworkPolicy)"
+            )
+        elif found.kind == "MachineConfig" and _sets_rfs(found):
+            texts["steering"] = "rfs"
+        self._settings |= {key: text for key, text in texts.items() if text}
+
+    # The scenario.
+
+    def scenario(self) -> Scenario:
+        """What the file says, and the cluster beyond it. ``notes`` then tell what was filled in,
+        what was not, and where the two differ."""
+        platform = self._filled(self._given.platform, [*self._platform()], "platform")
+        flows = tuple(self._flow(one) for one in self._given.flows)
+        return replace(self._given, platform=platform, flows=flows)
+
+    def _filled(self, given: T, facts: list[Fact], where: str) -> T:
+        changes: dict[str, object] = {}
+        told: list[str] = []
+        for name, value, source in facts:
+            said = getattr(given, name)
+            if value is None:
+                self.notes += [f"{where}.{name}: {source}"] if said is None and source else []
+            elif said is None:
+                changes[name] = value
+                told.append(f"{name} = {_toml(value)} ({source})")
+            elif said != value and not f"{value}.".startswith(f"{said}.".removeprefix("v")):
+                self.notes.append(
+                    f"{where}.{name}: {_toml(said)} is taken, as the file says; in the cluster it "
+                    f"is {_toml(value)} ({source})"
+                )
+        if told:
+            self.notes.append(f"{where}, from the cluster: {'; '.join(told)}")
+        return replace(given, **changes)
+
+    def _platform(self) -> Iterator[Fact]:
+        nodes = {} if "nodes" in self.unread else self._nodes
+        on = {one.node for each in self._members.values() for one in each.values()}
+        routers = (name for name in self._routers if name in nodes)
+        yield from platform_facts(
+            ClusterFacts(
+                nodes={name: one for name, one in nodes.items() if name in on} or nodes,
+                nics={} if "nodenetworkstates" in self.unread else self._nics,
+                settings=self._settings,
+                pools=self._pools,
+                routers={name: nodes[name].is_compute for name in routers},
+                lent=self._lent,
+            )
+        )
+        if self.served:
+            multus = "k8s.cni.cncf.io" in self.served
+            told = f"NetworkAttachmentDefinitions are {'' if multus else 'not '}served"
+            yield Fact("multus", multus, told)
+        if self.rights:
+            refused = [name for name, allowed in self.rights.items() if not allowed]
+            where = f"{'not ' if refused else ''}in {', '.join(refused or self.rights)}"
+            yield Fact("may_create_nads", not refused, f"SelfSubjectAccessReview: {where}")
+
+    @property
+    def _known_attachments(self) -> dict[str, Attachment] | None:
+        return None if "network-attachment-definitions" in self.unread else self._attachments
+
+    @property
+    def _lent(self) -> frozenset[str] | None:
+        """NICs of nodes that attachments name."""
+        known = self._known_attachments
+        plugins = [plugin for each in (known or {}).values() for plugin in each.plugins]
+        names = (plugin.settings.get(key, "") for plugin in plugins for key in _NIC)
+        return None if known is None else frozenset(names)
+
+    # One flow.
+
+    def _flow(self, flow: TrafficFlow) -> TrafficFlow:
+        where = f"flow {plain(flow.name)}"
+        ends = []
+        fields = (("from", flow.source), ("to", flow.to))
+        for (field, said), selector in zip(fields, self._ends[flow.name], strict=True):
+            if selector is None:
+                continue
+            ends.append(_End(selector, [*self._members[selector].values()]))
+            kind, words = ("vm", "virtual machines") if selector.is_vm else ("pod", "pods")
+            if said != kind:
+                self.notes.append(
+                    f"{where}: {field} = {_toml(said)} is taken, as the file says; "
+                    f"{_text_of(selector)} selects {words}"
+                )
+            if not ends[-1].members and not self._is_unread(selector):
+                self.notes.append(f"{where}: none of the running {words} is {_text_of(selector)}")
+        if not ends or not all(end.members and not self._is_unread(end.selector) for end in ends):
+            return flow
+        facts = [*_placement(ends), *_guest_facts(ends), self._present(ends)]
+        return _with_network(self._filled(flow, facts, where), ends)
+
+    def _is_unread(self, selector: Selector) -> bool:
+        plural = "virtualmachineinstances" if selector.is_vm else "pods"
+        return f"{selector.namespace}/{plural}" in self.unread
+
+    def _present(self, ends: list[_End]) -> Fact:
+        """The attachment that is in use: of virtual machines, if there is one; of those with
+        several networks it is not told which the flow uses."""
+        known = ClusterNetworks(self._known_attachments, self._pools)
+        judged = [end for end in ends if end.selector.is_vm] or ends
+        ways = {
+            tuple(known.attached(one, end.selector.namespace))
+            for end in judged for one in end.members
+        }  # fmt: skip
+        only = next(iter(ways)) if len(ways) == 1 else ()
+        if len(only) == 1 and only[0]:
+            return Fact("present", only[0], "how its ends are attached")
+        seen = sorted({kind or "one that is not known here" for way in ways for kind in way})
+        told = ", ".join(seen) or "no network"
+        return Fact("present", None, f"its ends have {told}; say which of them the flow uses")
+
+
+def _with_network(flow: TrafficFlow, ends: list[_End]) -> TrafficFlow:
+    """With the namespace, and the object that is attached, for manifests."""
+    end = next((each for each in ends if each.selector.is_vm), ends[0])
+    owners = {one.owner for one in end.members}
+    own = owners.pop() if len(owners) == 1 else ""
+    network = flow.network or FlowNetwork()
+    network = replace(
+        network,
+        namespace=network.namespace or end.selector.namespace,
+        workload=network.workload or (own if own.partition("/")[0] in _CHANGED else None),
+    )
+    return replace(flow, network=network)
+
+
+def _placement(ends: list[_End]) -> Iterator[Fact]:
+    """Where the ends are, as it is seen now."""
+    on = [Counter(one.node for one in end.members) for end in ends]
+    both = sum(on, Counter[str]())
+    if both[""]:
+        yield Fact("nodes", None, "some of its pods are on no node yet")
+        return
+    yield Fact("pods_per_node", max(both.values()), "the most on one node now")
+    if len(on) > 1:
+        apart = not on[0].keys() & on[1].keys()
+        nodes = "same" if len(both) == 1 else "cross" if apart else "either"
+        yield Fact("nodes", nodes, f"now on {_names([*on[0]])} and on {_names([*on[1]])}")
+
+
+def _guest_facts(ends: list[_End]) -> Iterator[Fact]:
+    guests = [one for end in ends if end.selector.is_vm for one in end.members]
+    for name in ("vcpus", "queues"):
+        values = {getattr(one, name) for one in guests}
+        if len(values) == 1 and (value := values.pop()):
+            yield Fact(name, value, "the running instance")
+
+
+def _names(nodes: list[str]) -> str:
+    shown = ", ".join(map(plain, sorted(nodes)[:_SHOWN]))
+    return shown + (f" and {len(nodes) - _SHOWN} more" if len(nodes) > _SHOWN else "")
+
+
+def _text_of(selector: Selector) -> str:
+    rest = "=".join(selector.label) if selector.label else selector.name
+    return plain(f"{'vm/' * selector.is_vm}{selector.namespace}/{rest}")
+
+
+def _toml(value: object) -> str:
+    if isinstance(value, str):
+        return f'"{plain(value)}"'
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+_RFS = "rps_sock_flow_entries"
+
+
+def _sets_rfs(found: Object) -> bool:
+    """True for a MachineConfig with a file that has the sysctl; of it nothing else is kept."""
+    files = found.place.at("spec", "config", "storage", "files")
+    for each in [] if files is None else files.items():
+        head, _comma, data = (text_at(each, "contents", "source") or "").partition(",")
+        text = unquote(data)
+        if head.endswith(";base64"):
+            try:
+                text = base64.b64decode(data).decode(errors="replace")
+            except ValueError:
+                continue
+        if _RFS in text:
+            return True
+    return False
