@@ -29,9 +29,9 @@ OVN = {"k8s.ovn.org/node-subnets": '{"default":["10.128.0.0/23"]}'}
 
 def node(
     name: str, arch: str = "amd64", labels: Mapping[str, str] = WORKER,
-    annotations: Mapping[str, str] = {}, **offered: str,
+    annotations: Mapping[str, str] = {}, offered: Mapping[str, str] = {},
 ) -> Object:  # fmt: skip
-    status = {"nodeInfo": {"architecture": arch}, "allocatable": {"cpu": "8"} | offered}
+    status = {"nodeInfo": {"architecture": arch}, "allocatable": {"cpu": "8", **offered}}
     info = dict.fromkeys(
         ("bootID", "containerRuntimeVersion", "kernelVersion", "kubeProxyVersion",
          "kubeletVersion", "machineID", "operatingSystem", "osImage", "systemUUID"), "x",
@@ -227,7 +227,7 @@ def test_the_attachment_of_a_vm_is_that_of_its_network(
     policy["metadata"]["namespace"] = "sriov"
     policy["spec"] = {"resourceName": "fast", "deviceType": "vfio-pci"}
     offers = {"openshift.io/fast": "4"}
-    cluster.load(vm, instance_of(vm), lan, policy, node("n1", **offers))
+    cluster.load(vm, instance_of(vm), lan, policy, node("n1", offered=offers))
     scenario, _notes = advised(cluster, flow(to="vm", target_is="vm/shop/db"))
     assert scenario.flows[0].present == present
     assert scenario.platform.sriov is True

@@ -37,7 +37,7 @@ _VERSION = re.compile(r"v?(\d{1,4}\.\d{1,4}(?:\.\d{1,4})?)")
 _BY_HAND = "give it by hand"
 
 
-class NodeFacts(NamedTuple):
+class NodePlatform(NamedTuple):
     """One node. ``kind``: of its platform; empty: nothing on it tells. ``plugins``: what its
     annotations say of its network plug-in. ``resources``: those that it has at least one of."""
 
@@ -48,12 +48,12 @@ class NodeFacts(NamedTuple):
     resources: frozenset[str]
 
 
-def node_facts(found: Object) -> NodeFacts:
+def node_facts(found: Object) -> NodePlatform:
     """A Node."""
     marks, place = metadata_of(found.place), found.place
     arch = text_at(place, "status", "nodeInfo", "architecture") or ""
     offered = texts_of(place.at("status", "allocatable"))
-    return NodeFacts(
+    return NodePlatform(
         arch=arch,
         kind=_kind_on_z(marks.labels) if arch == "s390x" else _ARCHES.get(arch, arch and "other"),
         plugins=frozenset(_PLUGINS[name] for name in _PLUGINS.keys() & marks.annotations.keys()),
@@ -143,7 +143,7 @@ def _ovs_of(interfaces: list[YamlPlace]) -> str:
 # The facts.
 
 
-class Fact(NamedTuple):
+class ScenarioFact(NamedTuple):
     """``value`` None: the cluster does not tell. ``source``: where it is from, or why not; empty:
     nothing is told of that."""
 
@@ -152,13 +152,13 @@ class Fact(NamedTuple):
     source: str
 
 
-class ClusterFacts(NamedTuple):
-    """What was read of a cluster. ``nodes``: those that the flows are on, or all. ``settings``:
+class PlatformSources(NamedTuple):
+    """Objects of a cluster that tell of its platform. ``nodes``: those that the flows are on, or all. ``settings``:
     key of a fact -> its text. ``pools``: resource name -> ``deviceType``. ``routers``: node of a
     router pod of OpenShift -> it is a compute node. ``lent``: NICs that attachments name; None:
     those were not read."""
 
-    nodes: Mapping[str, NodeFacts]
+    nodes: Mapping[str, NodePlatform]
     nics: Mapping[str, NodeNics]
     settings: Mapping[str, str]
     pools: Mapping[str, str]
@@ -166,30 +166,30 @@ class ClusterFacts(NamedTuple):
     lent: frozenset[str] | None
 
 
-def platform_facts(known: ClusterFacts) -> Iterator[Fact]:
+def platform_facts(known: PlatformSources) -> Iterator[ScenarioFact]:
     """The facts of the platform that a cluster tells, and why not of those that it might."""
     if known.nodes:
         yield _kind_of(known.nodes)
         yield _plugin_of(known)
     for name in ("openshift", "kubevirt"):
         if match := _VERSION.match(known.settings.get(name, "")):
-            yield Fact(name, match[1], "its own status")
+            yield ScenarioFact(name, match[1], "its own status")
     if "steering" in known.settings:
-        yield Fact(
+        yield ScenarioFact(
             "steering", "rfs", "MachineConfig 50-enable-rfs; whether nodes have it: not read"
         )
     if any(known.routers.values()):
         on = next(node for node, is_compute in known.routers.items() if is_compute)
-        yield Fact("infra_pods_on_compute", True, f"a router pod is on {plain(on)}")
+        yield ScenarioFact("infra_pods_on_compute", True, f"a router pod is on {plain(on)}")
     yield from _nic_facts(known)
 
 
-def _kind_of(nodes: Mapping[str, NodeFacts]) -> Fact:
+def _kind_of(nodes: Mapping[str, NodePlatform]) -> ScenarioFact:
     kinds = {each.kind for each in nodes.values()}
     arches = {each.arch for each in nodes.values()}
     if len(kinds) == 1 and "" not in kinds:
         told = f"label {_CONTROL_PROGRAM}" if arches == {"s390x"} else "architecture"
-        return Fact("kind", kinds.pop(), f"{told} of the nodes")
+        return ScenarioFact("kind", kinds.pop(), f"{told} of the nodes")
     if arches == {"s390x"} and kinds == {""}:
         why = (
             "the nodes are of s390x, and no label of node-feature-discovery (0.19 or later) says "
@@ -198,49 +198,53 @@ def _kind_of(nodes: Mapping[str, NodeFacts]) -> Fact:
     else:
         seen = ", ".join(sorted(filter(None, arches | kinds)))
         why = f"the nodes differ ({plain(seen)}); {_BY_HAND}"
-    return Fact("kind", None, why)
+    return ScenarioFact("kind", None, why)
 
 
-def _plugin_of(known: ClusterFacts) -> Fact:
+def _plugin_of(known: PlatformSources) -> ScenarioFact:
     named = known.settings.get("type")
     if named:
         source = f"Network cluster of config.openshift.io: {plain(named)}"
-        return Fact("sdn", _NETWORK_TYPES.get(named, "other"), source)
+        return ScenarioFact("sdn", _NETWORK_TYPES.get(named, "other"), source)
     plugins = {each.plugins for each in known.nodes.values()}
     if len(plugins) == 1 and len(one := plugins.pop()) == 1:
-        return Fact("sdn", next(iter(one)), "annotations of the nodes")
-    return Fact("sdn", None, f"nothing in the cluster says for certain; {_BY_HAND}")
+        return ScenarioFact("sdn", next(iter(one)), "annotations of the nodes")
+    return ScenarioFact("sdn", None, f"nothing in the cluster says for certain; {_BY_HAND}")
 
 
-def _nic_facts(known: ClusterFacts) -> Iterator[Fact]:
+def _nic_facts(known: PlatformSources) -> Iterator[ScenarioFact]:
     pools = {name for each in known.nodes.values() for name in each.resources}
     offered = sorted(known.pools.keys() & {name.rpartition("/")[2] for name in pools})
     if offered:
-        yield Fact("sriov", True, f"nodes offer {plain(', '.join(offered))}")
+        yield ScenarioFact("sriov", True, f"nodes offer {plain(', '.join(offered))}")
     nics = [known.nics[name] for name in known.nodes if name in known.nics]
     if not nics or len(nics) < len(known.nodes):
         why = "NodeNetworkState of nmstate was not read for each node" if known.nodes else ""
-        yield Fact("spare_nics", None, why and f"{why}; {_BY_HAND}")
+        yield ScenarioFact("spare_nics", None, why and f"{why}; {_BY_HAND}")
         return
     if not offered and any(each.functions for each in nics):
-        yield Fact("sriov", True, "nmstate: virtual functions")
+        yield ScenarioFact("sriov", True, "nmstate: virtual functions")
     ovs = {each.ovs for each in nics}
     if len(ovs) == 1 and (kind := ovs.pop()):
-        yield Fact("ovs", kind, "nmstate: bridges of Open vSwitch")
+        yield ScenarioFact("ovs", kind, "nmstate: bridges of Open vSwitch")
     speeds = {speed for each in nics for speed in each.speeds}
     if len(speeds) == 1 and (speed := speeds.pop()) % 1000 == 0:
-        yield Fact("nic_gbit", speed // 1000, "nmstate: speed of every NIC")
+        yield ScenarioFact("nic_gbit", speed // 1000, "nmstate: speed of every NIC")
     if known.lent is None:
-        yield Fact("spare_nics", None, f"NICs that attachments use are not known; {_BY_HAND}")
+        yield ScenarioFact(
+            "spare_nics", None, f"NICs that attachments use are not known; {_BY_HAND}"
+        )
         return
     spare = {name: known.nics[name].linked - known.lent for name in known.nodes}
     unsure = {name: known.nics[name].unsure - known.lent for name in known.nodes}
     least = min(map(len, spare.values()))
     if least or not any(unsure.values()):
-        yield Fact("spare_nics", least, f"nmstate: {_listed(spare)}")
+        yield ScenarioFact("spare_nics", least, f"nmstate: {_listed(spare)}")
     else:
         why = "whether they have a link, or are virtual functions, is not told"
-        yield Fact("spare_nics", None, f"nothing uses {_listed(unsure)}, but {why}; {_BY_HAND}")
+        yield ScenarioFact(
+            "spare_nics", None, f"nothing uses {_listed(unsure)}, but {why}; {_BY_HAND}"
+        )
 
 
 _SHOWN = 5

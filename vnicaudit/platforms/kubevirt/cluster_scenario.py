@@ -17,9 +17,9 @@ from vnicaudit.model.cluster import Attachment
 from vnicaudit.model.scenario import FlowNetwork, Scenario, TrafficFlow
 from vnicaudit.platforms.kubevirt.cluster_objects import attachment_of, is_true
 from vnicaudit.platforms.kubevirt.cluster_platform import (
-    ClusterFacts,
-    Fact,
-    NodeFacts,
+    PlatformSources,
+    ScenarioFact,
+    NodePlatform,
     NodeNics,
     nics_of,
     node_facts,
@@ -79,7 +79,7 @@ class ScenarioReading:
         """API groups of the cluster."""
         self.notes: list[str] = []
         self._members: dict[Selector, dict[str, Member]] = {one: {} for one in self.selectors}
-        self._nodes: dict[str, NodeFacts] = {}
+        self._nodes: dict[str, NodePlatform] = {}
         self._nics: dict[str, NodeNics] = {}
         self._routers: list[str] = []
         self._attachments: dict[str, Attachment] = {}
@@ -150,13 +150,13 @@ class ScenarioReading:
     # The scenario.
 
     def scenario(self) -> Scenario:
-        """What the file says, and the cluster beyond it. ``notes`` then tell what was filled in,
+        """The scenario of the file, and of the cluster beyond it. ``notes`` then tell what was filled in,
         what was not, and where the two differ."""
         platform = self._filled(self._given.platform, [*self._platform()], "platform")
         flows = tuple(self._flow(one) for one in self._given.flows)
         return replace(self._given, platform=platform, flows=flows)
 
-    def _filled(self, given: T, facts: list[Fact], where: str) -> T:
+    def _filled(self, given: T, facts: list[ScenarioFact], where: str) -> T:
         changes: dict[str, object] = {}
         told: list[str] = []
         for name, value, source in facts:
@@ -175,12 +175,12 @@ class ScenarioReading:
             self.notes.append(f"{where}, from the cluster: {'; '.join(told)}")
         return replace(given, **changes)
 
-    def _platform(self) -> Iterator[Fact]:
+    def _platform(self) -> Iterator[ScenarioFact]:
         nodes = {} if "nodes" in self.unread else self._nodes
         on = {one.node for each in self._members.values() for one in each.values()}
         routers = (name for name in self._routers if name in nodes)
         yield from platform_facts(
-            ClusterFacts(
+            PlatformSources(
                 nodes={name: one for name, one in nodes.items() if name in on} or nodes,
                 nics={} if "nodenetworkstates" in self.unread else self._nics,
                 settings=self._settings,
@@ -192,11 +192,11 @@ class ScenarioReading:
         if self.served:
             multus = "k8s.cni.cncf.io" in self.served
             told = f"NetworkAttachmentDefinitions are {'' if multus else 'not '}served"
-            yield Fact("multus", multus, told)
+            yield ScenarioFact("multus", multus, told)
         if self.rights:
             refused = [name for name, allowed in self.rights.items() if not allowed]
             where = f"{'not ' if refused else ''}in {', '.join(refused or self.rights)}"
-            yield Fact("may_create_nads", not refused, f"SelfSubjectAccessReview: {where}")
+            yield ScenarioFact("may_create_nads", not refused, f"SelfSubjectAccessReview: {where}")
 
     @property
     def _known_attachments(self) -> dict[str, Attachment] | None:
@@ -237,7 +237,7 @@ class ScenarioReading:
         plural = "virtualmachineinstances" if selector.is_vm else "pods"
         return f"{selector.namespace}/{plural}" in self.unread
 
-    def _present(self, ends: list[_End]) -> Fact:
+    def _present(self, ends: list[_End]) -> ScenarioFact:
         """The attachment that is in use: of virtual machines, if there is one; of those with
         several networks it is not told which the flow uses."""
         known = ClusterNetworks(self._known_attachments, self._pools)
@@ -248,10 +248,12 @@ class ScenarioReading:
         }  # fmt: skip
         only = next(iter(ways)) if len(ways) == 1 else ()
         if len(only) == 1 and only[0]:
-            return Fact("present", only[0], "how its ends are attached")
+            return ScenarioFact("present", only[0], "how its ends are attached")
         seen = sorted({kind or "one that is not known here" for way in ways for kind in way})
         told = ", ".join(seen) or "no network"
-        return Fact("present", None, f"its ends have {told}; say which of them the flow uses")
+        return ScenarioFact(
+            "present", None, f"its ends have {told}; say which of them the flow uses"
+        )
 
 
 def _with_network(flow: TrafficFlow, ends: list[_End]) -> TrafficFlow:
@@ -268,26 +270,26 @@ def _with_network(flow: TrafficFlow, ends: list[_End]) -> TrafficFlow:
     return replace(flow, network=network)
 
 
-def _placement(ends: list[_End]) -> Iterator[Fact]:
+def _placement(ends: list[_End]) -> Iterator[ScenarioFact]:
     """Where the ends are, as it is seen now."""
     on = [Counter(one.node for one in end.members) for end in ends]
     both = sum(on, Counter[str]())
     if both[""]:
-        yield Fact("nodes", None, "some of its pods are on no node yet")
+        yield ScenarioFact("nodes", None, "some of its pods are on no node yet")
         return
-    yield Fact("pods_per_node", max(both.values()), "the most on one node now")
+    yield ScenarioFact("pods_per_node", max(both.values()), "the most on one node now")
     if len(on) > 1:
         apart = not on[0].keys() & on[1].keys()
         nodes = "same" if len(both) == 1 else "cross" if apart else "either"
-        yield Fact("nodes", nodes, f"now on {_names([*on[0]])} and on {_names([*on[1]])}")
+        yield ScenarioFact("nodes", nodes, f"now on {_names([*on[0]])} and on {_names([*on[1]])}")
 
 
-def _guest_facts(ends: list[_End]) -> Iterator[Fact]:
+def _guest_facts(ends: list[_End]) -> Iterator[ScenarioFact]:
     guests = [one for end in ends if end.selector.is_vm for one in end.members]
     for name in ("vcpus", "queues"):
         values = {getattr(one, name) for one in guests}
         if len(values) == 1 and (value := values.pop()):
-            yield Fact(name, value, "the running instance")
+            yield ScenarioFact(name, value, "the running instance")
 
 
 def _names(nodes: list[str]) -> str:

@@ -124,7 +124,7 @@ _DRIVERS = {"netdevice": "sriov-netdev", "vfio-pci": "sriov-vfio"}
 
 
 class ClusterNetworks(NamedTuple):
-    """What attachments are made of. ``attachments`` None: they were not read. ``pools``: resource
+    """Definitions of attachments and of pools. ``attachments`` None: they were not read. ``pools``: resource
     name -> ``deviceType``."""
 
     attachments: Mapping[str, Attachment] | None

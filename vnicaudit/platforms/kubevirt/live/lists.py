@@ -39,7 +39,7 @@ class ClusterList(NamedTuple):
 
     @property
     def key(self) -> str:
-        """Its plural, after the namespace that it is of."""
+        """The plural, after the namespace that the list is of."""
         return f"{self.namespace}/{self.plural}" if self.namespace else self.plural
 
 
