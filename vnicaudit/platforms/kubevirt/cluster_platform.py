@@ -153,10 +153,10 @@ class ScenarioFact(NamedTuple):
 
 
 class PlatformSources(NamedTuple):
-    """Objects of a cluster that tell of its platform. ``nodes``: those that the flows are on, or all. ``settings``:
-    key of a fact -> its text. ``pools``: resource name -> ``deviceType``. ``routers``: node of a
-    router pod of OpenShift -> it is a compute node. ``lent``: NICs that attachments name; None:
-    those were not read."""
+    """Objects of a cluster that tell of its platform. ``nodes``: those that the flows are on, or
+    all. ``settings``: key of a fact -> its text. ``pools``: resource name -> ``deviceType``.
+    ``routers``: node of a router pod of OpenShift -> it is a compute node. ``lent``: NICs that
+    attachments name; None: those were not read."""
 
     nodes: Mapping[str, NodePlatform]
     nics: Mapping[str, NodeNics]

@@ -17,10 +17,10 @@ from vnicaudit.model.cluster import Attachment
 from vnicaudit.model.scenario import FlowNetwork, Scenario, TrafficFlow
 from vnicaudit.platforms.kubevirt.cluster_objects import attachment_of, is_true
 from vnicaudit.platforms.kubevirt.cluster_platform import (
+    NodeNics,
+    NodePlatform,
     PlatformSources,
     ScenarioFact,
-    NodePlatform,
-    NodeNics,
     nics_of,
     node_facts,
     platform_facts,
@@ -150,8 +150,8 @@ class ScenarioReading:
     # The scenario.
 
     def scenario(self) -> Scenario:
-        """The scenario of the file, and of the cluster beyond it. ``notes`` then tell what was filled in,
-        what was not, and where the two differ."""
+        """The scenario of the file, and of the cluster beyond it. ``notes`` then tell what was
+        filled in, what was not, and where the two differ."""
         platform = self._filled(self._given.platform, [*self._platform()], "platform")
         flows = tuple(self._flow(one) for one in self._given.flows)
         return replace(self._given, platform=platform, flows=flows)

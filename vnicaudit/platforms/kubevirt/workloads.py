@@ -124,8 +124,8 @@ _DRIVERS = {"netdevice": "sriov-netdev", "vfio-pci": "sriov-vfio"}
 
 
 class ClusterNetworks(NamedTuple):
-    """Definitions of attachments and of pools. ``attachments`` None: they were not read. ``pools``: resource
-    name -> ``deviceType``."""
+    """Definitions of attachments, and of pools of virtual functions. ``attachments`` None: they
+    were not read. ``pools``: resource name -> ``deviceType``."""
 
     attachments: Mapping[str, Attachment] | None
     pools: Mapping[str, str]
