@@ -90,10 +90,18 @@ def _sections(report: AdviceReport) -> Iterator[ReportSection]:
 
 
 class _Sources:
-    """The titles of sources, numbered as they are cited."""
+    """The titles of sources, numbered as they are cited, and the hard rows that were shown."""
 
     def __init__(self) -> None:
         self.titles: dict[str, int] = {}
+        self._shown: set[tuple[str, str]] = set()
+
+    def once(self, row: str, text: str) -> str:
+        """The text of a row; ``as above`` if an earlier flow has it."""
+        if (row, text) in self._shown:
+            return "as above"
+        self._shown.add((row, text))
+        return text
 
     def cited(self, row: FiredRow) -> str:
         """``[1, Scenario II]``."""
@@ -123,7 +131,8 @@ def _flow_sections(
     for row in advice.rows:
         text = _row_text(row, sources)
         if row.row in excluded:
-            parts["Excluded"].append((row.row, f"{', '.join(excluded[row.row])}: {text}"))
+            names = ", ".join(excluded[row.row])
+            parts["Excluded"].append((row.row, f"{names}: {sources.once(row.row, text)}"))
         else:
             parts["Undecided in the sources" if row.kind == "depends" else "Why"].append(
                 (row.row, text)
@@ -131,8 +140,11 @@ def _flow_sections(
     for title, pairs in parts.items():
         if pairs:
             yield ReportSection(title=title, style="quiet", pairs=tuple(pairs))
-    if advice.deciding:
-        said = (f"{one.fact}; measure it with: {one.command}" for one in advice.deciding)
+    facts: dict[str, list[str]] = {}
+    for deciding in advice.deciding:
+        facts.setdefault(deciding.command, []).append(deciding.fact)
+    if facts:
+        said = (f"{', '.join(names)}; measure it with: {how}" for how, names in facts.items())
         yield ReportSection(title="Depends on", style="quiet", items=tuple(said))
     if advice.missing:
         place = "the scenario" if file == "-" else file
@@ -181,11 +193,17 @@ def _answer(advice: FlowAdvice) -> Iterator[tuple[str, str]]:
 def _row_text(row: FiredRow, sources: _Sources) -> str:
     """A row: its answer, the exact figure or the direction, the words of its source, limits."""
     shown = (row.answer, row.figure or row.direction)
-    said = " ".join(f"{one[:1].upper()}{one[1:].rstrip('.')}." for one in shown if one)
+    said = " ".join(f"{_capitalised(one).rstrip('.')}." for one in shown if one)
     quoted = f" {row.quotation}" if row.quotation else ""
     beaten = f" {row.beaten_by} takes precedence." if row.beaten_by else ""
     limits = f" Limits: {row.limits.rstrip('.')}." if row.limits else ""
     return f"{said}{quoted} {sources.cited(row)}{beaten}{limits}"
+
+
+def _capitalised(sentence: str) -> str:
+    """A sentence with a capital, unless it begins with a name such as z/VM."""
+    first = sentence.partition(" ")[0].rstrip(",;:.")
+    return f"{sentence[:1].upper()}{sentence[1:]}" if first.isalpha() else sentence
 
 
 _TABLES: dict[str, tuple[str, type[Struct]]] = {

@@ -2,16 +2,30 @@
 
 import json
 import re
+import shlex
 from pathlib import Path
 
+import click
 import msgspec
+import pytest
 
 from tests.cli.command import vnicaudit
 from tests.cli.inside import inside
 from tests.docs.pages import ROOT
-from vnicaudit.model.scenario import FlowNetwork, NetworkNeeds, ScenarioPlatform, TrafficFlow
+from vnicaudit.cli.commands import cli
+from vnicaudit.cli.wiring import Wiring
+from vnicaudit.errors import TargetError
+from vnicaudit.knowledge.attachments import attachment_table
+from vnicaudit.model.scenario import (
+    FlowNetwork,
+    NetworkNeeds,
+    Scenario,
+    ScenarioPlatform,
+    TrafficFlow,
+)
 
 TEMPLATE = ROOT / "templates/advise/scenario.toml"
+SCENARIOS = Path(__file__).with_name("scenarios")
 
 
 def test_init_prints_the_template_and_writes_it_to_a_new_file(tmp_path: Path) -> None:
@@ -86,6 +100,8 @@ def test_options_that_do_not_go_together(tmp_path: Path) -> None:
     for words, told in (
         ((), "name a SCENARIO.toml"),
         (("--init", "a.toml"), "--init reads no scenario: use it alone, or with --output"),
+        (("kube:prod",), "kube:prod: name the flows with --flows FLOWS.toml"),
+        ((TEMPLATE, "--flows", "f.toml"), "--flows goes with kube:CONTEXT"),
         ((TEMPLATE, "-o", "a.sarif"), "a.sarif: the file name does not tell the format"),
     ):
         done = inside("advise", "network", *words, cwd=tmp_path)
@@ -101,3 +117,92 @@ def test_names_cannot_reach_the_terminal_as_commands(tmp_path: Path) -> None:
         assert "\x1b" not in done.stdout
         assert "\u202e" not in done.stdout
         assert not re.search(r"^::", done.stdout, re.MULTILINE)
+
+
+@pytest.mark.parametrize(("name", "code"), [("shop", 1), ("guests", 2)])
+def test_the_answer_of_a_scenario(name: str, code: int) -> None:
+    """Written by: cd tests/cli/advise/scenarios; vnicaudit advise network NAME.toml > NAME.txt"""
+    done = inside("advise", "network", f"{name}.toml", cwd=SCENARIOS)
+    assert (done.returncode, done.stderr) == (code, "")
+    assert done.stdout == (SCENARIOS / f"{name}.txt").read_text("utf-8")
+
+
+def test_exit_codes(tmp_path: Path) -> None:
+    """2 for facts that are missing comes before 1 for an attachment that is advised against."""
+    text = (SCENARIOS / "shop.toml").read_text("utf-8")
+    unknown = '[[flow]]\nname = "a"\nfrom = "pod"\nto = "pod"\n'
+    for scenario, code in (
+        (TEMPLATE.read_text("utf-8"), 0),
+        (text, 1),
+        (text.replace('present = "default"', ""), 0),
+        (f"{text}\n{unknown}", 2),
+    ):
+        (tmp_path / "a.toml").write_text(scenario)
+        for form in ("text", "json", "markdown"):
+            done = inside("advise", "network", "a.toml", "--format", form, cwd=tmp_path)
+            assert (done.returncode, done.stderr) == (code, "")
+            assert done.stdout
+
+
+@pytest.mark.parametrize("command", attachment_table().command.values())
+def test_a_command_that_measures_is_a_command_line(command: str) -> None:
+    program, group, name, *words = shlex.split(command)
+    assert (program, group, name) == ("vnicaudit", "bench", "run")
+    bench = cli.get_command(click.Context(cli), group)
+    assert isinstance(bench, click.Group)
+    run = bench.get_command(click.Context(bench), name)
+    assert run is not None
+    run.make_context(name, words)
+
+
+def test_write_makes_files_and_names_facts_that_are_missing(tmp_path: Path) -> None:
+    text = (SCENARIOS / "shop.toml").read_text("utf-8")
+    (tmp_path / "a.toml").write_text(text)
+    done = inside("advise", "network", "a.toml", "--write", "out", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "Not written: " in done.stderr
+    assert "flow.network.device" in done.stderr
+    network = "[flow.network]\nnamespace = 'shop'\nworkload = 'Deployment/frontend'\n"
+    network += "device = 'enc2'\nrx_queues = 1\nvlan = 0\naddresses = ['192.0.2.10/24']\n"
+    head, mark, tail = text.partition('[[flow]]\nname = "backup"')
+    (tmp_path / "a.toml").write_text(f"{head}{network}{mark}{tail}")
+    done = inside("advise", "network", "a.toml", "--write", "out", cwd=tmp_path)
+    assert "Not written: " not in done.stderr
+    assert done.returncode == 1
+    assert "in out: review them; nothing was applied" in done.stderr
+    assert any(
+        "NetworkAttachmentDefinition" in one.read_text() for one in (tmp_path / "out").iterdir()
+    )
+
+
+CLUSTER_SCENARIO = Scenario(
+    platform=ScenarioPlatform(kind="x86", sdn="ovn-kubernetes"),
+    flows=(TrafficFlow(name="a", source="pod", to="pod", nodes="same", pattern="rr"),),
+)
+
+
+def test_a_cluster_completes_the_scenario(tmp_path: Path) -> None:
+    def read(target: str, deadline: float, given: Scenario) -> tuple[Scenario, tuple[str, ...]]:
+        assert (target, deadline, given.flows[0].name) == ("kube:prod", 5.0, "a")
+        return CLUSTER_SCENARIO, ("platform.kind: nodes say \x1b[1m",)
+
+    (tmp_path / "flows.toml").write_text('[[flow]]\nname = "a"\nfrom = "pod"\nto = "pod"\n')
+    words = ("VNICAUDIT_DEADLINE=5", "advise", "network", "kube:prod", "--flows", "flows.toml")
+    done = inside(*words, cwd=tmp_path, wiring=Wiring(cluster_scenario=read))
+    assert (done.returncode, done.stderr) == (0, "Note: platform.kind: nodes say \\x1b[1m\n")
+    assert done.stdout.startswith(
+        "a  pod to pod  on one node  request/response\n  Network   the def"
+    )
+    quiet = inside(*words, "-q", cwd=tmp_path, wiring=Wiring(cluster_scenario=read))
+    assert (quiet.stdout, quiet.stderr) == (done.stdout, "")
+
+
+def test_a_cluster_that_is_not_there_is_4(tmp_path: Path) -> None:
+    def read(target: str, deadline: float, given: Scenario) -> tuple[Scenario, tuple[str, ...]]:
+        raise TargetError(f"{given.flows[0].name}, {deadline:g} s: no answer", file=target)
+
+    (tmp_path / "flows.toml").write_text('[[flow]]\nname = "a"\nfrom = "pod"\nto = "pod"\n')
+    words = ("VNICAUDIT_DEADLINE=5", "advise", "network", "kube:prod", "--flows", "flows.toml")
+    done = inside(*words, cwd=tmp_path, wiring=Wiring(cluster_scenario=read))
+    assert (done.returncode, done.stdout) == (4, "")
+    assert done.stderr == "Error: kube:prod: a, 5 s: no answer\n"

@@ -15,7 +15,8 @@ _COMMANDS = {
 _EPILOG = """\b
 Examples:
   vnicaudit advise network --init -o scenario.toml
-  vnicaudit advise network scenario.toml"""
+  vnicaudit advise network scenario.toml
+  vnicaudit advise network kube:prod --flows flows.toml"""
 
 
 @click.command("advise", cls=lazy_group(_COMMANDS), epilog=_EPILOG)

@@ -11,14 +11,17 @@ import msgspec
 
 import vnicaudit
 from vnicaudit.base.wording import count, path_word
+from vnicaudit.cli.options.environment import environment
 from vnicaudit.cli.options.output import OutputOptions, output_options, screen_options
 from vnicaudit.cli.options.records import SectionedCommand, as_record
 from vnicaudit.cli.output.files import STDOUT, ReportOutput, emit, formats_of, write_files
 from vnicaudit.cli.output.progress import tell
+from vnicaudit.cli.wiring import Wiring, pass_wiring
 from vnicaudit.errors import UsageError
 from vnicaudit.reports.advice import FORMATS, AdviceReport
 from vnicaudit.reports.safe import safe
 from vnicaudit.reports.writers import Options
+from vnicaudit.text.targets import CLUSTER
 
 if TYPE_CHECKING:
     from vnicaudit.model.advice import NetworkAdvice
@@ -30,11 +33,12 @@ Examples:
   vnicaudit advise network scenario.toml
   vnicaudit advise network scenario.toml -o advice.md
   vnicaudit advise network scenario.toml --write manifests
+  vnicaudit advise network kube:prod --flows flows.toml
 
 \b
 Exit codes: 0 each flow has an answer, 1 the attachment that a flow has today is
 advised against, 2 facts are missing for a flow or a manifest (the others are
-written), or a file or option is wrong."""
+written), or a file or option is wrong, 4 the cluster could not be read."""
 
 _TEMPLATE = Path(vnicaudit.__file__).parent / "templates/advise/scenario.toml"
 _FILE_WIDTH = 100
@@ -45,6 +49,7 @@ class AdviseNetworkOptions(msgspec.Struct, frozen=True):
     """The options of ``vnicaudit advise network``."""
 
     scenario: str | None
+    flows: str | None
     init: bool
     format: Literal["text", "json", "markdown"] | None
     output_file: str | None
@@ -55,9 +60,15 @@ class AdviseNetworkOptions(msgspec.Struct, frozen=True):
 @click.command("network", cls=SectionedCommand, epilog=_EPILOG)
 @click.argument(
     "scenario",
-    metavar="[SCENARIO.toml]",
+    metavar="[SCENARIO.toml|kube:CONTEXT]",
     required=False,
     type=click.Path(allow_dash=True),
+)
+@click.option(
+    "--flows",
+    metavar="FLOWS.toml",
+    type=click.Path(dir_okay=False, allow_dash=True),
+    help="With kube:CONTEXT: a scenario with the flows, and with what the cluster does not say.",
 )
 @click.option(
     "--init",
@@ -86,27 +97,27 @@ class AdviseNetworkOptions(msgspec.Struct, frozen=True):
     help="Also write manifests for what is advised into DIR. Nothing is applied.",
 )
 @output_options
+@pass_wiring
 @as_record(AdviseNetworkOptions)
-def command(options: AdviseNetworkOptions) -> int:
+def command(options: AdviseNetworkOptions, wiring: Wiring) -> int:
     """Advise a network for each flow between pods, VMs and external systems: attachment, receive
     flow steering (RFS), placement.
 
     A scenario says what the platform is, what is needed, and which flows there are; `-` is standard
-    input. Each answer has the measurements behind it, with source and limits. Where sources
-    contradict each other, or a fact decides, the answer is `depends`, with the command that settles
-    it.
+    input. kube:CONTEXT reads from a cluster what it knows of that. Each answer has the measurements
+    behind it, with source and limits. Where sources contradict each other, or a fact decides, the
+    answer is `depends`, with the command that settles it.
     """
     if options.init:
         return _init(options)
     if options.scenario is None:
-        raise UsageError("name a SCENARIO.toml; --init writes a scenario to edit")
+        raise UsageError("name a SCENARIO.toml or kube:CONTEXT; --init writes a scenario to edit")
     # the table of rows and its reader are of no use to --init and --help
     from vnicaudit.advise import advice_for
-    from vnicaudit.advise.scenarios import read_scenario
 
-    scenario = read_scenario(options.scenario)
+    scenario = _scenario(options.scenario, options, wiring)
     advice = advice_for(scenario)
-    _write_report(AdviceReport(advice, scenario, options.scenario), options)
+    _write_report(AdviceReport(advice, scenario, options.flows or options.scenario), options)
     is_complete = options.folder is None or _write_manifests(scenario, advice, options.folder)
     if not is_complete or any(flow.answer == "unknown" for flow in advice.flows):
         return _TOO_LITTLE
@@ -115,7 +126,7 @@ def command(options: AdviseNetworkOptions) -> int:
 
 def _init(options: AdviseNetworkOptions) -> int:
     """Write the commented scenario; never over a file. Raises UsageError."""
-    if options.scenario is not None or options.folder is not None:
+    if (options.scenario, options.flows, options.folder) != (None, None, None):
         raise UsageError("--init reads no scenario: use it alone, or with --output")
     text = _TEMPLATE.read_text("utf-8")
     place = options.output_file or STDOUT
@@ -132,6 +143,26 @@ def _init(options: AdviseNetworkOptions) -> int:
     if not options.output.quiet:
         tell(f"{safe(place)}: edit it, then run: vnicaudit advise network {safe(path_word(place))}")
     return 0
+
+
+def _scenario(name: str, options: AdviseNetworkOptions, wiring: Wiring) -> Scenario:
+    """The scenario in a file, or that of a cluster and a file of flows. Raises UsageError, for a
+    cluster also TargetError."""
+    from vnicaudit.advise.scenarios import read_scenario
+
+    if not name.startswith(CLUSTER):
+        if options.flows is not None:
+            raise UsageError("--flows goes with kube:CONTEXT; a scenario has its flows in it")
+        return read_scenario(name)
+    if options.flows is None:
+        raise UsageError(
+            f"{name}: name the flows with --flows FLOWS.toml; --init writes such a file"
+        )
+    given = read_scenario(options.flows)
+    scenario, notes = wiring.cluster_scenario(name, environment().deadline, given)
+    for note in () if options.output.quiet else notes:
+        tell(f"Note: {safe(note)}")
+    return scenario
 
 
 def _write_report(report: AdviceReport, options: AdviseNetworkOptions) -> None:

@@ -19,7 +19,10 @@ if TYPE_CHECKING:
     from vnicaudit.cli.wiring.platforms import PlatformRegistry
     from vnicaudit.history.place import HistoryPlace
     from vnicaudit.model.fleet import AuditSink
+    from vnicaudit.model.scenario import Scenario
     from vnicaudit.remedy.hypervisor import Adapters
+
+    ClusterScenario = Callable[[str, float, Scenario], tuple[Scenario, tuple[str, ...]]]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -55,16 +58,31 @@ def remembered(place: HistoryPlace, is_named: bool, quiet: bool) -> AuditSink | 
     return history_sink(place, is_named=is_named, quiet=quiet)
 
 
+def cluster_scenario(
+    target: str, deadline: float, given: Scenario
+) -> tuple[Scenario, tuple[str, ...]]:
+    """A scenario with the facts that a cluster knows as well, and notes about what it says
+    otherwise. Raises TargetError, UsageError, MissingExtraError."""
+    from vnicaudit.cli.wiring.platforms import cluster_of
+    from vnicaudit.model.fleet import LiveOptions
+    from vnicaudit.platforms.kubevirt.live.scenario import scenario_of_cluster
+
+    cluster_of(target)
+    return scenario_of_cluster(target, LiveOptions(deadline=deadline), given)
+
+
 class Wiring(msgspec.Struct, frozen=True):
     """``adapters``: platform functions for changes and measurements. ``controller``: nova-manage at
     an endpoint, by its command line, with a timeout in seconds for each call; raises UsageError for
     an invalid endpoint. ``platforms``: all that is read, planned and changed. ``sink``: stores
-    audits of fleets in a history; None: they are not stored."""
+    audits of fleets in a history; None: they are not stored. ``cluster_scenario``: completes a
+    scenario from a cluster."""
 
     adapters: Callable[[], Adapters] = shipped_adapters
     controller: Callable[[str, tuple[str, ...], float], Controller] = open_controller
     platforms: Callable[[], PlatformRegistry] = every_platform
     sink: Callable[[HistoryPlace, bool, bool], AuditSink | None] = remembered
+    cluster_scenario: ClusterScenario = cluster_scenario
 
 
 def pass_wiring(function: Callable[Concatenate[Wiring, P], R]) -> Callable[P, R]:
