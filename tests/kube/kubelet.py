@@ -131,8 +131,10 @@ class Kubelet:
         if not fits:
             count = len(self._machines)
             words = f"0/{count} nodes are available: {count} node(s) didn't match Pod's node"
-            told = {"reason": "Unschedulable", "message": f"{words} affinity/selector."}
-            self._tell(pod, "Pending", PodScheduled=told)
+            why = {"reason": "Unschedulable", "message": f"{words} affinity/selector."}
+            self._tell(
+                pod, "Pending", conditions=[{"type": "PodScheduled", "status": "False", **why}]
+            )
             return
         target = {"apiVersion": "v1", "kind": "Node", "name": fits[0]}
         path = f"{_POD.format_map(pod['metadata'])}/binding"
@@ -143,8 +145,8 @@ class Kubelet:
         meta, spec = pod["metadata"], pod["spec"]
         first = spec["containers"][0]
         if "missing" in first["image"]:
-            state = {"reason": "ErrImagePull", "message": f"{first['image']}: not found"}
-            self._tell(pod, "Pending", machine, containers={"waiting": state})
+            why = {"reason": "ErrImagePull", "message": f"{first['image']}: not found"}
+            self._tell(pod, "Pending", machine, {"waiting": why})
             return
         command = (*first.get("command", ()), *first.get("args", ()))
         space = Space(
@@ -180,8 +182,9 @@ class Kubelet:
             path, change = _POD.format_map(meta), {"metadata": {"annotations": annotations}}
             self.server.ask("PATCH", path, change, kind=_MERGE)
         self._pods.know(name, space.before)
-        state = {"startedAt": _time(now)}
-        self._tell(pod, "Running", machine, address, containers={"running": state})
+        state = {"running": {"startedAt": _time(now)}}
+        ips = [{"ip": address}]
+        self._tell(pod, "Running", machine, state, startTime=_time(now), podIP=address, podIPs=ips)
 
     def _configuration(self, wanted: Object, machine: Machine) -> dict[str, Any]:
         """Of a network, by its definition. Whereabouts gives addresses of the whole cluster, and
@@ -217,9 +220,10 @@ class Kubelet:
             return
         self._stop(pod["metadata"]["uid"])
         self._waiting.add(pod["metadata"]["uid"])
+        why = {"reason": "DeadlineExceeded"} if code is None else {}
         state = {"exitCode": 137 if code is None else code, "finishedAt": _time(now)}
         phase = "Succeeded" if code == 0 else "Failed"
-        self._tell(pod, phase, running.machine, containers={"terminated": state})
+        self._tell(pod, phase, running.machine, {"terminated": state}, **why)
 
     def _stop(self, uid: str) -> None:
         if (running := self._running.pop(uid, None)) is not None:
@@ -230,32 +234,22 @@ class Kubelet:
             running.space.end()
 
     def _tell(
-        self, pod: Object, phase: str, machine: Machine | None = None, address: str = "", *,
-        containers: Object | None = None, **conditions: Object,
+        self, pod: Object, phase: str, machine: Machine | None = None, state: Object | None = None,
+        **more: object,
     ) -> None:  # fmt: skip
-        """The status of a pod; a condition is not so if something is told of it."""
-        states = []
-        for one in pod["spec"]["containers"] if containers else ():
-            runs = containers is not None and "running" in containers
-            states.append({
-                "name": one["name"], "image": one["image"], "imageID": "", "state": containers,
-                "ready": runs, "started": runs, "restartCount": 0,
-            })  # fmt: skip
-        ready: dict[str, Object] = (
-            {} if phase == "Running" else {"ContainersReady": {}, "Ready": {}}
-        )
-        not_so = ready | conditions
-        kinds = ("PodScheduled", "Initialized", "ContainersReady", "Ready")
-        status: dict[str, object] = {"phase": phase, "conditions": [
-            {"type": kind, "status": str(kind not in not_so), **not_so.get(kind, {})}
-            for kind in (kinds if machine else kinds[:1])
-        ]}  # fmt: skip
-        if machine:
-            hosts = {"hostIP": machine.address, "hostIPs": [{"ip": machine.address}]}
-            status |= {"containerStatuses": states, **hosts}
-        if address:
-            status |= {"podIP": address, "podIPs": [{"ip": address}]}
-            status["startTime"] = _time(datetime.now(timezone.utc))
+        """The status of a pod, unless that is so already. ``state``: of its containers."""
+        status: dict[str, object] = {"phase": phase, **more}
+        if machine is not None:
+            is_ready = phase == "Running"
+            ready = {"ContainersReady": is_ready, "Ready": is_ready}
+            facts = {"PodScheduled": True, "Initialized": True, **ready}
+            status["conditions"] = [{"type": key, "status": str(facts[key])} for key in facts]
+            now = {"state": state, "ready": is_ready, "started": is_ready, "restartCount": 0}
+            status["containerStatuses"] = [
+                {"name": one["name"], "image": one["image"], "imageID": "", **now}
+                for one in pod["spec"]["containers"]
+            ]
+            status |= {"hostIP": machine.address, "hostIPs": [{"ip": machine.address}]}
         if any(pod.get("status", {}).get(key) != value for key, value in status.items()):
             path = f"{_POD.format_map(pod['metadata'])}/status"
             self.server.ask("PATCH", path, {"status": status}, kind=_MERGE)

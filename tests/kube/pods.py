@@ -14,7 +14,7 @@ from tests.kube import building
 from tests.kube.server import Server
 from tests.ports import free_port
 from tests.rig.errors import RigError
-from tests.rig.process import run, wait_for
+from tests.rig.process import wait_for
 
 NODE = "pods"
 """The node that they are on."""
@@ -101,23 +101,3 @@ def executing(server: Server, pods: Path, address: str, port: int, *before: str)
 
         wait_for(listens, "podexec listens")
         yield
-
-
-@contextmanager
-def joined_networks(name: str) -> Iterator[dict[str, tuple[str, ...]]]:
-    """Two network namespaces with a cable between them: an address in each, and the words before a
-    command that is to run there. Raises RigError without the right to make them."""
-    ends = {"10.99.0.1": f"{name}-a", "10.99.0.2": f"{name}-b"}
-    with ExitStack() as ended:
-        for space in ends.values():
-            run("ip", "netns", "add", space)
-            ended.callback(run, "ip", "netns", "del", space)
-        first, second = ends.values()
-        cable = ["type", "veth", "peer", "name", "eth0", "netns", second]
-        run("ip", "-n", first, "link", "add", "eth0", *cable)
-        for address, space in ends.items():
-            run("ip", "-n", space, "addr", "add", f"{address}/24", "dev", "eth0")
-            run("ip", "-n", space, "link", "set", "eth0", "up")
-        yield {
-            address: ("ip", "netns", "exec", space) for address, space in ends.items()
-        }  # fmt: skip

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.kube.kubelet import NETWORKS, STATUS
-from tests.kube.nodes import Nodes
+from tests.kube.nodes import Nodes, Step
 from tests.kube.objects import attachment
 from tests.kube.server import Refused, Server
 from tests.rig.process import run, wait_for
@@ -137,19 +137,37 @@ def test_a_deleted_pod_leaves_nothing(nodes: Nodes, cluster: Server) -> None:
         assert not list(machine.cgroup.glob("*/"))
 
 
-@pytest.mark.parametrize("step", ["wire", "pods", "vms"])
-def test_a_limit_is_where_it_was_planted(nodes: Nodes, step: Any) -> None:
-    """Between nodes, at pods and at virtual machines: nothing else is slower."""
+@pytest.mark.usefixtures("space")
+@pytest.mark.parametrize(
+    ("step", "slow"),
+    [
+        ("wire", {"nodes", "pods"}), ("overlay", {"pods"}), ("pods", {"node and pod", "pods"}),
+        ("vms", {"node and VM"}),
+    ],
+)  # fmt: skip
+def test_a_limit_is_where_it_was_planted(
+    nodes: Nodes, cluster: Server, step: Step, slow: set[str]
+) -> None:
+    """Before or after a pod comes."""
+    here, there = nodes.machines
+    create(cluster, "old", nodeName="node-a")
+    old = running(cluster, "old")["status"]["podIP"]
     with nodes.virtual_machine() as vm, nodes.limited(step, "100mbit"):
-        vm.run("iperf3", "-s", "-D")
-        nodes.machines[1].space.run("iperf3", "-s", "-D")
-        address = nodes.machines[1].address
-        rates = {
-            "wire": _rate(nodes.machines[0].space.run("iperf3", "-J", "-t1", "-c", address)),
-            "vms": _rate(nodes.machines[0].space.run("iperf3", "-J", "-t1", "-c", vm_address(vm))),
+        create(cluster, "new", nodeName="node-b")
+        new = running(cluster, "new")["status"]["podIP"]
+        for where in (vm, there.space):
+            where.run("iperf3", "-s", "-D")
+        executed(cluster, "new", "iperf3", "-s", "-D")
+        executed(cluster, "old", "iperf3", "-s", "-D")
+        send = ("iperf3", "-J", "-n10M", "-c")
+        told = {
+            "nodes": here.space.run(*send, there.address),
+            "node and pod": here.space.run(*send, old),
+            "node and VM": here.space.run(*send, vm_address(vm)),
+            "pods": executed(cluster, "old", *send, new),
         }
-        nodes.machines[1].space.run("pkill", "iperf3")
-    assert {name for name, rate in rates.items() if rate < 2e8} == {step} - {"pods"}
+        there.space.run("pkill", "iperf3")
+    assert {name for name, text in told.items() if _rate(text) < 2e8} == slow
 
 
 def vm_address(vm: Any) -> str:

@@ -1,17 +1,12 @@
-"""A command is run in a pod by way of the API server: its output, exit code and network."""
+"""A command is run in a pod by way of the API server: its output and exit code."""
 
-import json
-import os
-import shutil
 from importlib import import_module
 from typing import Any
 
 import pytest
 
-from tests.kube.pods import Pods, joined_networks
+from tests.kube.pods import Pods
 from tests.kube.server import Server
-from tests.not_run import not_run
-from tests.rig.process import wait_for
 
 pytestmark = pytest.mark.kube
 
@@ -38,19 +33,3 @@ def test_output_errors_and_exit_code_are_those_of_the_command(cluster: Server, p
         3, "web\n", "oh\n",
     )  # fmt: skip
     assert executed(cluster, "web", "true") == (0, "", "")
-
-
-def test_two_pods_reach_each_other(cluster: Server, pods: Pods) -> None:
-    """What a measurement does there, it does between network namespaces."""
-    if os.geteuid() or not shutil.which("iperf3"):
-        not_run("kube", "pods with networks need root and iperf3")
-    with joined_networks(f"kube{os.getpid()}") as ends:
-        for name, before in zip(("server", "client"), ends.values(), strict=True):
-            pods.add(name, *before)
-        address = next(iter(ends))
-        assert executed(cluster, "server", "iperf3", "-s", "-D", "-1")[0] == 0
-        listening = ("ss", "-Hltn", "sport", "=", ":5201")
-        wait_for(lambda: executed(cluster, "server", *listening)[1], "iperf3 listens")
-        code, told, _errors = executed(cluster, "client", "iperf3", "-J", "-n", "1M", "-c", address)
-    assert code == 0
-    assert json.loads(told)["end"]["sum_sent"]["bytes"] >= 1_000_000
