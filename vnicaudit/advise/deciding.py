@@ -74,7 +74,6 @@ def _flow_advice(flow: TrafficFlow, facts: Facts, infra: str) -> FlowAdvice:
     if decision.answer == "unknown":
         first = list(facts_to_begin_with(facts))
         found = first + [each for each in found if each.fact not in {one.fact for one in first}]
-    unknown = decision.answer == "unknown" and bool(found)
     answer = "depends" if decision.answer == "unknown" and not found else decision.answer
     advised_against = {each.attachment for each in decision.excluded}
     other = answer == "advised" and flow.present not in decision.attachments
@@ -87,7 +86,7 @@ def _flow_advice(flow: TrafficFlow, facts: Facts, infra: str) -> FlowAdvice:
         infra_nodes=next((row.infra for row in decision.counting() if row.infra), infra),
         rows=tuple(_rows_shown(decision, facts)),
         excluded=decision.excluded,
-        deciding=() if unknown else tuple(_deciding(decision, answer, facts, found)),
+        deciding=tuple(_deciding(decision, answer, facts, found)),
         missing=tuple(
             MissingFact(_WORKED_OUT.get(each.fact, each.fact), each.rows) for each in found
         ),
@@ -137,18 +136,17 @@ def _deciding(
     comparison of the attachments."""
     commands = attachment_table().command
     compare = commands["datapaths" if facts["flow.between"] == "vm" else "attachments"]
+    counting = [row for row in decision.counting() if row.decides]
     names: dict[str, str] = {}
     if answer == "depends":
-        names |= {_WORKED_OUT.get(one.fact, one.fact): compare for one in found if one.settles}
-    for row in decision.counting():
-        about_rfs = decision.rfs == "depends" and row.rfs == "depends"
-        about_answer = answer == "depends" and row.kind == "depends" and row.gives
-        if row.decides and (about_rfs or about_answer):
-            names.setdefault(row.decides, commands[row.command])
-    if answer == "depends" and compare not in names.values():
-        others = decision.attachments or ("the default network",)
-        names[f"measurement of {' against '.join(others)}"] = compare
-    if decision.rfs == "depends" and commands["rfs"] not in names.values():
-        names["measurement with RFS on and off"] = commands["rfs"]
+        names = {_WORKED_OUT.get(one.fact, one.fact): compare for one in found if one.settles}
+        for row in counting:
+            if row.kind == "depends" and row.gives:
+                names.setdefault(row.decides, commands[row.command])
+        others = " against ".join(decision.attachments) or "the default network"
+        names = names or {f"measurement of {others}": compare}
+    if decision.rfs == "depends":
+        about_rfs = {row.decides: commands["rfs"] for row in counting if row.rfs == "depends"}
+        names |= about_rfs or {"measurement with RFS on and off": commands["rfs"]}
     for name, command in names.items():
         yield DecidingFact(name, command)

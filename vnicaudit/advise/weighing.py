@@ -6,7 +6,7 @@ How rows compete is data, described at the head of ``knowledge/attachments.toml`
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from functools import lru_cache
+from functools import cache
 from typing import NamedTuple
 
 from vnicaudit.knowledge.attachments import (
@@ -74,21 +74,19 @@ def decide(facts: Facts, *, rows: tuple[AttachmentRow, ...] | None = None) -> Fl
     return FlowDecision(answer, attachments, _rfs(counting), placement, fired, excluded, beaten)
 
 
-def _placement(rows: Iterable[AttachmentRow]) -> Placement:
-    fired = tuple(rows)
+def _placement(fired: tuple[AttachmentRow, ...]) -> Placement:
     beaten = _beaten(fired, set())
     words: set[Placement] = {row.placement for row in fired if row.id not in beaten}
     return words.pop() if len(words) == 1 else "depends" if words else ""
 
 
-def _beaten(fired: Iterable[AttachmentRow], removed: set[Attachment]) -> dict[str, str]:
-    """Rows that do not count -> the row that takes precedence. A row all of whose attachments are
-    excluded beats none."""
-    fired = tuple(fired)
+def _beaten(fired: tuple[AttachmentRow, ...], removed: set[Attachment]) -> dict[str, str]:
+    """Rows that do not count -> the first row that takes precedence. A row all of whose attachments
+    are excluded beats none."""
     names = {row.id for row in fired}
     return {
         beaten: row.id
-        for row in fired
+        for row in reversed(fired)
         if not row.gives or not removed.issuperset(row.gives)
         for beaten in row.beats
         if beaten in names
@@ -122,13 +120,13 @@ def fired_rows(rows: Iterable[AttachmentRow], facts: Facts) -> tuple[AttachmentR
     return tuple(fired for row in rows if (fired := row.fired(facts)))
 
 
-@lru_cache(maxsize=4)
+@cache
 def rows_about(part: str) -> tuple[AttachmentRow, ...]:
     """Rows about a flow, the platform, or the answers (``advice``)."""
     return tuple(row for row in attachment_table().row if row.about() == part)
 
 
-@lru_cache(maxsize=4)
+@cache
 def _choosing_rows(between: str) -> tuple[AttachmentRow, ...]:
     """Rows that can change the answer for flows of a kind."""
     return tuple(
@@ -144,7 +142,7 @@ def _choosing_rows(between: str) -> tuple[AttachmentRow, ...]:
     )
 
 
-@lru_cache(maxsize=4)
+@cache
 def _values(between: str) -> dict[str, tuple[Value, ...]]:
     """Fact -> values that make a difference to some row, for flows of a kind."""
     found: dict[str, dict[Value, None]] = {}

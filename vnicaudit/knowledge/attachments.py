@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
+from functools import cache
 
 import msgspec
 
@@ -41,7 +41,7 @@ class RowCase(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
     def conditions(self) -> Iterator[tuple[str, Condition]]:
         """Name of a fact -> what it must be."""
-        for part in ("platform", "needs", "flow", "advice"):
+        for part in ("flow", "platform", "needs", "advice"):
             for key, condition in getattr(self, part).items():
                 yield f"{part}.{key}", condition
 
@@ -118,7 +118,7 @@ class AttachmentTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     row: tuple[AttachmentRow, ...]
 
 
-@lru_cache(maxsize=1)
+@cache
 def attachment_table() -> AttachmentTable:
     """The table that comes with this program."""
     name = "attachments.toml"
@@ -130,8 +130,8 @@ def values_tried(condition: Condition) -> Iterator[Value]:
     for allowed in condition if isinstance(condition, tuple) else (condition,):
         if isinstance(allowed, bool):
             yield from (True, False)
-        elif isinstance(allowed, str) and (limits := _COMPARISON.findall(allowed)):
-            for _operator, limit in limits:
+        elif isinstance(allowed, str) and allowed[0] in "<>":
+            for _operator, limit in _comparisons(allowed):
                 yield from _around(limit)
         elif allowed != UNSAID:
             yield allowed
@@ -148,8 +148,13 @@ def _around(limit: str) -> tuple[Value, ...]:
 
 def case_holds(case: RowCase, facts: Facts) -> bool | None:
     """True if all conditions hold; None: that depends on facts that are not said."""
-    answers = {holds(condition, facts[name]) for name, condition in case.conditions()}
-    return False if False in answers else None if None in answers else True
+    answer: bool | None = True
+    for name, condition in case.conditions():
+        one = holds(condition, facts[name])
+        if one is False:
+            return False
+        answer = None if one is None else answer
+    return answer
 
 
 def holds(condition: Condition, value: Value | None) -> bool | None:
@@ -161,10 +166,15 @@ def holds(condition: Condition, value: Value | None) -> bool | None:
 
 
 def _matches(wanted: Value, value: Value) -> bool:
-    comparisons = _COMPARISON.findall(wanted) if isinstance(wanted, str) else []
-    if not comparisons:
+    if not isinstance(wanted, str) or wanted[0] not in "<>":
         return wanted == value
-    return all(_compares(operator, limit, value) for operator, limit in comparisons)
+    return all(_compares(operator, limit, value) for operator, limit in _comparisons(wanted))
+
+
+@cache
+def _comparisons(condition: str) -> tuple[tuple[str, str], ...]:
+    """``>=25 <=100`` -> its operators and limits."""
+    return tuple(_COMPARISON.findall(condition))
 
 
 def _compares(operator: str, limit: str, value: Value) -> bool:

@@ -183,8 +183,8 @@ class TrafficFlow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 class Scenario(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A platform, the needs of an application, and its flows."""
 
-    platform: ScenarioPlatform = ScenarioPlatform()
-    needs: NetworkNeeds = NetworkNeeds()
+    platform: ScenarioPlatform = msgspec.field(default_factory=ScenarioPlatform)
+    needs: NetworkNeeds = msgspec.field(default_factory=NetworkNeeds)
     flows: Annotated[tuple[TrafficFlow, ...], msgspec.Meta(max_length=1000)] = msgspec.field(
         name="flow", default=()
     )
