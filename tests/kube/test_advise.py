@@ -3,11 +3,13 @@ and what this user may not read."""
 
 import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
 from ruamel.yaml import YAML
 
+from tests.cli.inside import inside
 from tests.kube.objects import attachment, instance_of, kubevirt, virtual_machine
 from tests.kube.server import Server
 from tests.kube.test_rights import ROLE
@@ -342,3 +344,33 @@ def test_lists_are_read_page_by_page(cluster: Server, monkeypatch: pytest.Monkey
     cluster.load(node("n1"), *(pod(f"web-{number}", "n1", of="web") for number in range(5)))
     scenario, _notes = advised(cluster, flow(to="external", source_is="shop/web"))
     assert scenario.flows[0].pods_per_node == 5
+
+
+# The command.
+
+
+def test_the_answer_from_a_cluster_writes_what_the_cluster_knows(
+    cluster: Server, tmp_path: Path
+) -> None:
+    cluster.load(
+        *openshift(version="4.18.3"), node("n1"), node("n2"), nics("n1", nic("eth1")),
+        nics("n2", nic("eth1")), pod("web-1", "n1", of="web"), pod("db-0", "n2", of="db"),
+    )  # fmt: skip
+    (tmp_path / "flows.toml").write_text(
+        "[platform]\nkernel_ipvlan = true\n[[flow]]\nname = 'web-db'\nfrom = 'pod'\nto = 'pod'\n"
+        "source_is = 'shop/web'\ntarget_is = 'shop/db'\npattern = 'rr'\nconnections = 250\n"
+        "[flow.network]\ndevice = 'eth1'\nvlan = 0\nrx_queues = 8\naddresses = ['192.0.2.10/24']\n"
+    )
+    target = f"kube:admin?kubeconfig={cluster.admin}"
+    words = ("advise", "network", target, "--flows", "flows.toml", "--write", "out")
+    done = inside(*words, cwd=tmp_path)
+    assert done.returncode == 1, done.stderr  # it has the default network today
+    assert done.stdout.startswith("web-db  pod to pod  across nodes  request/response  250 conn")
+    assert (
+        "  Network   IPVLAN L2, as a further interface\n  Today     the default pod" in done.stdout
+    )
+    assert "not measured against OVN-Kubernetes" in done.stdout
+    assert "Note: " in done.stderr
+    written = {each.name: each.read_text() for each in (tmp_path / "out").iterdir()}
+    assert written.keys() == {"nodes-rfs.yaml", "web-db-network.yaml", "web-db-pod.yaml"}
+    assert 'namespace: "shop"' in written["web-db-network.yaml"]
