@@ -12,7 +12,7 @@ sriov-network-operator 249e2001.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from vnicaudit.base.wording import plain
@@ -69,13 +69,14 @@ def _kind_on_z(labels: Mapping[str, str]) -> str:
 
 class NodeNics(NamedTuple):
     """The NICs of a node. ``linked``: those with a link that nothing on it uses; ``unsure``: of
-    which the link, or whether they are virtual functions, is not told. ``speeds``: of all, Mb/s.
-    ``functions``: it has virtual functions, or may have them. ``ovs``: ``kernel`` or ``dpdk``;
-    empty: no bridge of Open vSwitch, or not certain."""
+    which the link, or whether they are virtual functions, is not told. ``speeds`` (Mb/s) and
+    ``mtus``: of all with a link. ``functions``: it has virtual functions, or may have them.
+    ``ovs``: ``kernel`` or ``dpdk``; empty: no bridge of Open vSwitch, or not certain."""
 
     linked: frozenset[str]
     unsure: frozenset[str]
     speeds: frozenset[int]
+    mtus: frozenset[int]
     functions: bool
     ovs: str
 
@@ -86,16 +87,31 @@ def nics_of(state: Object) -> NodeNics:
     interfaces = [] if found is None else found.items()
     used = {text for each in interfaces for text in _texts_within(each)}
     functions = any(_has_functions(each) for each in interfaces)
-    linked, unsure, speeds = set[str](), set[str](), set[int]()
-    for each in (one for one in interfaces if text_at(one, "type") == "ethernet"):
-        name, speed = text_at(each, "name") or "", each.at("ethernet", "speed")
-        speeds |= {speed.integer} if speed is not None and speed.integer else set()
-        if name not in used and not _is_used(each):
-            is_linked = text_at(each, "state") == "up" and speed is not None
-            (linked if is_linked and not functions else unsure).add(name)
+    nics = [each for each in interfaces if text_at(each, "type") == "ethernet"]
+    linked = {text_at(each, "name") or "": each for each in nics if _is_linked(each)}
+    spare = {
+        name for each in nics if not _is_used(each)
+        and (name := text_at(each, "name") or "") not in used
+    }  # fmt: skip
+    certain = spare & linked.keys() if not functions else set()
     return NodeNics(
-        frozenset(linked), frozenset(unsure), frozenset(speeds), functions, _ovs_of(interfaces)
+        linked=frozenset(certain),
+        unsure=frozenset(spare - certain),
+        speeds=_numbers(linked.values(), "ethernet", "speed"),
+        mtus=_numbers(linked.values(), "mtu"),
+        functions=functions,
+        ovs=_ovs_of(interfaces),
     )
+
+
+def _numbers(interfaces: Iterable[YamlPlace], *way: str) -> frozenset[int]:
+    places = (each.at(*way) for each in interfaces)
+    return frozenset(one.integer for one in places if one is not None and one.integer)
+
+
+def _is_linked(interface: YamlPlace) -> bool:
+    has_speed = interface.at("ethernet", "speed") is not None
+    return has_speed and text_at(interface, "state") == "up"
 
 
 def _texts_within(interface: YamlPlace) -> Iterator[str]:
@@ -170,6 +186,7 @@ def platform_facts(known: PlatformSources) -> Iterator[ScenarioFact]:
     """The facts of the platform that a cluster tells, and why not of those that it might."""
     if known.nodes:
         yield _kind_of(known.nodes)
+    if known.nodes or "type" in known.settings:
         yield _plugin_of(known)
     for name in ("openshift", "kubevirt"):
         if match := _VERSION.match(known.settings.get(name, "")):
@@ -230,6 +247,9 @@ def _nic_facts(known: PlatformSources) -> Iterator[ScenarioFact]:
     speeds = {speed for each in nics for speed in each.speeds}
     if len(speeds) == 1 and (speed := speeds.pop()) % 1000 == 0:
         yield ScenarioFact("nic_gbit", speed // 1000, "nmstate: speed of every NIC")
+    mtus = {mtu for each in nics for mtu in each.mtus}
+    if len(mtus) == 1:
+        yield ScenarioFact("mtu", mtus.pop(), "nmstate: MTU of every NIC")
     if known.lent is None:
         yield ScenarioFact(
             "spare_nics", None, f"NICs that attachments use are not known; {_BY_HAND}"

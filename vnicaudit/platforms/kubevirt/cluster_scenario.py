@@ -43,11 +43,9 @@ _NIC = ("master", "device")
 """Settings of CNI plugins that name a NIC of the node."""
 
 
-ROUTERS = Selector(
-    "openshift-ingress",
-    label=("ingresscontroller.operator.openshift.io/deployment-ingresscontroller", ""),
-)
-"""The router pods of OpenShift, whatever the value (cluster-ingress-operator)."""
+ROUTER_SPACE = "openshift-ingress"
+ROUTER = "ingresscontroller.operator.openshift.io/deployment-ingresscontroller"
+"""Namespace and label of OpenShift's router pods (cluster-ingress-operator)."""
 
 
 class _End(NamedTuple):
@@ -59,12 +57,13 @@ class _End(NamedTuple):
 
 class ScenarioReading:
     """The objects of a cluster, as they come. Raises UsageError for a flow whose end is selected in
-    no form that is known. ``rights``: namespace -> whether this user may create a
-    NetworkAttachmentDefinition there; those that are not known are not in it. ``unread``: keys of
-    the lists that were not read, or not completely."""
+    no form that is known. ``has_multus``: the cluster serves NetworkAttachmentDefinitions.
+    ``rights``: namespace -> whether this user may create one there; those that are not known are
+    not in it. ``unread``: keys of the lists that were not read, or not completely."""
 
     def __init__(self, given: Scenario) -> None:
         self._given = given
+        self.has_multus = False
         self._ends: dict[str, tuple[Selector | None, Selector | None]] = {}
         for number, flow in enumerate(given.flows, 1):
             fields = ((flow.source_is, "source_is"), (flow.target_is, "target_is"))
@@ -75,8 +74,6 @@ class ScenarioReading:
             self._ends[flow.name] = source, target
         self.rights: dict[str, bool] = {}
         self.unread: set[str] = set()
-        self.served: frozenset[str] = frozenset()
-        """API groups of the cluster."""
         self.notes: list[str] = []
         self._members: dict[Selector, dict[str, Member]] = {one: {} for one in self.selectors}
         self._nodes: dict[str, NodePlatform] = {}
@@ -116,12 +113,12 @@ class ScenarioReading:
             self._take_settings(found)
 
     def _take_pod(self, found: Object) -> None:
-        if found.namespace == ROUTERS.namespace and ROUTERS.label is not None:
-            label = text_at(found.place, "metadata", "labels", ROUTERS.label[0])
-            self._routers += [text_at(found.place, "spec", "nodeName") or ""] if label else []
-        if (taken := pod_among(found, self._members)) is not None:
-            for selector in taken[1]:
-                self._members[selector][found.name or ""] = taken[0]
+        if (taken := pod_among(found, self._members)) is None:
+            return
+        for selector in taken[1]:
+            self._members[selector][found.name or ""] = taken[0]
+        if text_at(found.place, "metadata", "labels", ROUTER) and found.namespace == ROUTER_SPACE:
+            self._routers.append(taken[0].node)
 
     def _take_settings(self, found: Object) -> None:
         """An object of which a cluster has one."""
@@ -181,7 +178,9 @@ class ScenarioReading:
         routers = (name for name in self._routers if name in nodes)
         yield from platform_facts(
             PlatformSources(
-                nodes={name: one for name, one in nodes.items() if name in on} or nodes,
+                nodes={name: one for name, one in nodes.items() if name in on}
+                or {name: one for name, one in nodes.items() if one.is_compute}
+                or nodes,
                 nics={} if "nodenetworkstates" in self.unread else self._nics,
                 settings=self._settings,
                 pools=self._pools,
@@ -189,10 +188,8 @@ class ScenarioReading:
                 lent=self._lent,
             )
         )
-        if self.served:
-            multus = "k8s.cni.cncf.io" in self.served
-            told = f"NetworkAttachmentDefinitions are {'' if multus else 'not '}served"
-            yield ScenarioFact("multus", multus, told)
+        told = f"NetworkAttachmentDefinitions are {'' if self.has_multus else 'not '}served"
+        yield ScenarioFact("multus", self.has_multus, told)
         if self.rights:
             refused = [name for name, allowed in self.rights.items() if not allowed]
             where = f"{'not ' if refused else ''}in {', '.join(refused or self.rights)}"
@@ -230,30 +227,29 @@ class ScenarioReading:
                 self.notes.append(f"{where}: none of the running {words} is {_text_of(selector)}")
         if not ends or not all(end.members and not self._is_unread(end.selector) for end in ends):
             return flow
-        facts = [*_placement(ends), *_guest_facts(ends), self._present(ends)]
+        known = ClusterNetworks(self._known_attachments, self._pools)
+        facts = [*_placement(ends), *_guest_facts(ends), _present(ends, known, flow.present)]
         return _with_network(self._filled(flow, facts, where), ends)
 
     def _is_unread(self, selector: Selector) -> bool:
         plural = "virtualmachineinstances" if selector.is_vm else "pods"
         return f"{selector.namespace}/{plural}" in self.unread
 
-    def _present(self, ends: list[_End]) -> ScenarioFact:
-        """The attachment that is in use: of virtual machines, if there is one; of those with
-        several networks it is not told which the flow uses."""
-        known = ClusterNetworks(self._known_attachments, self._pools)
-        judged = [end for end in ends if end.selector.is_vm] or ends
-        ways = {
-            tuple(known.attached(one, end.selector.namespace))
-            for end in judged for one in end.members
-        }  # fmt: skip
-        only = next(iter(ways)) if len(ways) == 1 else ()
-        if len(only) == 1 and only[0]:
-            return ScenarioFact("present", only[0], "how its ends are attached")
-        seen = sorted({kind or "one that is not known here" for way in ways for kind in way})
-        told = ", ".join(seen) or "no network"
-        return ScenarioFact(
-            "present", None, f"its ends have {told}; say which of them the flow uses"
-        )
+
+def _present(ends: list[_End], known: ClusterNetworks, said: str | None) -> ScenarioFact:
+    """The attachment that is in use: of virtual machines, if there is one; of ends with several
+    networks it is not told which the flow uses."""
+    judged = [end for end in ends if end.selector.is_vm] or ends
+    ways = {
+        tuple(known.attached(one, end.selector.namespace)) for end in judged for one in end.members
+    }
+    seen = sorted({kind or "one that is not known here" for way in ways for kind in way})
+    told = ", ".join(seen) or "no network"
+    if said in seen or any(len(way) != 1 or "" in way for way in ways) or len(ways) > 1:
+        value = said if said in seen else None if said is None else told
+        why = f"its ends have {told}; say which of them the flow uses"
+        return ScenarioFact("present", value, why)
+    return ScenarioFact("present", told, "how its ends are attached")
 
 
 def _with_network(flow: TrafficFlow, ends: list[_End]) -> TrafficFlow:
@@ -281,7 +277,9 @@ def _placement(ends: list[_End]) -> Iterator[ScenarioFact]:
     if len(on) > 1:
         apart = not on[0].keys() & on[1].keys()
         nodes = "same" if len(both) == 1 else "cross" if apart else "either"
-        yield ScenarioFact("nodes", nodes, f"now on {_names([*on[0]])} and on {_names([*on[1]])}")
+        seen = f"now on {_names([*on[0]])} and on {_names([*on[1]])}"
+        is_open = "" if nodes == "either" else '; say "either" if that is open'
+        yield ScenarioFact("nodes", nodes, f"{seen}{is_open}")
 
 
 def _guest_facts(ends: list[_End]) -> Iterator[ScenarioFact]:

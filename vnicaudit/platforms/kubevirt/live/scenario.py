@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from vnicaudit.errors import UsageError
 from vnicaudit.model.fleet import LiveOptions
 from vnicaudit.model.scenario import Scenario
-from vnicaudit.platforms.kubevirt.cluster_scenario import ROUTERS, ScenarioReading
+from vnicaudit.platforms.kubevirt.cluster_scenario import ROUTER, ROUTER_SPACE, ScenarioReading
 from vnicaudit.platforms.kubevirt.live.client import ApiCall, ApiError, ApiRequest, Cluster, part
 from vnicaudit.platforms.kubevirt.live.lists import (
     RESOURCES,
@@ -36,7 +36,7 @@ _WITHOUT = {
     "KubeVirt": f"{_BY_HAND} platform.kubevirt",
     "NetworkAttachmentDefinition": f"{_BY_HAND} platform.spare_nics, flow.present",
     "SriovNetworkNodePolicy": f"{_BY_HAND} platform.sriov",
-    f"{ROUTERS.namespace}/pods": f"{_BY_HAND} platform.infra_pods_on_compute",
+    f"{ROUTER_SPACE}/pods": f"{_BY_HAND} platform.infra_pods_on_compute",
     "Pod": f"{_BY_HAND} flow.nodes, flow.pods_per_node, flow.present",
     "VirtualMachineInstance": f"{_BY_HAND} flow.nodes, flow.vcpus, flow.queues, flow.present",
 }
@@ -54,7 +54,7 @@ def scenario_of_cluster(
     if cluster.namespace:
         raise UsageError(f"{target}: write kube:CONTEXT; flows say their own namespaces")
     served = cluster.groups()
-    reading.served = frozenset(served)
+    reading.has_multus = _NADS.group in served
     asked = [(each, _single(cluster, each)) for each in _SINGLE if each[0] in served]
     openshift = _OPENSHIFT in served
     lists = Lists(cluster, ListSet([*_lists(reading, openshift)], _ROLE, _WITHOUT, _BY_HAND))
@@ -70,7 +70,7 @@ def scenario_of_cluster(
             if error.status != 404:
                 reading.notes.append(_not_read(cluster, f"{plural}.{group}/{name}", fact, error))
     spaces = dict.fromkeys(one.namespace for one in reading.selectors)
-    for space in spaces if _NADS.group in served else ():
+    for space in spaces if reading.has_multus else ():
         reading.rights |= _allowed(space, cluster.ask(access_review("create", _NADS, space)))
     reading.unread |= lists.unread.keys()
     scenario = reading.scenario()
@@ -101,8 +101,8 @@ def _lists(reading: ScenarioReading, openshift: bool) -> Iterator[ClusterList]:
             )
         else:
             yield ClusterList("Pod", "", "pods", namespace=space)
-    if openshift and ROUTERS.label is not None:
-        yield ClusterList("Pod", "", "pods", selector=ROUTERS.label[0], namespace=ROUTERS.namespace)
+    if openshift:
+        yield ClusterList("Pod", "", "pods", selector=ROUTER, namespace=ROUTER_SPACE)
 
 
 def _not_read(cluster: Cluster, name: str, fact: str, error: ApiError) -> str:
