@@ -374,3 +374,38 @@ def test_the_answer_from_a_cluster_writes_what_the_cluster_knows(
     written = {each.name: each.read_text() for each in (tmp_path / "out").iterdir()}
     assert written.keys() == {"nodes-rfs.yaml", "web-db-network.yaml", "web-db-pod.yaml"}
     assert 'namespace: "shop"' in written["web-db-network.yaml"]
+
+
+FLOWS = """
+[needs]
+effort = "any"
+[[flow]]
+name = "web to db"
+from = "pod"
+to = "pod"
+source_is = "shop/web"
+target_is = "shop/db"
+connections = 250
+pattern = "rr"
+request = 200
+response = 1000
+"""
+
+
+def test_the_command_advises_a_flow_by_what_the_cluster_tells(
+    cluster: Server, tmp_path: Path
+) -> None:
+    """Of the end, the attachment and the platform the file says nothing."""
+    cluster.load(
+        *openshift("OpenShiftSDN", "4.14.9"), node("n1", "s390x", WORKER | {ON_Z: "z_VM_7.3.0"}),
+        node("n2", "s390x", WORKER | {ON_Z: "z_VM_7.3.0"}), pod("web-1", "n1", of="web"),
+        pod("db-0", "n2", of="db"),
+    )  # fmt: skip
+    (tmp_path / "flows.toml").write_text(FLOWS)
+    words = ["advise", "network", f"kube:admin?kubeconfig={cluster.admin}", "--flows", "flows.toml"]
+    done = inside(*words, "--format", "json", cwd=tmp_path)
+    (found,) = json.loads(done.stdout)["flows"]
+    assert (found["answer"], found["attachments"]) == ("advised", ["ipvlan-l2"])
+    assert found["present_advised_against"] is True
+    assert done.returncode == 1
+    assert 'nodes = "cross" (now on n1 and on n2' in " ".join(done.stderr.split())
