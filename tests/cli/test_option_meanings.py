@@ -16,6 +16,7 @@ DIFFERENT = {
     "--domain": "explain is about one domain: it narrows --nic",
     "--format": "each command has formats of its own",
     "--group-by": "findings, or steps",
+    "--image": "of servers, or of generator pods",
     "--include-unsafe": "fixes, changes to be planned, or steps of a plan",
     "--nic": "explain is about one NIC, which may be named in more ways",
     "--output": "a report, a plan or a measurement",
@@ -23,7 +24,7 @@ DIFFERENT = {
     "--sort": "findings, or domains",
     "--trust-uri": "of a plan or run, or of an inventory",
     "--window": "seconds between two readings, or when a run may act",
-    "-y": "runs asks before it removes",
+    "-y": "runs and bench clean ask before they remove, bench run before it starts pods",
 }
 """Options whose words differ, and why."""
 

@@ -95,7 +95,7 @@ def commands() -> list[str]:
 
 
 def test_all_commands_are_there() -> None:
-    assert commands() == ["run", "compare", "show", "profiles", "line-rate"]
+    assert commands() == ["run", "clean", "compare", "show", "profiles", "line-rate"]
 
 
 @pytest.mark.parametrize("name", commands())

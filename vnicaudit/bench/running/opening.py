@@ -185,6 +185,7 @@ class OpenedEndpoints:
         self._say = say
         self._patience = patience
         self._open: dict[str, Endpoint] = {}
+        self._turns: dict[tuple[str, ...], Endpoint] = {}
 
     def at(self, url: str) -> Endpoint:
         """The endpoint at that URL. Raises UsageError, MissingExtraError, EndpointError."""
@@ -209,7 +210,7 @@ class OpenedEndpoints:
         path = _path(given, ends, line, one_kernel=one_kernel)
         host = self._host(path.hypervisor)
         places = [target, peer] if host is None else [target, peer, host]
-        wait_for_turns([(place_of(each), each) for each in places], self._say, self._patience)
+        self._take_turns(places)
         domain, machine = domain_of(given.target), self._machine(given.target)
         if machine is not None and domain is not None:
             known = guest_nic(machine, domain[1], mac or path.mac)
@@ -251,6 +252,14 @@ class OpenedEndpoints:
         (target,) = targets.values()
         count = _printed_line(target, _ONLINE)
         return {"vcpus": count} if re.fullmatch(r"[0-9]{1,6}", count) else {}
+
+    def _take_turns(self, places: Sequence[Endpoint]) -> None:
+        """Lock each place once: two endpoints may be one, as a node and a pod in its network, which
+        cannot see whose lock it is."""
+        found = {place_of(each): each for each in places}
+        ahead = {place: each for place, each in found.items() if place not in self._turns}
+        wait_for_turns(ahead.items(), self._say, self._patience)
+        self._turns |= ahead
 
     def _host(self, url: str | None) -> Endpoint | None:
         """The hypervisor; None if it cannot be reached: then its CPU time is unknown."""

@@ -8,6 +8,7 @@ from vnicaudit.cli.options.lazy_group import CommandEntry, lazy_group
 
 _COMMANDS = {
     "run": CommandEntry("Measure one path, or compare several paths or arms.", "bench.run"),
+    "clean": CommandEntry("Remove generator pods that killed runs left.", "bench.clean"),
     "compare": CommandEntry("Compare two measurements.", "bench.compare"),
     "show": CommandEntry("List past measurements, or show one.", "bench.show"),
     "profiles": CommandEntry("List built-in profiles, or validate your own.", "bench.profiles"),

@@ -20,6 +20,7 @@ from vnicaudit.cli.bench.options import (
     named_values,
     readable,
 )
+from vnicaudit.cli.bench.pods import GeneratorOptions, generator_options, measure_over_cluster
 from vnicaudit.cli.options.candidates import profiles
 from vnicaudit.cli.options.records import Number, SectionedCommand, as_record
 from vnicaudit.cli.output.progress import tell
@@ -48,6 +49,8 @@ Examples:
       --profile line-100g --line-rate 100G
   vnicaudit bench run agent://ns1 --profile switch-dns --server 'plain=rndc querylog off' \\
       --server 'querylog=rndc querylog on' --label vcpus=2
+  vnicaudit bench run --profile line-100g --cluster kube:prod --paths host,pod-same,pod-cross \\
+      --image registry.example.org/generator
 
 \b
 Exit codes: 0 measured, 1 something regressed, 2 usage, 4 an endpoint could not be
@@ -66,10 +69,11 @@ class BenchRunOptions(MeasuringOptions, frozen=True, kw_only=True):
     only: tuple[str, ...]
     repeats: int | None
     seconds: float | None
+    over: GeneratorOptions
 
 
 @click.command("run", cls=SectionedCommand, epilog=_EPILOG)
-@click.argument("paths", metavar="PATH...", nargs=-1, required=True)
+@click.argument("paths", metavar="[PATH]...", nargs=-1)
 @click.option(
     "-p",
     "--profile",
@@ -127,6 +131,7 @@ class BenchRunOptions(MeasuringOptions, frozen=True, kw_only=True):
     metavar="S",
     help="Length of a run, instead of the profile's.",
 )
+@generator_options
 @measuring_options
 @pass_wiring
 @as_record(BenchRunOptions)
@@ -141,6 +146,15 @@ def command(options: BenchRunOptions, wiring: Wiring) -> int:
     from vnicaudit.cli.bench.output import check_places, measure
 
     check_places(options.report)
+    if options.over.cluster is not None:
+        return measure_over_cluster(
+            options, options.over, wiring,
+            lambda paths: _request(options, wiring.adapters, paths),
+        )  # fmt: skip
+    if options.over != GeneratorOptions(*(None,) * 5, yes=options.over.yes):
+        raise UsageError("--paths, --image, --nodes and --vm belong to --cluster kube:CONTEXT")
+    if not options.paths:
+        raise click.UsageError("Missing argument 'PATH...', or --cluster with --paths.")
     request = _request(options, wiring.adapters)
     measurement_terms_of(request)
     if not options.output.quiet:
@@ -164,14 +178,16 @@ def _tell_if_runs_are_too_few(request: MeasurementRequest) -> None:
         )
 
 
-def _request(options: BenchRunOptions, adapters: GetAdapters) -> MeasurementRequest:
+def _request(
+    options: BenchRunOptions, adapters: GetAdapters, of_cluster: tuple[str, ...] = ()
+) -> MeasurementRequest:
     from vnicaudit.bench.endpoints.opening import parse_paths
     from vnicaudit.bench.running.run import MeasurementRequest
 
     profile = _profile(options)
     return MeasurementRequest(
         profile=profile,
-        paths=parse_paths(options.paths),
+        paths=parse_paths((*of_cluster, *options.paths)),
         arms=arms_of(options.arms),
         states=commands_of(options.states, "--server"),
         labels=named_values(options.labels, "--label", "KEY=VALUE"),

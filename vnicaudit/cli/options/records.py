@@ -239,13 +239,16 @@ RARE = frozenset((
     "--accept-loss", "--agent", "--aggregate", "--assume-libvirt", "--assume-qemu",
     "--backup", "--canary-by", "--changed-since", "--color", "--config", "--exclude", "--exec",
     "--force-exclude", "--group-by", "--history", "--host", "--host-facts", "--ignore",
-    "--image", "--max", "--nova-config", "--strict",
+    "--image", "--max", "--nodes", "--nova-config", "--strict",
     "--nova-release", "--on-undecided", "--over-owner", "--owner", "--pods", "--record", "--redact",
     "--resume", "--sample", "--sample-of", "--sample-seed", "--skip-unrecognised", "--sort",
     "--state", "--traffic", "--trust-uri", "--uri", "--vdpa-device", "--vhostuser-mode",
     "--vhostuser-socket", "--without-host-lock", "--workload", "--zone",
 ))  # fmt: skip
 """Options that ``--help`` leaves to ``--help-all``."""
+
+_NAMESAKES = frozenset(("pod_image",))
+"""Parameters whose option has the name of another command's, and a meaning of its own."""
 
 _MORE = {
     "audit": "Also show what could not be judged, and why.",
@@ -278,7 +281,7 @@ class SectionedCommand(click.Command):
         ``--help-all``."""
         every = [one for one in self.get_params(ctx) if isinstance(one, click.Option)]
         shows_all = bool(ctx.meta.get(_SHOWS_ALL))
-        options = [one for one in every if shows_all or RARE.isdisjoint(one.opts)]
+        options = [one for one in every if shows_all or not is_rare(one)]
         sections: dict[str, list[tuple[str, str]]] = {heading: [] for heading in (OWN, *SECTIONS)}
         for option in options:
             record = option.get_help_record(ctx)
@@ -316,8 +319,15 @@ _HELP_ALL = click.Option(
 )
 
 
+def is_rare(option: click.Option) -> bool:
+    """True if ``--help`` leaves it to ``--help-all``."""
+    return option.name not in _NAMESAKES and not RARE.isdisjoint(option.opts)
+
+
 def heading_of(option: click.Option) -> str:
     """The heading of an option; the same in all commands."""
+    if option.name in _NAMESAKES:
+        return OWN
     return next((_HEADING[name] for name in option.opts if name in _HEADING), OWN)
 
 

@@ -37,10 +37,10 @@ from vnicaudit.cli.options.remedy import (
 from vnicaudit.cli.output.files import emit, flush
 from vnicaudit.cli.output.process import hang_up_noted
 from vnicaudit.cli.output.progress import tell
+from vnicaudit.cli.output.question import confirm
 from vnicaudit.cli.output.run_progress import RunTelling
 from vnicaudit.cli.remedy.run_output import (
     code_of_preview,
-    confirm,
     nothing_to_apply,
     print_preview,
     print_run,

@@ -8,8 +8,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Literal
 
-import click
-
 from vnicaudit.base.wording import count, disambiguated, word
 from vnicaudit.cli.options.output import screen_options
 from vnicaudit.cli.options.remedy import RemedyOptions
@@ -34,24 +32,6 @@ ROLLED_BACK = 6
 """Exit code: a change made something worse and was rolled back."""
 _NAMED = 20
 """Guests that are listed by name."""
-
-
-def confirm(question: str, *, yes: bool) -> None:
-    """Ask for confirmation, unless ``yes``. Raises UsageError if nobody can answer,
-    click.exceptions.Exit (130) if the answer is no."""
-    if yes:
-        return
-    if sys.stdin is None or not sys.stdin.isatty():
-        raise UsageError("not a terminal: pass --yes to go ahead without asking")
-    try:
-        sure = click.confirm(question, err=True)
-    except OSError as error:
-        raise UsageError(
-            f"cannot ask: {error.strerror}; pass --yes to go ahead without asking"
-        ) from None
-    if not sure:
-        tell("Nothing was changed.")
-        raise click.exceptions.Exit(130)
 
 
 def print_preview(units: Sequence[Preview], words: str) -> int:

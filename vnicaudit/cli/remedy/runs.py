@@ -29,8 +29,9 @@ from vnicaudit.cli.options.remedy import (
 from vnicaudit.cli.output.files import emit
 from vnicaudit.cli.output.process import hang_up_noted
 from vnicaudit.cli.output.progress import tell
+from vnicaudit.cli.output.question import confirm
 from vnicaudit.cli.output.run_progress import RunTelling
-from vnicaudit.cli.remedy.run_output import confirm, print_result, tell_damage
+from vnicaudit.cli.remedy.run_output import print_result, tell_damage
 from vnicaudit.cli.wiring import Wiring, pass_wiring
 from vnicaudit.errors import (
     NoResponseError,

@@ -12,9 +12,12 @@ from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 import click
 import msgspec
 
+from vnicaudit.errors import UsageError
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from vnicaudit.bench.pods.cluster import PodCluster
     from vnicaudit.cli.wiring.adapters import Controller
     from vnicaudit.cli.wiring.platforms import PlatformRegistry
     from vnicaudit.history.place import HistoryPlace
@@ -41,6 +44,17 @@ def open_controller(url: str, command: tuple[str, ...], seconds: float) -> Contr
     from vnicaudit.cli.wiring.adapters import Controller, connect
 
     return Controller(url, command, seconds, partial(open_endpoint, connect=connect))
+
+
+def generator_cluster(target: str, deadline: float) -> PodCluster:
+    """A cluster in which generator pods are started. Raises UsageError for another target,
+    TargetError if it cannot be reached."""
+    from vnicaudit.cli.wiring.platforms import cluster_of
+    from vnicaudit.platforms.kubevirt.live.generators import GeneratorCluster
+
+    if cluster_of(target) is None:
+        raise UsageError(f"{target}: not a cluster; write kube:CONTEXT")
+    return GeneratorCluster(target, deadline)
 
 
 def every_platform() -> PlatformRegistry:
@@ -76,13 +90,15 @@ class Wiring(msgspec.Struct, frozen=True):
     an endpoint, by its command line, with a timeout in seconds for each call; raises UsageError for
     an invalid endpoint. ``platforms``: all that is read, planned and changed. ``sink``: stores
     audits of fleets in a history; None: they are not stored. ``cluster_scenario``: completes a
-    scenario from a cluster."""
+    scenario from a cluster. ``pods``: a cluster for generator pods, by its target and the timeout
+    of one call in seconds."""
 
     adapters: Callable[[], Adapters] = shipped_adapters
     controller: Callable[[str, tuple[str, ...], float], Controller] = open_controller
     platforms: Callable[[], PlatformRegistry] = every_platform
     sink: Callable[[HistoryPlace, bool, bool], AuditSink | None] = remembered
     cluster_scenario: ClusterScenario = cluster_scenario
+    pods: Callable[[str, float], PodCluster] = generator_cluster
 
 
 def pass_wiring(function: Callable[Concatenate[Wiring, P], R]) -> Callable[P, R]:

@@ -1,0 +1,191 @@
+"""The plan of generator pods, what is sent to the API server, and the paths that come of it."""
+
+import shlex
+import subprocess
+from typing import Any
+
+import pytest
+
+from tests.bench.pods.canned import CannedCluster, node
+from vnicaudit.bench.endpoints.opening import parse_paths
+from vnicaudit.bench.pods.plan import ClusterRequest, PodPlan, namespace_manifest, plan_of
+from vnicaudit.bench.pods.plan import pod_manifest as manifest
+from vnicaudit.errors import EndpointError, UsageError
+
+RUN = "20261130-120000-0001"
+SPACE = f"vnicaudit-bench-{RUN}"
+VM = {"status": {"nodeName": "n2", "interfaces": [{}, {"ipAddress": "10.0.0.9"}]}}
+
+
+def plan(*paths: str, cluster: CannedCluster | None = None, **more: Any) -> PodPlan:
+    wanted = ClusterRequest(paths, more.pop("image", "tools"), **more)
+    return plan_of(cluster or CannedCluster(), wanted, RUN)
+
+
+def ends(found: PodPlan) -> dict[str, tuple[str, str]]:
+    """The URLs of each path, without the namespace."""
+    addresses = {pod.name: f"10.1.0.{number}" for number, pod in enumerate(found.pods, 1)}
+    return {
+        path.name: (path.target, path.peer) for path in parse_paths(found.texts(addresses))
+    }  # fmt: skip
+
+
+def url(name: str, address: str, space: str = SPACE) -> str:
+    options = f"namespace={space}&container=generator&context=prod&address={address}"
+    return f"kubectl://{name}?{options}"
+
+
+def test_pods_are_shared_by_paths_and_named_by_where_they_are() -> None:
+    found = plan("pod-same", "pod-cross")
+    assert [(pod.name, pod.node.name) for pod in found.pods] == [
+        ("a1", "n1"), ("a2", "n1"), ("b1", "n2"),
+    ]  # fmt: skip
+    target = url("a1", "10.1.0.1")
+    assert ends(found) == {
+        "pod-same": (target, url("a2", "10.1.0.2")),
+        "pod-cross": (target, url("b1", "10.1.0.3")),
+    }
+    assert found.namespaces == {SPACE: "restricted"}
+    assert found.labels == {
+        "image": "tools", "path.pod-same": "n1 from n1", "path.pod-cross": "n1 from n2",
+    }  # fmt: skip
+
+
+def test_pods_with_the_network_of_nodes_have_another_namespace() -> None:
+    found = plan("host", "hostnetwork", "pod-cross")
+    assert found.namespaces == {SPACE: "restricted", f"{SPACE}-host": "privileged"}
+    hosts = tuple(f"192.0.2.{sum(map(ord, name)) % 250}" for name in ("n1", "n2"))
+    assert ends(found)["host"] == tuple(f"ssh://{one}?address={one}" for one in hosts)
+    assert ends(found)["hostnetwork"] == (
+        url("host-a", "10.1.0.1", f"{SPACE}-host"), url("host-b", "10.1.0.2", f"{SPACE}-host"),
+    )  # fmt: skip
+
+
+def test_paths_between_nodes_alone_need_no_pods_and_no_image() -> None:
+    found = plan("host", image="")
+    assert (found.pods, found.namespaces, found.labels) == ((), {}, {"path.host": "n1 from n2"})
+
+
+def test_an_additional_network_is_attached_by_annotation() -> None:
+    cluster = CannedCluster()
+    cluster.networks = {"lab/fast", "lab/slow"}
+    found = plan("nad:lab/fast", "nad:lab/slow", cluster=cluster)
+    assert [pod.name for pod in found.pods] == ["net1-a", "net1-b", "net2-a", "net2-b"]
+    assert list(ends(found)) == ["nad-lab.fast", "nad-lab.slow"]
+    assert found.labels["networks"] == "lab/fast, lab/slow"
+    body: Any = manifest(found, found.pods[0], 60)
+    assert body["metadata"]["annotations"] == {"k8s.v1.cni.cncf.io/networks": "lab/fast"}
+
+
+@pytest.mark.parametrize(("vm", "login"), [("shop/db", ""), ("fedora@shop/db", "fedora@")])
+def test_a_virtual_machine_is_the_target_of_pods_beside_it_and_away(vm: str, login: str) -> None:
+    cluster = CannedCluster()
+    cluster.instances["shop/db"] = VM
+    found = plan("vm-same", "vm-cross", cluster=cluster, machine=vm)
+    machine = f"ssh://{login}10.0.0.9?address=10.0.0.9"
+    assert ends(found) == {
+        "vm-same": (machine, url("a1", "10.1.0.1")), "vm-cross": (machine, url("b1", "10.1.0.2")),
+    }  # fmt: skip
+    assert [pod.node.name for pod in found.pods] == ["n2", "n1"]
+
+
+def test_addresses_of_version_6() -> None:
+    cluster = CannedCluster()
+    cluster.instances["shop/db"] = {
+        "status": {"nodeName": "n1", "interfaces": [{"ipAddress": "2001:db8::9"}]}
+    }
+    for each in cluster.of_nodes:
+        each["status"]["addresses"][1]["address"] = "2001:db8::1"
+    found = plan("host", "vm-same", "pod-cross", cluster=cluster, machine="shop/db")
+    texts = found.texts(dict.fromkeys(("a1", "b1"), "2001:db8::7"))
+    host, machine, pod = parse_paths(texts)
+    assert host.target == "ssh://[2001:db8::1]?address=2001:db8::1"
+    assert machine.target == "ssh://[2001:db8::9]?address=2001:db8::9"
+    assert pod.target.endswith("&address=2001:db8::7")
+
+
+def test_the_kubeconfig_and_the_account_of_this_pod_are_kubectls() -> None:
+    cluster = CannedCluster()
+    cluster.target, cluster.context = "kube:a/b:6443?kubeconfig=/etc/kube.d/c", "a/b:6443"
+    (text,) = plan("pod-same", cluster=cluster).texts({})
+    assert "&context=a/b:6443&kubeconfig=/etc/kube.d/c" in text
+    cluster.target, cluster.context = "kube:@in-cluster", ""
+    (text,) = plan("pod-same", cluster=cluster).texts({})
+    assert "context" not in text
+
+
+def test_a_context_that_cannot_be_told_to_kubectl_is_refused_before_anything_is_created() -> None:
+    cluster = CannedCluster()
+    cluster.context = 'a"; reboot'
+    with pytest.raises(UsageError, match="context= has a character that is not allowed"):
+        plan("pod-same", cluster=cluster)
+
+
+@pytest.mark.parametrize(
+    ("paths", "more", "words"),
+    [
+        (("pod",), {}, "'pod' is not a path of a cluster; known: host, hostnetwork, pod-same"),
+        (("",), {}, "'' is not a path"),
+        (("nad:lab",), {}, "'nad:lab' is not a path"),
+        (("nad:lab/../x",), {}, "is not a path"),
+        (("host", "host"), {"image": ""}, "host is listed twice"),
+        (("vm-same",), {}, "--vm NS/NAME and the paths vm-same, vm-cross need each other"),
+        (("pod-same",), {"machine": "a/b"}, "--vm NS/NAME and the paths"),
+        (("vm-same",), {"machine": "db"}, "--vm 'db': expected [USER@]NAMESPACE/NAME"),
+        (("host", "pod-same"), {"image": ""}, "name an --image for the generator pods"),
+    ],
+)
+def test_what_makes_no_sense(paths: tuple[str, ...], more: dict[str, Any], words: str) -> None:
+    with pytest.raises(UsageError) as error:
+        plan(*paths, **more)
+    assert words in str(error.value)
+
+
+def test_what_is_not_there() -> None:
+    cluster = CannedCluster()
+    with pytest.raises(EndpointError, match="there is no NetworkAttachmentDefinition lab/fast"):
+        plan("nad:lab/fast", cluster=cluster)
+    with pytest.raises(EndpointError, match="no virtual machine shop/db is running"):
+        plan("vm-same", cluster=cluster, machine="shop/db")
+    for status, what in (({"nodeName": "n1"}, "address"), ({}, "node")):
+        cluster.instances["shop/db"] = {"status": status}
+        with pytest.raises(EndpointError, match=f"shop/db has no {what} yet"):
+            plan("vm-same", cluster=cluster, machine="shop/db")
+    del cluster.of_nodes[0]["status"]["addresses"]
+    with pytest.raises(EndpointError, match="node n1 has no InternalIP"):
+        plan("host", cluster=cluster)
+    assert cluster.calls == []
+
+
+def test_a_pod_asks_for_little_and_ends_by_itself() -> None:
+    found = plan("pod-same", cluster=CannedCluster(node("n1", hostname="host-1")))
+    body: Any = manifest(found, found.pods[0], 7200)
+    spec = body["spec"]
+    assert spec["nodeSelector"] == {"kubernetes.io/hostname": "host-1"}
+    assert spec["activeDeadlineSeconds"] == 7200
+    assert spec["automountServiceAccountToken"] is False
+    assert spec["securityContext"]["runAsUser"] == 65534
+    (container,) = spec["containers"]
+    assert container["command"][3:] == ["7200"]
+    assert body["metadata"]["labels"] == {
+        "app.kubernetes.io/managed-by": "vnicaudit", "vnicaudit/run": RUN,
+    }  # fmt: skip
+    space: Any = namespace_manifest(found, SPACE, "me", "2026-11-30T12:00:00+00:00")
+    assert space["metadata"]["labels"].items() >= body["metadata"]["labels"].items()
+
+
+def test_openshift_gives_pods_a_user_of_its_own() -> None:
+    cluster = CannedCluster()
+    cluster.groups.add("security.openshift.io")
+    found = plan("pod-same", cluster=cluster)
+    body: Any = manifest(found, found.pods[0], 60)
+    assert "runAsUser" not in body["spec"]["securityContext"]
+
+
+def test_the_command_ends_at_once_when_it_is_asked_to_and_by_itself() -> None:
+    found = plan("pod-same")
+    (container,) = manifest(found, found.pods[0], 600)["spec"]["containers"]  # type: ignore[index]
+    words = container["command"]
+    text = f"{shlex.join(words)} & sleep 0.2; kill $!; wait $!"
+    assert subprocess.run(["sh", "-c", text], timeout=60, check=False).returncode == 0
+    assert subprocess.run([*words[:3], "0"], timeout=60, check=False).returncode == 0

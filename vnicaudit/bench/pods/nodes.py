@@ -1,0 +1,114 @@
+"""Choose the nodes that generator pods run on."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from vnicaudit.base.wording import count, plain
+from vnicaudit.bench.pods.cluster import Node
+from vnicaudit.errors import EndpointError, UsageError
+
+HOSTNAME = "kubernetes.io/hostname"
+_ROLES = ("node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master")
+_REPELLING = ("NoSchedule", "NoExecute")
+_SHOWN = 5
+
+
+class NodeChoice(NamedTuple):
+    """The nodes, the one of the targets first, and why these."""
+
+    nodes: tuple[Node, ...]
+    reason: str
+
+
+def chosen_nodes(
+    nodes: Sequence[Node], names: Sequence[str], number: int, first: str = ""
+) -> NodeChoice:
+    """``number`` nodes: those called ``names``; without names, the first by name that pods may run
+    on, of one architecture, workers before others. ``first``: the node of a virtual machine, which
+    is one of them. Raises UsageError, EndpointError."""
+    known = {each.name: each for each in nodes}
+    if names:
+        return _as_asked(known, names, number, first)
+    left_out = {each.name: why for each in nodes if (why := _why_not(each))}
+    usable = sorted(
+        (each for each in nodes if each.name not in left_out), key=lambda each: each.name
+    )
+    if first and first not in {each.name for each in usable}:
+        raise EndpointError(
+            f"the virtual machine runs on {plain(first)}, where no generator pod can run: "
+            f"{left_out.get(first, 'there is no such node')}"
+        )
+    workers = [each for each in usable if not _is_control_plane(each) or each.name == first]
+    what, pool = "workers", _alike(workers, first)
+    if len(pool) < number:
+        what, pool = "nodes", _alike(usable, first)
+    for each in usable:
+        if each not in pool:
+            left_out[each.name] = "control plane" if _is_control_plane(each) else each.architecture
+    if len(pool) < number:
+        raise EndpointError(
+            f"these paths need {count(number, 'node')} of one architecture on which pods may run; "
+            f"there {'is' if len(pool) == 1 else 'are'} {len(pool)}{_listed(left_out, '; not ')}"
+        )
+    words = f"the first by name of {len(pool)} {what} that are ready, schedulable and not tainted"
+    if first:
+        words = f"{plain(first)} has the virtual machine; otherwise {words}"
+    kind = f" ({pool[0].architecture})" if pool[0].architecture else ""
+    return NodeChoice(tuple(pool[:number]), f"{words}{kind}{_listed(left_out, '; not ')}")
+
+
+def _as_asked(known: dict[str, Node], names: Sequence[str], number: int, first: str) -> NodeChoice:
+    if len(set(names)) != len(names) or len(names) != number:
+        form = "A,B: two nodes" if number == 2 else "A: one node"
+        raise UsageError(f"--nodes {','.join(names)}: these paths need {form}")
+    for name in names:
+        if name not in known:
+            raise UsageError(f"--nodes: there is no node {name!r}")
+        if why := _why_not(known[name]):
+            raise UsageError(f"--nodes: no generator pod can run on {name}: {why}")
+    if first and first not in names:
+        raise UsageError(
+            f"--nodes: the virtual machine runs on {plain(first)}, which has to be one of them"
+        )
+    chosen = sorted((known[name] for name in names), key=lambda each: each.name != first)
+    return NodeChoice(tuple(chosen), "as asked for")
+
+
+def _why_not(node: Node) -> str:
+    """Why no pod of ours can run there; empty: it can."""
+    states = {each.type: each.status for each in node.status.conditions}
+    if states.get("Ready") != "True":
+        return "not ready"
+    if node.spec.unschedulable:
+        return "cordoned"
+    for taint in node.spec.taints:
+        if taint.effect in _REPELLING:
+            return plain(f"taint {taint}")
+    system = node.metadata.labels.get("kubernetes.io/os", "linux")
+    if system != "linux":
+        return plain(f"runs {system}")
+    return "" if node.metadata.labels.get(HOSTNAME) else f"has no label {HOSTNAME}"
+
+
+def _is_control_plane(node: Node) -> bool:
+    return any(role in node.metadata.labels for role in _ROLES)
+
+
+def _alike(nodes: Sequence[Node], first: str) -> list[Node]:
+    """Those of one architecture: that of ``first``, which is put first, else the most frequent."""
+    if not nodes:
+        return []
+    kinds = Counter(each.architecture for each in nodes)
+    kind = next((each.architecture for each in nodes if each.name == first), "")
+    kind = kind or max(sorted(kinds), key=kinds.__getitem__)
+    alike = [each for each in nodes if each.architecture == kind]
+    return sorted(alike, key=lambda each: each.name != first)
+
+
+def _listed(reasons: dict[str, str], before: str) -> str:
+    shown = [f"{plain(name)} ({why})" for name, why in sorted(reasons.items())]
+    more = f" and {len(shown) - _SHOWN} more" if len(shown) > _SHOWN else ""
+    return f"{before}{', '.join(shown[:_SHOWN])}{more}" if shown else ""

@@ -1,0 +1,283 @@
+"""The plan of a measurement over a cluster: what is started there, and the paths between that."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from ipaddress import ip_address
+from typing import NamedTuple
+from urllib.parse import quote
+
+from vnicaudit.bench.endpoints.opening import parse
+from vnicaudit.bench.pods.cluster import (
+    MANAGED_BY,
+    NETWORKS,
+    OWNER,
+    RUN,
+    UNTIL,
+    ApiObject,
+    MachineInstance,
+    Node,
+    PodCluster,
+    as_records,
+)
+from vnicaudit.bench.pods.nodes import HOSTNAME, NodeChoice, chosen_nodes
+from vnicaudit.errors import EndpointError, UsageError
+from vnicaudit.reaching.opening import transport_to
+from vnicaudit.text.targets import cluster_parts
+
+KINDS = ("host", "hostnetwork", "pod-same", "pod-cross", "vm-same", "vm-cross")
+NAD = "nad:"
+FORMS = ", ".join((*KINDS, f"{NAD}NS/NAME"))
+CONTAINER = "generator"
+CPU, MEMORY = "500m", "128Mi"
+"""A pod asks its node for so much. It has no limits, which would throttle it."""
+_OBJECT = r"[a-z0-9](?:[-.a-z0-9]{0,251}[a-z0-9])?"
+_NETWORK = re.compile(rf"{NAD}({_OBJECT})/({_OBJECT})")
+_MACHINE = re.compile(rf"(?:([A-Za-z0-9_][A-Za-z0-9_.-]*)@)?({_OBJECT})/({_OBJECT})")
+_OPENSHIFT = "security.openshift.io"
+"""This admission gives pods a user of their namespace's own range, and refuses others
+(SecurityContextConstraints restricted-v2)."""
+_NOBODY = 65534
+_NAME_MOST = 40
+"""Characters of a path's name (``bench/endpoints/opening.py``)."""
+_GRACE = 5
+_COMMAND = "trap 'exit 0' TERM INT; sleep \"$0\" & wait"
+"""Ends by itself and at once when it is asked to; the shell collects what programs leave behind."""
+
+
+class ClusterRequest(NamedTuple):
+    """The options: paths, the image of generator pods, and nodes and a virtual machine, if they are
+    named."""
+
+    paths: tuple[str, ...]
+    image: str
+    nodes: tuple[str, ...] = ()
+    machine: str = ""
+
+
+class GeneratorPod(NamedTuple):
+    """A pod that is started. ``network``: the NAD that it is attached to, as NS/NAME."""
+
+    name: str
+    node: Node
+    network: str = ""
+    is_host: bool = False
+
+
+class KnownEnd(NamedTuple):
+    """An end that is there already. ``words``: for the plan."""
+
+    url: str
+    words: str
+    node: Node
+
+
+End = GeneratorPod | KnownEnd
+
+
+class PlannedPath(NamedTuple):
+    """A path, by its name among the arms."""
+
+    name: str
+    target: End
+    peer: End
+
+
+class PodPlan(NamedTuple):
+    """Everything that is to be started, measured and removed. ``seconds``: after which pods end."""
+
+    run: str
+    target: str
+    image: str
+    choice: NodeChoice
+    paths: tuple[PlannedPath, ...]
+    context: str
+    own_user: bool
+    """The cluster gives pods a user."""
+
+    @property
+    def pods(self) -> tuple[GeneratorPod, ...]:
+        """The pods that are started."""
+        ends = (end for path in self.paths for end in (path.target, path.peer))
+        return tuple({end.name: end for end in ends if isinstance(end, GeneratorPod)}.values())
+
+    @property
+    def namespaces(self) -> dict[str, str]:
+        """The namespaces that are created, and the level of their pod security."""
+        levels = {self.namespace_of(pod): "privileged" if pod.is_host else "restricted"
+                  for pod in self.pods}  # fmt: skip
+        return dict(sorted(levels.items()))
+
+    def namespace_of(self, pod: GeneratorPod) -> str:
+        """The namespace of a pod: those with the network of their nodes need another one."""
+        return f"vnicaudit-bench-{self.run}{'-host' * pod.is_host}"
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """Labels of the measurement: where the ends of each path are."""
+        ends = {f"path.{path.name}": f"{path.target.node.name} from {path.peer.node.name}"
+                for path in self.paths}  # fmt: skip
+        networks = ", ".join(dict.fromkeys(pod.network for pod in self.pods if pod.network))
+        image = {"image": self.image} if self.pods else {}
+        return {**image, **({"networks": networks} if networks else {}), **ends}
+
+    def texts(self, addresses: Mapping[str, str]) -> tuple[str, ...]:
+        """The paths as on the command line; ``addresses``: of pods, by their names."""
+        return tuple(
+            f"{path.name}={self._url(path.target, addresses)},{self._url(path.peer, addresses)}"
+            for path in self.paths
+        )
+
+    def _url(self, end: End, addresses: Mapping[str, str]) -> str:
+        if isinstance(end, KnownEnd):
+            return end.url
+        options = {
+            "namespace": self.namespace_of(end), "container": CONTAINER, "context": self.context,
+            "kubeconfig": cluster_parts(self.target)[1], "address": addresses.get(end.name, ""),
+        }  # fmt: skip
+        given = (f"{key}={quote(text, safe='/:@')}" for key, text in options.items() if text)
+        return f"kubectl://{end.name}?{'&'.join(given)}"
+
+
+def plan_of(cluster: PodCluster, request: ClusterRequest, run: str) -> PodPlan:
+    """The plan; nothing is started. Raises UsageError, EndpointError, TargetError."""
+    _check(request)
+    for path in request.paths:
+        if (found := _NETWORK.fullmatch(path)) and cluster.network(found[1], found[2]) is None:
+            raise EndpointError(
+                f"--paths {path}: there is no NetworkAttachmentDefinition {found[1]}/{found[2]}"
+            )
+    machine = _machine_of(cluster, request.machine) if request.machine else None
+    number = 1 if set(request.paths) <= {"pod-same", "vm-same"} else 2
+    nodes = as_records(cluster.nodes(), Node)
+    choice = chosen_nodes(nodes, request.nodes, number, "" if machine is None else machine[1])
+    paths = tuple(
+        _planned(path, number, choice.nodes, machine and machine[0])
+        for number, path in enumerate(request.paths, 1)
+    )
+    plan = PodPlan(run, cluster.target, request.image, choice, paths, cluster.context,
+                   cluster.serves(_OPENSHIFT))  # fmt: skip
+    for text in plan.texts({}):
+        for url in text.partition("=")[2].split(","):
+            transport_to(parse(url)).close()  # of a form that its program takes
+    return plan
+
+
+def _check(request: ClusterRequest) -> None:
+    for path in request.paths:
+        if path not in KINDS and _NETWORK.fullmatch(path) is None:
+            raise UsageError(f"--paths: {path!r} is not a path of a cluster; known: {FORMS}")
+        if request.paths.count(path) > 1:
+            raise UsageError(f"--paths: {path} is listed twice")
+    if bool(request.machine) != any(path.startswith("vm-") for path in request.paths):
+        raise UsageError("--vm NS/NAME and the paths vm-same, vm-cross need each other")
+    if not request.image and set(request.paths) != {"host"}:
+        raise UsageError(
+            "name an --image for the generator pods, with the programs of the profile: there is "
+            "no default"
+        )
+
+
+def _machine_of(cluster: PodCluster, text: str) -> tuple[str, str]:
+    """The URL of a virtual machine, and its node."""
+    found = _MACHINE.fullmatch(text)
+    if found is None:
+        raise UsageError(f"--vm {text!r}: expected [USER@]NAMESPACE/NAME")
+    user, namespace, name = found.groups()
+    told = cluster.instance(namespace, name)
+    if told is None:
+        raise EndpointError(f"--vm: no virtual machine {namespace}/{name} is running")
+    (instance,) = as_records([told], MachineInstance)
+    status = instance.status
+    address = next((one.ip_address for one in status.interfaces if one.ip_address), "")
+    if not status.node_name or not address:
+        raise EndpointError(
+            f"--vm: {namespace}/{name} has no {'address' if status.node_name else 'node'} yet "
+            "(status of the VirtualMachineInstance)"
+        )
+    login = f"{user}@" if user else ""
+    return f"ssh://{login}{_in_url(address)}?address={address}", status.node_name
+
+
+def _planned(path: str, number: int, nodes: Sequence[Node], machine: str | None) -> PlannedPath:
+    """The path of that name, between the nodes; a virtual machine is on the first."""
+    first, last = nodes[0], nodes[-1]
+    if path == "host":
+        return PlannedPath(path, _host(first), _host(last))
+    if path == "hostnetwork":
+        ends = (GeneratorPod("host-a", first, is_host=True),
+                GeneratorPod("host-b", last, is_host=True))  # fmt: skip
+        return PlannedPath(path, *ends)
+    if path.startswith(NAD):
+        network = path.removeprefix(NAD)
+        name = f"nad-{network.replace('/', '.')}"[:_NAME_MOST]
+        pods = (GeneratorPod(f"net{number}-{end}", node, network)
+                for end, node in (("a", first), ("b", last)))  # fmt: skip
+        return PlannedPath(name, *pods)
+    here, beside, away = (GeneratorPod(name, node) for name, node in (
+        ("a1", first), ("a2", first), ("b1", last)))  # fmt: skip
+    if path.startswith("vm-"):
+        target: End = KnownEnd(machine or "", "the virtual machine", first)
+        return PlannedPath(path, target, here if path == "vm-same" else away)
+    return PlannedPath(path, here, beside if path == "pod-same" else away)
+
+
+def _host(node: Node) -> KnownEnd:
+    if not node.address:
+        raise EndpointError(f"node {node.name} has no InternalIP, by which ssh could reach it")
+    url = f"ssh://{_in_url(node.address)}?address={node.address}"
+    return KnownEnd(url, "the node, by ssh", node)
+
+
+def _in_url(address: str) -> str:
+    try:
+        return f"[{address}]" if ip_address(address).version == 6 else address
+    except ValueError:
+        raise EndpointError(f"{address!r} in the cluster is not an address") from None
+
+
+# What is sent to the API server.
+
+
+def namespace_manifest(plan: PodPlan, name: str, owner: str, until: str) -> ApiObject:
+    """A namespace of the run."""
+    key, value = MANAGED_BY
+    labels = {key: value, RUN: plan.run,
+              "pod-security.kubernetes.io/enforce": plan.namespaces[name]}  # fmt: skip
+    annotations = {OWNER: owner, UNTIL: until}
+    return {
+        "apiVersion": "v1", "kind": "Namespace",
+        "metadata": {"name": name, "labels": labels, "annotations": annotations},
+    }  # fmt: skip
+
+
+def pod_manifest(plan: PodPlan, pod: GeneratorPod, seconds: int) -> ApiObject:
+    """A generator pod, which ends by itself after ``seconds``. It does nothing: what is measured
+    is started in it."""
+    key, value = MANAGED_BY
+    user = {} if plan.own_user else {"runAsUser": _NOBODY}
+    container = {
+        "name": CONTAINER, "image": plan.image, "imagePullPolicy": "IfNotPresent",
+        "command": ["sh", "-c", _COMMAND, str(seconds)],
+        "resources": {"requests": {"cpu": CPU, "memory": MEMORY}},
+        "securityContext": {
+            "allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]},
+        },
+        "volumeMounts": [{"name": "tmp", "mountPath": "/tmp"}],  # noqa: S108
+    }  # fmt: skip
+    spec = {
+        "nodeSelector": {HOSTNAME: pod.node.metadata.labels[HOSTNAME]},
+        "activeDeadlineSeconds": seconds, "terminationGracePeriodSeconds": _GRACE,
+        "restartPolicy": "Never", "automountServiceAccountToken": False,
+        "enableServiceLinks": False, "hostNetwork": pod.is_host,
+        "securityContext": {
+            "runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}, **user,
+        },
+        "containers": [container], "volumes": [{"name": "tmp", "emptyDir": {}}],
+    }  # fmt: skip
+    networks = {"annotations": {NETWORKS: pod.network}} if pod.network else {}
+    return {
+        "apiVersion": "v1", "kind": "Pod", "spec": spec,
+        "metadata": {"name": pod.name, "labels": {key: value, RUN: plan.run}, **networks},
+    }  # fmt: skip

@@ -1,0 +1,258 @@
+"""Start generator pods, wait until they run, and remove them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from datetime import datetime, timedelta, timezone
+from typing import NamedTuple
+
+import msgspec
+
+from vnicaudit.base.deadlines import Clock, moment
+from vnicaudit.base.wording import count, plain
+from vnicaudit.bench.pods.cluster import (
+    MANAGED_BY,
+    NETWORK_STATUS,
+    OWNER,
+    RUN,
+    UNTIL,
+    Event,
+    Namespace,
+    NetworkStatus,
+    PodCluster,
+    PodObject,
+    as_records,
+)
+from vnicaudit.bench.pods.plan import GeneratorPod, PodPlan, namespace_manifest, pod_manifest
+from vnicaudit.errors import EndpointError, TargetError, VnicauditError
+from vnicaudit.model.decoding import json_as
+from vnicaudit.reaching.process import signals_held
+
+OURS = "=".join(MANAGED_BY) + f",{RUN}"
+"""Selects the namespaces of all runs."""
+START_SECONDS = 300.0
+"""Time for all pods to run: the image may have to be fetched."""
+_LATE_SECONDS = 30.0
+"""Time for the cluster to make what pods of a new namespace need."""
+_END_SECONDS = 45.0
+"""Time for pods to end; then they are deleted whatever their nodes do."""
+_LAST_SECONDS = 30.0
+_PAUSE = 0.5
+_FINAL = frozenset({
+    "ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull",
+    "CreateContainerConfigError", "CreateContainerError", "RunContainerError", "CrashLoopBackOff",
+})  # fmt: skip
+"""Reasons for which a container waits that do not pass by themselves (pkg/kubelet/images/types.go
+and pkg/kubelet/kuberuntime/kuberuntime_container.go, v1.36)."""
+_LATE = re.compile("error looking up service account|openshift.io/sa.scc")
+"""In the refusal of a pod, as long as a controller has not been at its namespace."""
+
+
+class PodRun(NamedTuple):
+    """A run of generator pods. ``owner``: who does it. ``seconds``: after which pods end.
+    ``say``: is told what happens; ``removed``: that everything was."""
+
+    cluster: PodCluster
+    plan: PodPlan
+    owner: str
+    seconds: int
+    say: Callable[[str], object]
+    removed: Callable[[], object]
+    clock: Clock
+
+
+@contextmanager
+def generator_pods(run: PodRun) -> Iterator[Mapping[str, str]]:
+    """Pods that run, by their names: their addresses. However this is left, they are removed; if
+    that fails, ``say`` is told. Raises TargetError and EndpointError with the cluster's words."""
+    try:
+        _create(run)
+        yield _addresses(run, _running(run))
+    finally:
+        run.say(f"removing {count(len(run.plan.pods), 'generator pod')}")
+        try:
+            remove(run.cluster, run.plan.run, run.clock)
+            run.removed()
+        except BaseException as error:
+            why = plain(str(error)) or type(error).__name__
+            run.say(f"generator pods may be left ({why}): vnicaudit bench clean removes them")
+            raise
+
+
+def _create(run: PodRun) -> None:
+    """Create everything. A signal is obeyed between two requests only: afterwards it is known what
+    there is."""
+    plan, now = run.plan, datetime.now(timezone.utc)
+    until = (now + timedelta(seconds=run.seconds)).isoformat(timespec="seconds")
+    for name in plan.namespaces:
+        with signals_held():
+            run.cluster.create_namespace(namespace_manifest(plan, name, run.owner, until))
+    end = run.clock.monotonic() + _LATE_SECONDS
+    for pod in plan.pods:
+        while not _was_taken(run, pod, last=run.clock.monotonic() > end):
+            run.clock.sleep(_PAUSE)
+
+
+def _was_taken(run: PodRun, pod: GeneratorPod, *, last: bool) -> bool:
+    body = pod_manifest(run.plan, pod, run.seconds)
+    try:
+        with signals_held():
+            run.cluster.create_pod(run.plan.namespace_of(pod), body)
+    except TargetError as error:
+        if last or _LATE.search(error.message) is None:
+            raise
+        return False
+    return True
+
+
+def _running(run: PodRun) -> dict[str, PodObject]:
+    """The pods by their names, once all run. Raises EndpointError as soon as one cannot."""
+    end = run.clock.monotonic() + START_SECONDS
+    run.say(f"waiting for {count(len(run.plan.pods), 'generator pod')}")
+    while True:
+        found = {
+            pod.metadata.name: pod
+            for space in run.plan.namespaces
+            for pod in as_records(run.cluster.pods(space), PodObject)
+        }
+        waiting = [pod for pod in run.plan.pods if not _runs(found.get(pod.name))]
+        if not waiting:
+            return found
+        for pod in waiting:
+            if why := _why_never(found.get(pod.name)):
+                raise _not_running(pod, why)
+        if run.clock.monotonic() > end:
+            first = waiting[0]
+            said = _warning(run, first) or "the cluster does not say why"
+            raise _not_running(first, f"not within {START_SECONDS:g} s: {said}")
+        run.clock.sleep(_PAUSE)
+
+
+def _runs(pod: PodObject | None) -> bool:
+    return pod is not None and pod.status.phase == "Running" and bool(pod.status.pod_ip)
+
+
+def _why_never(pod: PodObject | None) -> str:
+    """Why a pod will not run; empty: it may, or it is not known."""
+    if pod is None or pod.metadata.deletion_timestamp:
+        return "somebody deleted it"
+    status = pod.status
+    if status.phase in ("Failed", "Succeeded"):
+        ended = [one.state.terminated for one in status.container_statuses]
+        words = [status.reason, status.message, *(each.message for each in ended if each)]
+        return f"it ended: {' '.join(filter(None, words)) or status.phase}"
+    for each in status.conditions:
+        if (each.type, each.status, each.reason) == ("PodScheduled", "False", "Unschedulable"):
+            return f"Unschedulable: {each.message}"
+    for one in status.container_statuses:
+        why = one.state.waiting
+        if why is not None and why.reason in _FINAL:
+            return f"{why.reason}: {why.message}"
+    return ""
+
+
+def _not_running(pod: GeneratorPod, why: str) -> EndpointError:
+    return EndpointError(f"generator pod {pod.name} on {plain(pod.node.name)}: {plain(why)}")
+
+
+def _warning(run: PodRun, pod: GeneratorPod) -> str:
+    """The last warning about a pod; empty: there is none."""
+    with suppress(VnicauditError):
+        events = as_records(run.cluster.warnings(run.plan.namespace_of(pod)), Event)
+        about = [each for each in events if each.involved_object.name == pod.name]
+        return f"{about[-1].reason}: {about[-1].message}" if about else ""
+    return ""
+
+
+def _addresses(run: PodRun, found: Mapping[str, PodObject]) -> dict[str, str]:
+    return {
+        pod.name: _of_network(pod, found[pod.name]) if pod.network
+        else found[pod.name].status.pod_ip
+        for pod in run.plan.pods
+    }  # fmt: skip
+
+
+def _of_network(pod: GeneratorPod, found: PodObject) -> str:
+    """The address of a pod in the network that it is attached to. Raises EndpointError."""
+    text = found.metadata.annotations.get(NETWORK_STATUS, "")
+    try:
+        told = json_as(text.encode(), tuple[NetworkStatus, ...])
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        raise _not_running(
+            pod, f"its annotation {NETWORK_STATUS} does not tell its networks: is Multus at work?"
+        ) from None
+    others = [each for each in told if not each.default]
+    own = [each for each in others if each.name == pod.network] or others
+    if len(own) != 1 or not own[0].ips:
+        what = "no address" if len(own) == 1 else "no single interface"
+        raise _not_running(pod, f"{what} in {pod.network} ({NETWORK_STATUS}: {text})")
+    return own[0].ips[0]
+
+
+def remove(cluster: PodCluster, run: str, clock: Clock) -> None:
+    """Remove all namespaces of a run, with everything in them. Namespaces come first, so that
+    nothing more is created there; when this returns, no pod is left. Raises TargetError,
+    EndpointError."""
+    labels = f"{'='.join(MANAGED_BY)},{RUN}={run}"
+    spaces = [each.metadata.name for each in as_records(cluster.namespaces(labels), Namespace)]
+    for name in spaces:
+        cluster.delete_namespace(name)
+    forced_from = clock.monotonic() + _END_SECONDS
+    while left := [pod for name in spaces for pod in as_records(cluster.pods(name), PodObject)]:
+        is_forced = clock.monotonic() > forced_from
+        if clock.monotonic() > forced_from + _LAST_SECONDS:
+            names = ", ".join(f"{each.metadata.namespace}/{each.metadata.name}" for each in left)
+            raise EndpointError(f"{cluster.target}: not removed: {plain(names)}")
+        for pod in left:
+            if is_forced or not pod.metadata.deletion_timestamp:
+                grace = 0 if is_forced else None
+                cluster.delete_pod(pod.metadata.namespace, pod.metadata.name, grace)
+        clock.sleep(_PAUSE)
+
+
+# What killed runs left.
+
+
+class Leftover(NamedTuple):
+    """A namespace of a run. ``at_work``: why it is not removed; empty: it was left."""
+
+    name: str
+    run: str
+    owner: str
+    pods: int
+    at_work: str
+
+
+def leftovers(
+    cluster: PodCluster, alive: Sequence[str], ended: Sequence[str], now: datetime
+) -> list[Leftover]:
+    """The namespaces of all runs. ``alive``, ``ended``: runs of this machine; others are at work
+    until their pods end. Raises TargetError, EndpointError."""
+    found = []
+    for space in as_records(cluster.namespaces(OURS), Namespace):
+        meta = space.metadata
+        pods = len(cluster.pods(meta.name))
+        run, until = meta.labels.get(RUN, ""), meta.annotations.get(UNTIL, "")
+        if meta.labels.get(MANAGED_BY[0]) != MANAGED_BY[1] or not run:
+            continue
+        if meta.deletion_timestamp and not pods:
+            continue  # the cluster is about to finish
+        at_work = ""
+        if run in alive:
+            at_work = "is at work"
+        elif run not in ended and not _is_over(until, now):
+            at_work = f"not a run of this state folder; it may be at work until {plain(until)}"
+        found.append(
+            Leftover(meta.name, run, plain(meta.annotations.get(OWNER, "?")), pods, at_work)
+        )
+    return found
+
+
+def _is_over(until: str, now: datetime) -> bool:
+    """True if that time has passed; one that cannot be read is not known to have."""
+    try:
+        return moment(until) < now
+    except (ValueError, TypeError):
+        return False

@@ -1,0 +1,189 @@
+"""``vnicaudit bench run --cluster``: the plan of generator pods, the question, and the run."""
+
+from __future__ import annotations
+
+import math
+import shutil
+import time
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+import msgspec
+
+from vnicaudit.base.wording import count, time_id
+from vnicaudit.cli.options.records import group, state_folder
+from vnicaudit.cli.output.progress import tell
+from vnicaudit.errors import EndpointError, UsageError
+from vnicaudit.reports.safe import safe
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from vnicaudit.bench.pods.cluster import PodCluster
+    from vnicaudit.bench.pods.plan import GeneratorPod, PodPlan
+    from vnicaudit.bench.running.run import MeasurementRequest
+    from vnicaudit.cli.bench.options import MeasuringOptions
+    from vnicaudit.cli.wiring import Wiring
+
+_HOUR = 3600
+
+
+class GeneratorOptions(msgspec.Struct, frozen=True):
+    """Options of a measurement over a cluster."""
+
+    cluster: str | None
+    cluster_paths: str | None
+    pod_image: str | None
+    nodes: str | None
+    machine: str | None
+    yes: bool
+
+
+generator_options = group(
+    "over",
+    GeneratorOptions,
+    click.option(
+        "--cluster",
+        metavar="kube:CONTEXT",
+        help="Start generator pods in this cluster, measure the paths of --paths, and remove the "
+        "pods. The plan is shown first.",
+    ),
+    click.option(
+        "--paths",
+        "cluster_paths",
+        metavar="PATH,...",
+        help="Paths of the cluster: host, hostnetwork, pod-same, pod-cross, vm-same, vm-cross, "
+        "nad:NS/NAME. The others are compared with the first.",
+    ),
+    click.option(
+        "--image",
+        "pod_image",
+        metavar="IMAGE",
+        help="Image of the generator pods, with a shell and the programs of the profile.",
+    ),
+    click.option(
+        "--nodes",
+        metavar="A,B",
+        help="Nodes of the pods; the targets are on the first.  [default: chosen]",
+    ),
+    click.option(
+        "--vm",
+        "machine",
+        metavar="[USER@]NS/NAME",
+        help="Virtual machine of the paths vm-same and vm-cross, reached by ssh.",
+    ),
+    click.option("--yes", "-y", is_flag=True, help="Start the pods without asking."),
+)
+"""Options of :class:`GeneratorOptions`."""
+
+
+def measure_over_cluster(
+    options: MeasuringOptions,
+    over: GeneratorOptions,
+    wiring: Wiring,
+    request_of: Callable[[tuple[str, ...]], MeasurementRequest],
+) -> int:
+    """Start pods, measure, and remove them. ``request_of``: the measurement, from the paths that a
+    cluster adds. Returns the exit code."""
+    from vnicaudit.bench.pods.plan import ClusterRequest, plan_of
+    from vnicaudit.bench.pods.records import PodsRecord, forget, recorded, this_process
+    from vnicaudit.bench.pods.running import PodRun, generator_pods
+    from vnicaudit.bench.running.run import measurement_terms_of
+    from vnicaudit.cli.bench.output import measure
+    from vnicaudit.cli.output.question import confirm
+
+    if not over.cluster_paths:
+        raise UsageError("--cluster needs --paths, such as --paths pod-same,pod-cross")
+    wanted = ClusterRequest(
+        tuple(over.cluster_paths.split(",")), over.pod_image or "",
+        tuple(over.nodes.split(",")) if over.nodes else (), over.machine or "",
+    )  # fmt: skip
+    run = time_id(datetime.now(timezone.utc))
+    cluster = opened_cluster(over.cluster or "", wiring)
+    plan = plan_of(cluster, wanted, run)
+    if plan.pods and shutil.which("kubectl") is None:
+        raise EndpointError("kubectl, which reaches pods, is not installed on this machine")
+    request = request_of(plan.texts({}))
+    measurement_terms_of(request)
+    longest, seconds = _length(request)
+    if not (options.output.quiet and over.yes):
+        for line in _told(cluster, plan, longest, seconds):
+            tell(safe(line))
+    confirm(_question(plan), yes=over.yes)
+    state = Path(state_folder(options.state))
+    say = (lambda _text: None) if options.output.quiet else (lambda text: tell(safe(text)))
+    running = PodRun(cluster, plan, this_process(), seconds, say, lambda: forget(state, run), time)
+    with (
+        recorded(state, PodsRecord(run, plan.target, cluster.server)),
+        generator_pods(running) as addresses,
+    ):
+        request = request_of(plan.texts(addresses))
+        return measure(request._replace(labels={**plan.labels, **request.labels}), options)
+
+
+def opened_cluster(target: str, wiring: Wiring) -> PodCluster:
+    """The cluster of a target. Raises UsageError, TargetError."""
+    from vnicaudit.cli.options.environment import environment
+
+    return wiring.pods(target, environment().deadline)
+
+
+def _length(request: MeasurementRequest) -> tuple[str, int]:
+    """How long the measurement takes, in words, and seconds after which pods may end: far more."""
+    from vnicaudit.bench.judging.stopping import Slot
+    from vnicaudit.bench.running.forecast import Forecast
+    from vnicaudit.bench.running.run import measurement_terms_of
+    from vnicaudit.cli.bench.output import about
+
+    terms = measurement_terms_of(request)
+    profile = terms.profile
+    ahead = Forecast(profile, terms.terms, len(terms.arms)).ahead(
+        (), Slot(0, 0, terms.arms[0], profile.workloads[0].id)
+    )
+    hours = 1 + math.ceil(2 * ahead.remaining / _HOUR)
+    words = f"at most {count(ahead.most, 'run')}, {about(ahead.remaining)}, not counting repeats"
+    return words, hours * _HOUR
+
+
+def _told(cluster: PodCluster, plan: PodPlan, longest: str, seconds: int) -> list[str]:
+    """The lines of the plan."""
+    from vnicaudit.bench.pods.plan import CPU, MEMORY, KnownEnd
+
+    def end(one: GeneratorPod | KnownEnd) -> str:
+        what = one.words if isinstance(one, KnownEnd) else f"pod {one.name}"
+        return f"{what} on {one.node.name}"
+
+    rows = [("cluster", f"{plan.target} ({cluster.server})")]
+    rows += [("nodes", f"{', '.join(each.name for each in plan.choice.nodes)}: "
+              f"{plan.choice.reason}")]  # fmt: skip
+    for space, level in plan.namespaces.items():
+        why = "; the network of their nodes" if level == "privileged" else ""
+        rows.append(("namespace", f"{space}, new, pod security {level}{why}"))
+    for pod in plan.pods:
+        rows.append(("pod", _pod_words(pod)))
+    if plan.pods:
+        rows += [
+            ("each", f"image {plan.image}, asks for {CPU} CPU and {MEMORY}, no limits; ends by "
+             f"itself after {seconds // _HOUR} h"),
+            ("removed", "all of these namespaces, at the end, on Ctrl-C and on errors; after a "
+             "kill: vnicaudit bench clean"),
+        ]  # fmt: skip
+    rows += [("path", f"{path.name}: to {end(path.target)}, from {end(path.peer)}")
+             for path in plan.paths]  # fmt: skip
+    rows.append(("load", f"as much as each path carries, one at a time: {longest}"))
+    return [f"{name:10}{text}" for name, text in rows]
+
+
+def _pod_words(pod: GeneratorPod) -> str:
+    network = f", attached to {pod.network}" if pod.network else ""
+    host = ", hostNetwork" if pod.is_host else ""
+    return f"{pod.name} on {pod.node.name}{network}{host}"
+
+
+def _question(plan: PodPlan) -> str:
+    if not plan.pods:
+        return "Measure these paths?"
+    pods, spaces = count(len(plan.pods), "pod"), count(len(plan.namespaces), "namespace")
+    return f"Create {pods} in {spaces} of {plan.target}, and measure?"
