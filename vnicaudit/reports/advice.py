@@ -180,7 +180,10 @@ def _answer(advice: FlowAdvice) -> Iterator[tuple[str, str]]:
     else:
         yield "Network", "unknown: facts are missing, see below"
     if advice.present:
-        judged = ", which is advised against" if advice.present_advised_against else ""
+        is_advised = advice.answer == "advised" and advice.present in advice.attachments
+        judged = ", as advised" if is_advised else ""
+        if advice.present_advised_against:
+            judged = ", which is advised against"
         yield "Today", f"{ATTACHMENTS[advice.present]}{judged}"
     if advice.rfs:
         yield "RFS", advice.rfs
