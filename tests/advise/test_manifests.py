@@ -90,12 +90,12 @@ def test_a_bridge_of_nodes_and_the_network_and_interface_on_it() -> None:
     assert "vlan" not in untagged
 
 
-@pytest.mark.parametrize(("physical", "name"), [(None, "orders"), ("physnet", "physnet")])
+@pytest.mark.parametrize(("physical", "name"), [(None, "orders"), ("tenant_1", "tenant_1")])
 def test_ovn_reaches_a_physical_network_by_the_name_that_nodes_map(
     physical: str | None, name: str
 ) -> None:
     made = documents("ovn-localnet", physical_network=physical, bridge="br-ex")
-    mappings = made[f"nodes-mapping-{name}.yaml"]["spec"]["desiredState"]["ovn"]
+    mappings = made[f"nodes-mapping-{name.replace('_', '-')}.yaml"]["spec"]["desiredState"]["ovn"]
     assert mappings == {
         "bridge-mappings": [{"localnet": name, "bridge": "br-ex", "state": "present"}]
     }

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator, Mapping
 from ipaddress import ip_interface, ip_network
 from typing import NamedTuple, cast
 
-from vnicaudit.advise.manifest_kinds import DEVICE, NAME, check_state, cni_text
+from vnicaudit.advise.manifest_kinds import DEVICE, NAME, WORD, check_state, cni_text
 from vnicaudit.errors import UsageError
 from vnicaudit.model.scenario import Attachment, FlowNetwork, ScenarioPlatform, TrafficFlow
 
@@ -29,13 +29,12 @@ _ON_WORKERS = {"node-role.kubernetes.io/worker": ""}
 _PRIMARY = "k8s.ovn.org/primary-user-defined-network"
 _WORKLOADS = ("Deployment", "StatefulSet", "DaemonSet", "VirtualMachine")
 _VM = "VirtualMachine/"
-_LABEL = r"[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?"
-_KEY = rf"([a-z0-9]([a-z0-9.-]{{0,251}}[a-z0-9])?/)?{_LABEL}"
+_KEY = rf"([a-z0-9]([a-z0-9.-]{{0,251}}[a-z0-9])?/)?{WORD}"
 _FORMS: Mapping[str, tuple[str, str]] = {
     "namespace": (NAME, "no name of a namespace: small letters, digits and -, at most 63"),
     "device": (DEVICE, "no name of a NIC"),
     "bridge": (DEVICE, "no name of a bridge"),
-    "physical_network": (NAME, "no name for it here: small letters, digits and -, at most 63"),
+    "physical_network": (WORD, "no name of one: letters, digits, _, . and -, at most 63"),
     "resource": (
         r"[a-zA-Z0-9]([a-zA-Z0-9_-]{0,61}[a-zA-Z0-9])?",
         "no name of a resource: letters, digits, _ and -, at most 63",
@@ -132,7 +131,7 @@ def _check(flow: str, network: FlowNetwork) -> None:
     if network.subnet is not None and not _is(ip_network, network.subnet):
         refuse("subnet", network.subnet, "no network, such as 10.200.0.0/16")
     for key, value in network.labels.items():
-        if not re.fullmatch(_KEY, key) or not re.fullmatch(f"({_LABEL})?", value):
+        if not re.fullmatch(_KEY, key) or not re.fullmatch(f"({WORD})?", value):
             refuse("labels", {key: value}, "no label of pods")
 
 
@@ -278,7 +277,7 @@ def _mapping_policy(facts: Facts) -> ManifestFile:
     network = facts.or_else("physical_network", facts.name)
     mapping = {"localnet": network, "bridge": facts.text("bridge"), "state": "present"}
     state = {"ovn": {"bridge-mappings": [mapping]}}
-    return _policy(facts, f"mapping-{network}", state, _ON_NODES)
+    return _policy(facts, f"mapping-{_as_name(network)}", state, _ON_NODES)
 
 
 def _operator_of_vfs(facts: Facts) -> str:

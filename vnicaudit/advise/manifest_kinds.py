@@ -20,11 +20,14 @@ from vnicaudit.model.decoding import converted
 
 NAME = r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?"
 """A label of DNS (RFC 1123), which the name of every kind of object may be."""
+WORD = r"[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?"
+"""The value of a label, and other names that are no objects'."""
 DEVICE = r"[A-Za-z0-9_][A-Za-z0-9_.@-]{0,14}"
 """Less than Linux takes."""
 
 _Name = Annotated[str, Meta(pattern=rf"^{NAME}\Z")]
 _Device = Annotated[str, Meta(pattern=rf"^{DEVICE}\Z")]
+_Word = Annotated[str, Meta(pattern=rf"^{WORD}\Z")]
 _Vlan = Annotated[int, Meta(ge=1, le=4094)]
 
 
@@ -72,7 +75,7 @@ class _PortOfBridge(_Cni, tag="bridge", kw_only=True, frozen=True):
 
 class _Localnet(_Cni, tag="ovn-k8s-cni-overlay", kw_only=True, frozen=True):
     topology: Literal["localnet"]
-    physical_network_name: _Name
+    physical_network_name: _Word
     vlan_id: _Vlan | None = msgspec.field(default=None, name="vlanID")
     net_attach_def_name: Annotated[str, Meta(pattern=rf"^{NAME}/{NAME}\Z")]
 
@@ -103,7 +106,7 @@ class _NodesBridge(_Part, frozen=True):
 
 
 class _BridgeMapping(_Part, frozen=True):
-    localnet: _Name
+    localnet: _Word
     bridge: _Device
     state: Literal["present"]
 

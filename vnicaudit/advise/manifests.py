@@ -58,13 +58,12 @@ class Manifests(msgspec.Struct, frozen=True):
 def manifests_for(scenario: Scenario, advice: NetworkAdvice) -> Manifests:
     """The files of what is advised. Raises UsageError for a name that no object, or no device, can
     have, and if flows differ on an object that they share."""
-    flows = {flow.name: flow for flow in scenario.flows}
     made: dict[str, tuple[ManifestFile, list[FlowAdvice]]] = {}
     unwritten: list[UnwrittenFile] = []
     notes: list[str] = []
     steered: list[tuple[Facts, FlowAdvice]] = []
-    for each in advice.flows:
-        facts = Facts(flows[each.flow], scenario.platform)
+    for flow, each in zip(scenario.flows, advice.flows, strict=True):
+        facts = Facts(flow, scenario.platform)
         notes += _notes(facts, each)
         for file in _files(facts, each):
             if missing := facts.take_missing():
