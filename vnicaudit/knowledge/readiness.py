@@ -99,8 +99,8 @@ def readiness_of(
 
 def readiness_of_release(name: str, number: str) -> Readiness | None:
     """ready, ready-transitional or unknown, for a release by its name and number (``rhel``,
-    ``6.10``), or a series of releases (``6``), which is ready if one of them is; None if the table
-    lists none of these."""
+    ``6.10``, or ``610`` where that is no number), or a series of releases (``6``), which is ready
+    if one of them is; None if the table lists none of these."""
     numbered = [
         (os_id.rpartition("/")[2], verdict)
         for os_id, verdict in _verdicts_by_id().items()
@@ -109,7 +109,7 @@ def readiness_of_release(name: str, number: str) -> Readiness | None:
     while number:
         found = {
             verdict for each, verdict in numbered if each == number or each.startswith(f"{number}.")
-        }
+        } or {verdict for each, verdict in numbered if each.replace(".", "") == number}
         if found:
             return READY if READY in found else TRANSITIONAL if found == {TRANSITIONAL} else UNKNOWN
         number = number.rpartition(".")[0]

@@ -46,6 +46,8 @@ On q35, for the same driver:
 
 ## Fix
 
+On KubeVirt set `useVirtioTransitional: true`, which also changes the VM's other virtio devices.
+
 Use `virtio-transitional` (libvirt 5.2) and remove the address, so that libvirt puts the NIC on
 conventional PCI. Alternatively, use the machine type `pc`, or a conventional PCI slot.
 
@@ -57,7 +59,7 @@ driver after all, so does the interface name.
 ## When it does not fire
 
 * Unless the guest's operating system is known to have only a virtio 0.9 driver.
-* On KubeVirt's manifests.
+* On VMs of KubeVirt with `useVirtioTransitional`; without it their virtio is of virtio 1.0 only.
 * On conventional PCI (machine type `pc`, a pcie-to-pci-bridge), and on the root bus of q35, where
   QEMU keeps the device transitional.
 * On s390x, on virtio-mmio, and with plain `virtio` on the `virt` machines of ARM and RISC-V.
@@ -71,6 +73,7 @@ from collections.abc import Iterator
 from vnicaudit.knowledge import facts
 from vnicaudit.knowledge.systems import is_q35, modern_only_slot
 from vnicaudit.model.finding import S390, Change
+from vnicaudit.model.fix import SetInManifest
 from vnicaudit.model.rule import Judge, Problem, Rule, Subject
 
 _RENAMED = "the NIC needs a different address, and the interface may be renamed"
@@ -80,7 +83,7 @@ _FREE = "libvirt has not given it an address yet"
 def applies(subject: Subject) -> bool:
     """A virtio NIC on PCI, in a guest with a virtio 0.9 driver."""
     domain = subject.domain
-    if domain.readiness != "ready-transitional" or domain.manifest or subject.arch in S390:
+    if domain.readiness != "ready-transitional" or subject.arch in S390:
         return False
     if subject.nic.address_type not in (None, "pci") or subject.nic.type == "hostdev":
         return False
@@ -95,9 +98,17 @@ def check(subject: Subject) -> Iterator[Problem]:
         return
     free = subject.nic.address_type is None
     where = "" if subject.model == "virtio-non-transitional" else " on a PCI Express port"
+    told = "is modern only (1af4:1041), and this guest's driver supports only virtio 0.9"
+    if subject.domain.manifest is not None:
+        yield Problem(
+            f"{subject.model}{where} {told}",
+            field="model",
+            confidence="medium",
+            fix=SetInManifest("useVirtioTransitional", "true"),
+        )
+        return
     yield Problem(
-        f"{subject.model}{where} is modern only (1af4:1041), and this guest's driver supports only "
-        "virtio 0.9",
+        f"{subject.model}{where} {told}",
         field="model",
         confidence="medium",
         change=Change(
@@ -115,5 +126,6 @@ RULE = Rule(
     name="modern-only-virtio",
     severity="medium",
     groups=("models",),
+    forms=("definition", "manifest"),
     judges=(Judge("nic", needs=(facts.SLOT,), applies=applies, check=check),),
 )

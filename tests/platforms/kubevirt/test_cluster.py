@@ -99,6 +99,7 @@ def test_the_agent_knows_the_system_better_than_a_label(
     vm, instance = _vm("v"), _vmi("i", "v")
     vm["metadata"]["labels"] = {"kubevirt.io/os": "windows10"}
     instance["status"]["guestOSInfo"] = system
+    instance["spec"]["domain"]["devices"]["useVirtioTransitional"] = True
     (domain,) = _domains(vm, instance)
     assert domain.declared.readiness == readiness
 
@@ -106,6 +107,13 @@ def test_the_agent_knows_the_system_better_than_a_label(
 def test_a_transitional_device_suits_a_guest_without_virtio_1_0() -> None:
     vm, instance = _vm("v"), _vmi("i", "v")
     vm["spec"]["template"]["spec"]["domain"]["devices"]["useVirtioTransitional"] = True
+    instance["status"]["guestOSInfo"] = _linux("centos", "6.10", "2.6.32-754.el6.x86_64")
+    (domain,) = _domains(vm, instance)
+    assert domain.declared.readiness == "ready"
+
+
+def test_an_agent_that_answers_over_virtio_1_0_proves_that_its_guest_drives_it() -> None:
+    vm, instance = _vm("v"), _vmi("i", "v")
     instance["status"]["guestOSInfo"] = _linux("centos", "6.10", "2.6.32-754.el6.x86_64")
     (domain,) = _domains(vm, instance)
     assert domain.declared.readiness == "ready"

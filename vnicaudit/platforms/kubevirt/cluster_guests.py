@@ -84,13 +84,18 @@ def instance_of(found: Object, now: datetime | None) -> Instance:
         migrating=_is_migrating(place.at("status", "migrationState")),
         annotations=frozenset(() if annotations is None else annotations.names()),
         phase=text_at(place, "status", "phase"),
-        readiness=_told_by_agent(place.at("status", "guestOSInfo")),
+        readiness=_told_by_agent(
+            place.at("status", "guestOSInfo"), transitional=settings.transitional
+        ),
     )
 
 
-def _told_by_agent(system: YamlPlace | None) -> Readiness | None:
+def _told_by_agent(system: YamlPlace | None, *, transitional: bool) -> Readiness | None:
     """The virtio readiness of a system as its agent tells of it: ``ID`` of os-release, or
-    ``mswindows`` (QEMU, qga/commands-win32.c), and its kernel; None: nothing of it is known."""
+    ``mswindows`` (QEMU, qga/commands-win32.c), and its kernel; None: nothing of it is known.
+
+    Not ``transitional``, it has told so over virtio 1.0, which it drives then
+    (``ControllersWithVirtioSerialModel`` in virt-launcher's converter.go)."""
     name = (text_at(system, "id") or "").removeprefix("ms")
     kernel = text_at(system, "kernelRelease") or ""
     by_name, number = readiness_of_words(name), _KERNEL.match(kernel)
@@ -102,6 +107,8 @@ def _told_by_agent(system: YamlPlace | None) -> Readiness | None:
     told = readiness_of_words(*words)
     if told == "ready" and is_old and (build is None or int(build[1]) < _BACKPORT):
         return "unknown"
+    if told == "ready-transitional" and not transitional:
+        return "ready"
     return None if told == by_name == "unknown" and not is_old else told
 
 
