@@ -154,6 +154,8 @@ class ClusterPod(_ClusterRecord, frozen=True):
     node: str = ""
     """Empty: it is on none yet."""
     networks: tuple[str, ...] = ()
+    unread: str = ""
+    """The annotation on its networks that is too long to be read; empty: none is."""
 
 
 class DomainPlugin(_ClusterRecord, frozen=True):

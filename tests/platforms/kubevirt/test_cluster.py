@@ -119,6 +119,22 @@ def test_an_agent_that_answers_over_virtio_1_0_proves_that_its_guest_drives_it()
     assert domain.declared.readiness == "ready"
 
 
+@pytest.mark.parametrize("key", ["networks", "network-status"])
+def test_a_pod_whose_networks_are_too_long_to_be_read_is_told(key: str) -> None:
+    def pod(name: str, text: str) -> dict[str, Any]:
+        annotations = {f"k8s.v1.cni.cncf.io/{key}": text}
+        metadata = {"name": name, "namespace": "demo", "uid": name, "annotations": annotations}
+        return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": {}}
+
+    reading = ClusterReading(TARGET, "lab")
+    for each in _objects(pod("short", "lan"), pod("long", "lan, " * 20_000)):
+        reading.take(each)
+    (told,) = reading.left_out
+    assert told.message == (
+        f"pod demo/long: its annotation k8s.v1.cni.cncf.io/{key} is longer than 64 KiB: not judged"
+    )
+
+
 def test_secrets_of_a_vm_reach_no_record() -> None:
     volumes = [{"name": "seed", "cloudInitNoCloud": {"userData": f"password: {SECRET}"}}]
     credentials = [{"userPassword": {"source": {"secret": {"secretName": SECRET}}}}]

@@ -165,7 +165,7 @@ class ClusterReading:
         self._pods.pop(key, None)
         if pod is None:
             return
-        if pod.networks:
+        if pod.networks or pod.unread:
             self._pods[key] = pod
         launcher = read.launcher_of(found)
         if launcher is not None:
@@ -191,6 +191,10 @@ class ClusterReading:
             if node.schedulable and not node.cordoned and node.allocatable is None:
                 why = f"node {node.name} does not say what it offers (status.allocatable)"
                 yield _not_judged(f"{why}: not judged", node.location)
+        for pod in self._pods.values():
+            if pod.unread:
+                told = f"pod {pod.namespace}/{pod.name}: its annotation {pod.unread} is longer than"
+                yield NotJudged(f"{told} 64 KiB: not judged", self._target, 0)
         all_machines = self._looked("virtualmachines")
         for owner, one in self._instances.items():
             stays = one.phase not in read.ENDED and not one.deleting

@@ -203,12 +203,15 @@ def pod_of(found: Object) -> ClusterPod | None:
     if leaves or text_at(place, "status", "phase") in ENDED:
         return None
     space = found.namespace or ""
-    text = text_at(place, "metadata", "annotations", _NETWORKS) or ""
+    annotations = place.at("metadata", "annotations")
+    told = {key: text_at(annotations, key) or "" for key in (_NETWORKS, _STATUS)}
+    unread = next((key for key, text in told.items() if len(text) > _LONGEST_CONFIG), "")
     return ClusterPod(
         name=found.name or "",
         namespace=space,
         node=text_at(place, "spec", "nodeName") or "",
-        networks=tuple(_attachments_in(text, space)) if len(text) <= _LONGEST_CONFIG else (),
+        networks=() if unread == _NETWORKS else tuple(_attachments_in(told[_NETWORKS], space)),
+        unread=unread,
     )
 
 
