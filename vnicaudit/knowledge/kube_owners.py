@@ -90,11 +90,12 @@ Way = Literal["live", "apply", "file", "pool", "refuse"]
 patch in a file as well; only by such a ``file`` for its repository, of the object or of the
 ``pool`` that made it; or not here at all (``refuse``)."""
 
-_GITOPS = "GitOps"
+GITOPS = "GitOps"
+"""A repository, by a mark that the settings name (``treat-as-gitops``)."""
 _WAYS: dict[str, Way] = {
     _INSTANCE: "live",
     "kubectl apply": "apply",
-    **dict.fromkeys((_GITOPS, "Argo CD", "Flux", "Helm", "Open Cluster Management"), "file"),
+    **dict.fromkeys((GITOPS, "Argo CD", "Flux", "Helm", "Open Cluster Management"), "file"),
     "VirtualMachinePool": "pool",
 }
 
@@ -106,41 +107,13 @@ def owner_to_ask(
     annotations of objects that a repository keeps; ``owned``: marks that do not count here."""
     mark = next((each for each in found.marks if each in gitops), None)
     if mark is not None:
-        return ObjectOwner(name=_GITOPS, mark=mark)
+        return ObjectOwner(name=GITOPS, mark=mark)
     return next((each for each in found.owners if each.mark not in owned), None)
 
 
 def way_of(owner: ObjectOwner | None) -> Way:
     """How a change is made; not at all under an owner that is not known."""
     return "live" if owner is None else _WAYS.get(owner.name, "refuse")
-
-
-def marks_of(found: Mapping[str, object]) -> Marks:
-    """The marks of a decoded object."""
-    metadata = found.get("metadata")
-    labels, annotations, references = (
-        metadata.get(key) if isinstance(metadata, Mapping) else None
-        for key in ("labels", "annotations", "ownerReferences")
-    )
-    return Marks(
-        _texts(labels),
-        _texts(annotations),
-        tuple(
-            OwnerReference(
-                str(each.get("kind")),
-                str(each.get("name")),
-                controls=each.get("controller") is True,
-            )
-            for each in (references if isinstance(references, list) else [])
-            if isinstance(each, Mapping)
-        ),
-    )
-
-
-def _texts(found: object) -> dict[str, str]:
-    return (
-        {str(key): str(value) for key, value in found.items()} if isinstance(found, Mapping) else {}
-    )
 
 
 def owners_of(marks: Marks) -> tuple[ObjectOwner, ...]:

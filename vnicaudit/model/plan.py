@@ -286,7 +286,8 @@ class PatchLine(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_de
 
 class ClusterUnit(_Unit, frozen=True):
     """An object of a cluster that is patched. ``namespace`` empty: it is in none. ``marks``: those
-    of owners that it had when the step was made; ``server``: the URL of the API server then."""
+    of owners that it had when the step was made; ``gitops``: those of objects that a repository
+    keeps; ``server``: the URL of the API server then."""
 
     kind: ClassVar[ClusterKind]
     uid: str
@@ -294,6 +295,7 @@ class ClusterUnit(_Unit, frozen=True):
     name: str
     patch: tuple[PatchLine, ...]
     marks: tuple[str, ...] = ()
+    gitops: tuple[str, ...] = ()
     server: str = ""
 
     @property

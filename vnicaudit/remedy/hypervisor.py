@@ -16,6 +16,7 @@ from vnicaudit.model.runs import FlavorState, Outcome, PortState, ServerState, T
 
 if TYPE_CHECKING:
     from vnicaudit.knowledge.host_settings import HostSetting, SettingValues
+    from vnicaudit.model.cluster import OwnedObject
     from vnicaudit.model.host_facts import HostFacts
     from vnicaudit.model.plan import ClusterKind
 
@@ -190,6 +191,12 @@ class ClusterObjects(Protocol):
 
     def instance(self, namespace: str, name: str) -> ClusterObject | None:
         """The instance of a virtual machine; None: there is none."""
+
+    def ownership(self, found: ClusterObject) -> OwnedObject:
+        """Who may change an object."""
+
+    def is_migrating(self, instance: ClusterObject) -> bool:
+        """True while an instance is being migrated to another node."""
 
     def patch(
         self, kind: ClusterKind, namespace: str, name: str, patch: Sequence[Mapping[str, object]],

@@ -12,6 +12,7 @@ import pytest
 
 from tests.remedy.applying.fakes import Stage, watch
 from vnicaudit.errors import GoneError, NoResponseError, RefusedError
+from vnicaudit.model.cluster import OwnedObject
 from vnicaudit.model.finding import Ref
 from vnicaudit.model.plan import (
     MODES,
@@ -23,7 +24,10 @@ from vnicaudit.model.plan import (
     UnitStep,
     VmUnit,
 )
+from vnicaudit.platforms.kubevirt.cluster_guests import is_migrating
+from vnicaudit.platforms.kubevirt.cluster_objects import ownership_of
 from vnicaudit.remedy.cluster_patch import patch_diff, patch_digest
+from vnicaudit.text.json_items import decoded_place
 
 ClusterUnitT = TypeVar("ClusterUnitT", VmUnit, PreferenceUnit, NetworkUnit, ConfigUnit)
 TARGET = "kube:lab"
@@ -134,6 +138,12 @@ class FakeCluster:
         del namespace, name
         self._asked("instance")
         return deepcopy(self.vmi)
+
+    def ownership(self, found: Mapping[str, Any]) -> OwnedObject:
+        return OwnedObject(**ownership_of(decoded_place(found, "")))
+
+    def is_migrating(self, instance: Mapping[str, Any]) -> bool:
+        return is_migrating(decoded_place(instance, ""))
 
     def patch(
         self, kind: str, namespace: str, name: str, patch: Sequence[Mapping[str, object]],

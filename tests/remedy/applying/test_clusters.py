@@ -290,6 +290,15 @@ def test_marks_that_the_plan_knew_or_that_leave_it_to_others_do_not_count(
     assert applied(world, "next-boot", step_on(unit, TARGET)).outcome == "applied"
 
 
+def test_a_mark_that_the_settings_name_is_looked_for_again(world: ClusterWorld) -> None:
+    world.cluster.vm["metadata"]["labels"] = {"team/source": "git"}
+    unit = replace(vm_step(MODEL).unit, gitops=("team/source",))
+    done = applied(world, "next-boot", step_on(unit, TARGET))
+    assert (done.outcome, done.codes, world.cluster.requests) == ("refused", ("owner",), [])
+    assert "team/source" in done.message
+    assert "a repository keeps it" in done.message.lower()
+
+
 def _patched_by_others(world: ClusterWorld) -> None:
     world.cluster.nic()["model"] = "virtio"
     world.cluster.devices()["networkInterfaceMultiqueue"] = True

@@ -148,7 +148,7 @@ class ClusterReading:
             key = key_of(found.kind, found.name, found.space)
             self._preferred[key] = read.preferred_of(found.place.child("spec"))
             named = f"{found.kind} {found.display_name}"
-            self._preferences[named] = OwnedObject(**read.ownership_of(found))
+            self._preferences[named] = OwnedObject(**read.ownership_of(found.place))
 
     def _take_revision(self, found: Object) -> None:
         revision = _revision_of(found, self._target)
@@ -350,7 +350,7 @@ class ClusterReading:
             unsettled=guests.unsettled_state_of(place),
             imported_by=guests.import_of(place),
             groups=guests.anti_affinity_of(spec),
-            **read.ownership_of(found),
+            **read.ownership_of(found.place),
         )
 
     def _prefers(self, found: Object, preference: _Reference | None) -> dict[str, str] | None:

@@ -81,7 +81,7 @@ def instance_of(found: Object, now: datetime | None) -> Instance:
         node=text_at(place, "status", "nodeName"),
         created=text_at(place, "metadata", "creationTimestamp"),
         deleting=place.at("metadata", "deletionTimestamp") is not None,
-        migrating=_is_migrating(place.at("status", "migrationState")),
+        migrating=is_migrating(place),
         annotations=frozenset(() if annotations is None else annotations.names()),
         phase=text_at(place, "status", "phase"),
         readiness=_told_by_agent(
@@ -121,8 +121,10 @@ _BACKPORT = 327
 """The kernel of RHEL and CentOS 7.2, the first of 7 with that driver (osinfo-db)."""
 
 
-def _is_migrating(state: YamlPlace | None) -> bool:
-    """``IsMigrating`` in KubeVirt's pkg/util/migrations/migrations.go."""
+def is_migrating(instance: YamlPlace) -> bool:
+    """True while an instance is being migrated: ``IsMigrating`` in KubeVirt's
+    pkg/util/migrations/migrations.go."""
+    state = instance.at("status", "migrationState")
     return text_at(state, "startTimestamp") is not None and text_at(state, "endTimestamp") is None
 
 

@@ -46,7 +46,7 @@ ENDED = ("Succeeded", "Failed")
 """Phases of a pod, and of an instance, that has ended."""
 
 
-def metadata_of(place: YamlPlace) -> Marks:
+def _marks_of(place: YamlPlace) -> Marks:
     """Labels, annotations and owners of an object."""
     metadata = place.child("metadata")
     if metadata is None:
@@ -75,9 +75,9 @@ class _Ownership(TypedDict):
     marks: tuple[str, ...]
 
 
-def ownership_of(found: Object) -> _Ownership:
+def ownership_of(place: YamlPlace) -> _Ownership:
     """The fields of :class:`~vnicaudit.model.cluster.OwnedObject`."""
-    marks, uid = metadata_of(found.place), text_at(found.place, "metadata", "uid")
+    marks, uid = _marks_of(place), text_at(place, "metadata", "uid")
     names = (*marks.labels, *marks.annotations)
     return {"uid": uid or "", "owners": owners_of(marks), "marks": names}
 
@@ -126,7 +126,7 @@ def settings_of(found: Object, target: str) -> KubeVirtSettings:
         ),
         rollout=text_at(place, "vmRolloutStrategy"),
         eviction=text_at(place, "evictionStrategy"),
-        **ownership_of(found),
+        **ownership_of(found.place),
     )
 
 
@@ -138,7 +138,7 @@ def attachment_of(found: Object, target: str) -> Attachment:
         namespace=found.namespace or "",
         location=location_of(config or found.place.at("metadata", "name") or found.place, target),
         resource=text_at(found.place, "metadata", "annotations", SRIOV_RESOURCE) or "",
-        **ownership_of(found),
+        **ownership_of(found.place),
         is_empty=config is None or config.text == "",
         is_certain=config is None or config.text is not None,
     )

@@ -6,14 +6,15 @@ and the rights of this user answer first.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import ClassVar, cast
 
 from msgspec.structs import replace
 
 from vnicaudit.errors import GoneError, RefusedError
 from vnicaudit.knowledge.kube_changes import may_change, restart_words
-from vnicaudit.knowledge.kube_owners import marks_of, owners_of, route, way_of
+from vnicaudit.knowledge.kube_owners import GITOPS, route, way_of
+from vnicaudit.model.cluster import ObjectOwner, OwnedObject
 from vnicaudit.model.plan import ClusterKind, ClusterUnit, JsonValue, Mode, PatchLine, Step, VmUnit
 from vnicaudit.model.runs import UnitState
 from vnicaudit.remedy.applying.cluster_work import (
@@ -116,7 +117,7 @@ class ClusterDriver(Driver):
         """The patch of all steps, which the API server would accept."""
         part = _part_of(steps)
         found = self._object(unit, part)
-        _check_owners(part, found)
+        _check_owners(part, self._place(unit).ownership(found))
         try:
             here = here_of(part.patch, found)
         except UnitRefusedError as error:
@@ -173,7 +174,7 @@ class ClusterDriver(Driver):
             raise UnitRefusedError("no field of it changes in a running guest", "mode")
         runs = _phase(instance) == "Running"
         if mode == "restart" and (runs or not undoes):
-            _check_restart(found, instance)
+            _check_restart(place, found, instance)
         patch = guarded_patch(open_in(lines, found), part.uid, version_of(found))
         try:
             _found, warnings = place.patch(
@@ -326,10 +327,11 @@ def _check_step(step: Step, part: ClusterUnit) -> None:
         )
 
 
-def _check_owners(part: ClusterUnit, found: ClusterObject) -> None:
+def _check_owners(part: ClusterUnit, found: OwnedObject) -> None:
     """Raises RefusedError if somebody owns the object now who did not when the plan was made, and
     would revert a change."""
-    for owner in owners_of(marks_of(found)):
+    kept = (ObjectOwner(name=GITOPS, mark=mark) for mark in found.marks if mark in part.gitops)
+    for owner in (*kept, *found.owners):
         if owner.mark not in part.marks and way_of(owner) not in ("live", "apply"):
             raise UnitRefusedError(_OWNED.format(owner.mark, route(owner)), "owner")
 
@@ -348,12 +350,14 @@ def _phase(instance: ClusterObject | None) -> str:
     return "" if instance is None else str(value_at(instance, "/status/phase"))
 
 
-def _check_restart(found: ClusterObject, instance: ClusterObject | None) -> None:
+def _check_restart(
+    place: ClusterObjects, found: ClusterObject, instance: ClusterObject | None
+) -> None:
     """Raises RefusedError for a virtual machine that is not restarted as it is."""
     if instance is None or _phase(instance) != "Running":
         state = value_at(found, "/status/printableStatus") or "no instance"
         raise UnitRefusedError(_OFF.format(state), "power")
-    if why := next(_hindrances(found, instance), ""):
+    if why := next(_hindrances(place, found, instance), ""):
         raise UnitRefusedError(f"{why}: try again later, or use --mode next-boot", "busy")
 
 
@@ -367,14 +371,13 @@ def _unsettled(found: ClusterObject) -> Iterator[str]:
         yield f"the restore {name} of it is under way"
 
 
-def _hindrances(found: ClusterObject, instance: ClusterObject) -> Iterator[str]:
+def _hindrances(
+    place: ClusterObjects, found: ClusterObject, instance: ClusterObject
+) -> Iterator[str]:
     """Reasons not to restart a virtual machine now."""
     if condition(instance, "Paused"):
         yield "it is paused"
     if is_asked(found):
         yield ASKED
-    migration = value_at(instance, "/status/migrationState")
-    if isinstance(migration, Mapping) and not (
-        migration.get("completed") or migration.get("failed")
-    ):
+    if place.is_migrating(instance):
         yield "it is being migrated"

@@ -283,7 +283,8 @@ class ClusterPlanner:
         owner = owner_to_ask(found, self._options.gitops, self._options.owned)
         way, findings, changes = way_of(owner), tuple(findings), tuple(one.change for one in lines)
         safe, reason = safety(changes)
-        unit = replace(unit, marks=tuple(one.mark for one in found.owners))
+        gitops = tuple(sorted(self._options.gitops))
+        unit = replace(unit, marks=tuple(one.mark for one in found.owners), gitops=gitops)
         files: tuple[OwnerFile, ...] = ()
         told = ""
         if owner is not None:

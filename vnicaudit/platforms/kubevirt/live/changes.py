@@ -12,7 +12,10 @@ from urllib.parse import quote
 
 from vnicaudit.base.wording import plain
 from vnicaudit.errors import ActionError, GoneError, NoResponseError, RefusedError
+from vnicaudit.model.cluster import OwnedObject
 from vnicaudit.model.fleet import LiveOptions
+from vnicaudit.platforms.kubevirt.cluster_guests import is_migrating
+from vnicaudit.platforms.kubevirt.cluster_objects import ownership_of
 from vnicaudit.platforms.kubevirt.live.client import (
     ApiCall,
     ApiError,
@@ -21,6 +24,7 @@ from vnicaudit.platforms.kubevirt.live.client import (
     Object,
 )
 from vnicaudit.platforms.kubevirt.live.lists import RESOURCES, path_of, pruned
+from vnicaudit.text.json_items import decoded_place
 
 _KINDS = {
     "kube-vm": "VirtualMachine",
@@ -65,6 +69,14 @@ class ClusterPlace:
             return pruned(self._answer_to(call))
         except GoneError:
             return None
+
+    def ownership(self, found: Mapping[str, object]) -> OwnedObject:
+        """Who may change an object."""
+        return OwnedObject(**ownership_of(decoded_place(found, "")))
+
+    def is_migrating(self, instance: Mapping[str, object]) -> bool:
+        """True while an instance is being migrated to another node."""
+        return is_migrating(decoded_place(instance, ""))
 
     def patch(
         self, kind: str, namespace: str, name: str, patch: Sequence[Mapping[str, object]],
