@@ -242,6 +242,11 @@ def may_become(setting: HostSetting, new: str) -> bool:
     return re.fullmatch(row.new or row.value, new) is not None
 
 
+def attribute_of(setting: HostSetting) -> str:
+    """The attribute of a qeth device that a setting is, as zdev names it: ``vnicc/flooding``."""
+    return f"vnicc/{setting.name}" if setting.kind == "vnicc" else setting.name
+
+
 def is_of_host(setting: HostSetting) -> bool:
     """True if it is the whole host's, and also seen from its network namespaces."""
     whole = ("scheduler", "governor", "pages", "module", "ovs", "ovs-interface")

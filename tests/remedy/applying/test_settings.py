@@ -283,6 +283,14 @@ def test_a_profile_of_tuned_owns_what_it_sets(kind: SettingKind, name: str, word
     assert owners_of(others, facts) == []
 
 
+def test_what_sets_up_links_owns_no_sysctl_and_no_file_of_them() -> None:
+    facts = HostFacts(owners=(SettingOwner(name="nmstate", evidence="/x"),))
+    assert owners_of([HostSetting("sysctl", "", "net.core.somaxconn")], facts) == []
+    assert owners_of([HostSetting("file", "", "/etc/sysctl.d/90-vnicaudit-1.conf")], facts) == []
+    kept = HostSetting("file", "eth0", "/etc/udev/rules.d/90-vnicaudit-1.rules")
+    assert owners_of([kept], facts) == [*facts.owners]
+
+
 def test_a_rule_of_zdev_owns_the_attributes_of_its_device() -> None:
     zdev = SettingOwner(name="zdev", evidence="/x", sets=("0.0.f500:buffer_count",))
     links = tuple(HostLink(name=name, qeth=Qeth(device=device)) for name, device in (
@@ -303,6 +311,9 @@ def test_a_rule_of_zdev_owns_the_attributes_of_its_device() -> None:
         (SettingOwner(name="tuned", evidence="/x", sets=("features",)), RPS, False),
         (SettingOwner(name="performance-profile", evidence="/x", sets=("rps",)), RPS, True),
         (SettingOwner(name="machine-config", evidence="/x"), ENTRIES, True),
+        (SettingOwner(name="os-net-config", evidence="/x"), ENTRIES, False),
+        (SettingOwner(name="os-net-config", evidence="/x"), TX, True),
+        (SettingOwner(name="nmstate", evidence="/x"), ENTRIES, False),
         (SettingOwner(name="ifupdown", evidence="/x", sets=("links",)), TX, False),
     ],
 )

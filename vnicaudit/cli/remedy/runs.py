@@ -72,8 +72,8 @@ Examples:
 
 \b
 Exit codes: 0 (with --verify: everything is in effect, or was rolled back; with --recover: nothing
-is left unfinished), 1 a guest still waits for its power cycle, 2 usage, 4 a host could not be
-reached, 5 something is not as planned, is unknown, or could not be rolled back."""
+is left unfinished), 1 a guest still waits for its power cycle or restart, 2 usage, 4 a host could
+not be reached, 5 something is not as planned, is unknown, or could not be rolled back."""
 
 
 def run_ids(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:

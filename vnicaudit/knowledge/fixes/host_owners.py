@@ -23,7 +23,14 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 
 from vnicaudit.knowledge.cpu_lists import as_list, from_mask
-from vnicaudit.knowledge.host_settings import FILES, SHORT, HostSetting, path_of, words_to_set
+from vnicaudit.knowledge.host_settings import (
+    FILES,
+    SHORT,
+    HostSetting,
+    attribute_of,
+    path_of,
+    words_to_set,
+)
 from vnicaudit.knowledge.persistent_forms import OwnFile, for_nodes
 from vnicaudit.model.host_facts import HostFacts, SettingOwner
 from vnicaudit.model.plan import OwnerFile
@@ -255,7 +262,7 @@ def _tripleo(_owner: SettingOwner, settings: Settings, _facts: HostFacts) -> Way
 def _zdev(_owner: SettingOwner, settings: Settings, facts: HostFacts) -> Way:
     link = facts.link(next(iter(settings)).device)
     words = [
-        f"{'vnicc/' if one.kind == 'vnicc' else ''}{one.name}={value}"
+        f"{attribute_of(one)}={value}"
         for one, value in settings.items()
         if one.kind in ("qeth", "vnicc")
     ]

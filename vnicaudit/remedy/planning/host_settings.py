@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
@@ -20,6 +20,7 @@ from vnicaudit.knowledge.host_settings import (
     COST,
     FILES,
     HostSetting,
+    attribute_of,
     field_of,
     is_apart,
     is_file,
@@ -348,9 +349,8 @@ def _group_of(device: str, facts: HostFacts) -> str:
 
 def owners_of(settings: Iterable[HostSetting], facts: HostFacts) -> list[SettingOwner]:
     """The programs that set one of these on the host, or may set anything."""
-    settings = tuple(settings)
-    names = [name for setting in settings for name in _names_for_owners(setting, facts)]
-    return [each for each in facts.owners if _sets(each, names)]
+    named = [(one, set(_names_for_owners(one, facts))) for one in settings]
+    return [each for each in facts.owners if any(_sets(each, *one) for one in named)]
 
 
 def _names_for_owners(setting: HostSetting, facts: HostFacts) -> Iterator[str]:
@@ -361,15 +361,20 @@ def _names_for_owners(setting: HostSetting, facts: HostFacts) -> Iterator[str]:
         yield path_of(setting)
     link = facts.link(setting.device)
     if link is not None and link.qeth is not None:
-        folder = "vnicc/" if setting.kind == "vnicc" else ""
-        yield f"{link.qeth.device}:{folder}{setting.name}"
+        yield f"{link.qeth.device}:{attribute_of(setting)}"
 
 
-def _sets(owner: SettingOwner, names: Iterable[str]) -> bool:
-    """True for an owner of one of these; it may have shell patterns of them."""
-    return not owner.sets or any(
-        name and fnmatchcase(name, one) for one in owner.sets for name in names
-    )
+_NO_SYSCTLS = frozenset({"nmstate", "os-net-config"})
+"""Owners that may set anything else: nmstate sets no sysctl, os-net-config only ``disable_ipv6`` of
+devices of DPDK (of the versions in :mod:`vnicaudit.platforms.host.facts.owners`)."""
+
+
+def _sets(owner: SettingOwner, setting: HostSetting, names: Collection[str]) -> bool:
+    """True for an owner of a setting, which has these names; it may have shell patterns of them."""
+    if not owner.sets:
+        is_sysctl = setting.kind == "sysctl" or setting.name.startswith("/etc/sysctl.d/")
+        return not (is_sysctl and owner.name in _NO_SYSCTLS)
+    return any(name and fnmatchcase(name, one) for one in owner.sets for name in names)
 
 
 def _may_set(
