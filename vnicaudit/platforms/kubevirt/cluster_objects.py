@@ -46,7 +46,7 @@ ENDED = ("Succeeded", "Failed")
 """Phases of a pod, and of an instance, that has ended."""
 
 
-def _marks_of(place: YamlPlace) -> Marks:
+def metadata_of(place: YamlPlace) -> Marks:
     """Labels, annotations and owners of an object."""
     metadata = place.child("metadata")
     if metadata is None:
@@ -77,7 +77,7 @@ class _Ownership(TypedDict):
 
 def ownership_of(place: YamlPlace) -> _Ownership:
     """The fields of :class:`~vnicaudit.model.cluster.OwnedObject`."""
-    marks, uid = _marks_of(place), text_at(place, "metadata", "uid")
+    marks, uid = metadata_of(place), text_at(place, "metadata", "uid")
     names = (*marks.labels, *marks.annotations)
     return {"uid": uid or "", "owners": owners_of(marks), "marks": names}
 
