@@ -259,7 +259,9 @@ def _nic_facts(known: PlatformSources) -> Iterator[ScenarioFact]:
     unsure = {name: known.nics[name].unsure - known.lent for name in known.nodes}
     least = min(map(len, spare.values()))
     if least or not any(unsure.values()):
-        yield ScenarioFact("spare_nics", least, f"nmstate: {_listed(spare)}")
+        on_z = any(each.arch == "s390x" for each in known.nodes.values())
+        kinds = "; whether OSA, RoCE or HiperSockets is not told" if on_z and least else ""
+        yield ScenarioFact("spare_nics", least, f"nmstate: {_listed(spare)}{kinds}")
     else:
         why = "whether they have a link, or are virtual functions, is not told"
         yield ScenarioFact(
