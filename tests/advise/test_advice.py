@@ -168,6 +168,7 @@ def test_what_holds_for_every_answer(case: Table) -> None:
         assert not excluded & {*flow.attachments}
         assert all(rows[one.row].kind == "hard" for one in flow.excluded)
         assert len(flow.attachments) == 1 or flow.answer != "advised"
+        assert "vhost-vdpa" not in flow.attachments or case["platform"]["vduse"]
         if "depends" in (flow.answer, flow.rfs):
             assert flow.deciding
         assert all(one.fact and one.command in commands for one in flow.deciding)

@@ -11,6 +11,7 @@ from vnicaudit.advise.weighing import (
     FlowDecision,
     changes,
     decide,
+    facts_of_figures,
     facts_to_begin_with,
     fired_rows,
     rows_about,
@@ -72,9 +73,9 @@ def _flow_advice(flow: TrafficFlow, facts: Facts, infra: str) -> FlowAdvice:
     decision = decide(facts)
     found = list(changes(facts))
     if decision.answer == "unknown":
-        first = list(facts_to_begin_with(facts))
-        found = first + [each for each in found if each.fact not in {one.fact for one in first}]
+        found = [*facts_to_begin_with(facts), *found]
     answer = "depends" if decision.answer == "unknown" and not found else decision.answer
+    found += facts_of_figures(facts, decision)
     advised_against = {each.attachment for each in decision.excluded}
     other = answer == "advised" and flow.present not in decision.attachments
     return FlowAdvice(
@@ -87,13 +88,19 @@ def _flow_advice(flow: TrafficFlow, facts: Facts, infra: str) -> FlowAdvice:
         rows=tuple(_rows_shown(decision, facts)),
         excluded=decision.excluded,
         deciding=tuple(_deciding(decision, answer, facts, found)),
-        missing=tuple(
-            MissingFact(_WORKED_OUT.get(each.fact, each.fact), each.rows) for each in found
-        ),
+        missing=_missing(found),
         present=flow.present,
         present_advised_against=flow.present is not None
         and (other or flow.present in advised_against),
     )
+
+
+def _missing(found: list[FactChange]) -> tuple[MissingFact, ...]:
+    """Each fact once, with all rows that wait for it."""
+    rows: dict[str, set[str]] = {}
+    for each in found:
+        rows.setdefault(_WORKED_OUT.get(each.fact, each.fact), set()).update(each.rows)
+    return tuple(MissingFact(name, tuple(sorted(rows[name]))) for name in rows)
 
 
 def _rows_shown(decision: FlowDecision, facts: Facts) -> Iterator[FiredRow]:
@@ -111,7 +118,8 @@ def _as_fired(row: AttachmentRow, facts: Facts, beaten_by: str = "") -> FiredRow
     """A row with its figure, or with the direction alone where its source measured elsewhere."""
     table = attachment_table()
     source = table.source[row.source]
-    objections = source.objections(facts)
+    chooses = row.kind != "hard" and (row.gives or row.rfs or row.placement)
+    objections = source.objections(facts) if row.figure or row.direction or chooses else []
     direction = [row.direction] * bool(row.figure and row.direction) + objections
     return FiredRow(
         row=row.id,
@@ -141,7 +149,7 @@ def _deciding(
     if answer == "depends":
         names = {_WORKED_OUT.get(one.fact, one.fact): compare for one in found if one.settles}
         for row in counting:
-            if row.kind == "depends" and row.gives:
+            if row.kind == "depends" and not row.rfs:
                 names.setdefault(row.decides, commands[row.command])
         others = " against ".join(decision.attachments) or "the default network"
         names = names or {f"measurement of {others}": compare}

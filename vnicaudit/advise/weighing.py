@@ -20,8 +20,8 @@ from vnicaudit.knowledge.attachments import (
 from vnicaudit.model.advice import Answer, Excluded, Placement, Rfs
 from vnicaudit.model.scenario import Attachment
 
-_GIVEN = ("flow.present", "flow.name", "flow.source", "flow.to")
-"""Facts that are never asked for."""
+_GIVEN = ("flow.present", "flow.name", "flow.source", "flow.to", "platform.pods_below_nodes")
+"""Facts that are never asked for: names, and what somebody complains of or proposes."""
 
 
 class FlowDecision(NamedTuple):
@@ -34,7 +34,7 @@ class FlowDecision(NamedTuple):
     fired: tuple[AttachmentRow, ...]
     excluded: tuple[Excluded, ...]
     beaten_by: Mapping[str, str]
-    """Row that does not count -> row that takes precedence."""
+    """Row that does not count -> row that takes precedence, or excludes what it gives."""
 
     def outcome(self) -> tuple[object, ...]:
         """All that another value of a fact may change."""
@@ -67,11 +67,13 @@ def decide(facts: Facts, *, rows: tuple[AttachmentRow, ...] | None = None) -> Fl
     excluded = tuple(
         Excluded(attachment, row.id, row.answer) for row in fired for attachment in row.excludes
     )
-    removed = {each.attachment for each in excluded}
-    beaten = _beaten(fired, removed)
+    beaten = _beaten(fired, {each.attachment for each in excluded})
     counting = [row for row in fired if row.id not in beaten]
-    answer, attachments = _answer(counting, removed)
-    return FlowDecision(answer, attachments, _rfs(counting), placement, fired, excluded, beaten)
+    void = _without_attachment(counting, excluded)
+    answer, attachments = _answer([row for row in counting if row.id not in void], excluded, void)
+    return FlowDecision(
+        answer, attachments, _rfs(counting), placement, fired, excluded, void | beaten
+    )
 
 
 def _placement(fired: tuple[AttachmentRow, ...]) -> Placement:
@@ -93,17 +95,31 @@ def _beaten(fired: tuple[AttachmentRow, ...], removed: set[Attachment]) -> dict[
     }
 
 
+def _without_attachment(
+    counting: list[AttachmentRow], excluded: tuple[Excluded, ...]
+) -> dict[str, str]:
+    """Rows all of whose attachments are excluded -> the hard row that excludes the first one."""
+    by = {each.attachment: each.row for each in reversed(excluded)}
+    return {
+        row.id: by[row.gives[0]]
+        for row in counting
+        if row.kind != "hard" and row.gives and all(one in by for one in row.gives)
+    }
+
+
 def _answer(
-    counting: list[AttachmentRow], removed: set[Attachment]
+    counting: list[AttachmentRow], excluded: tuple[Excluded, ...], void: Mapping[str, str]
 ) -> tuple[Answer, tuple[Attachment, ...]]:
     """The attachments that rows choose, without the excluded ones; if none is left, those that hard
     rows leave, which no source measured."""
-    chosen = [one for row in counting if row.kind != "hard" for one in row.gives]
+    removed = {each.attachment for each in excluded}
+    chosen = (one for row in counting if row.kind != "hard" for one in row.gives)
     candidates = tuple(dict.fromkeys(one for one in chosen if one not in removed))
+    is_open = any(row.kind == "depends" and not (row.gives or row.rfs) for row in counting)
     if candidates:
-        return "advised" if len(candidates) == 1 else "depends", candidates
-    if not chosen:
-        return "unknown", ()
+        return "depends" if is_open or len(candidates) > 1 else "advised", candidates
+    if not void:
+        return "depends" if is_open else "unknown", ()
     rest = (one for row in counting if row.kind == "hard" for one in row.gives)
     return "depends", tuple(dict.fromkeys(one for one in rest if one not in removed))
 
@@ -132,13 +148,9 @@ def _choosing_rows(between: str) -> tuple[AttachmentRow, ...]:
     return tuple(
         row
         for row in rows_about("flow")
-        if any(
-            holds(case.flow["between"], between) is not False
-            and (
-                row.rfs or row.placement or row.gives or row.excludes or case.gives or case.excludes
-            )
-            for case in row.cases
-        )
+        if (row.rfs or row.placement or row.gives or row.excludes or row.beats)
+        or any(case.gives or case.excludes for case in row.cases)
+        if any(holds(case.flow["between"], between) for case in row.cases)
     )
 
 
@@ -174,9 +186,24 @@ def changes(facts: Facts) -> Iterator[FactChange]:
 
 def facts_to_begin_with(facts: Facts) -> Iterator[FactChange]:
     """For a flow for which no row decides: the facts for which the nearest rows wait together."""
+    nearest = _nearest(facts)
+    for name in sorted({name for names in nearest.values() for name in names} - set(_GIVEN)):
+        yield FactChange(name, tuple(row for row in nearest if name in nearest[row]), settles=False)
+
+
+def facts_of_figures(facts: Facts, decision: FlowDecision) -> Iterator[FactChange]:
+    """Facts on which it depends whether figures of the rows that fire, or wait, may be shown."""
+    waiting = _nearest(facts) if decision.answer == "unknown" else {}
+    rows = [*decision.fired, *(row for row in rows_about("flow") if row.id in waiting)]
+    names = {name: None for row in rows for name in row.measured_on() if facts[name] is None}
+    for name in names:
+        bound = (row.id for row in rows if name in row.measured_on())
+        yield FactChange(name, tuple(bound), settles=False)
+
+
+def _nearest(facts: Facts) -> dict[str, set[str]]:
+    """The rows that would choose an attachment if the fewest facts were said -> these facts."""
     rows = _choosing_rows(str(facts["flow.between"]))
     waiting = {row.id: names for row in rows if row.gives and (names := row.waits_for(facts))}
     fewest = min(map(len, waiting.values()), default=0)
-    nearest = {row: names for row, names in waiting.items() if len(names) == fewest}
-    for name in sorted({name for names in nearest.values() for name in names} - set(_GIVEN)):
-        yield FactChange(name, tuple(row for row in nearest if name in nearest[row]), settles=False)
+    return {row: names for row, names in waiting.items() if len(names) == fewest}

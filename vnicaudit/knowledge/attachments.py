@@ -77,21 +77,26 @@ class AttachmentRow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 
     def fired(self, facts: Facts) -> AttachmentRow | None:
         """The row as the first case that holds words it; None if none holds."""
-        for case in self.cases:
-            if case_holds(case, facts):
+        for case, conditions in zip(self.cases, _conditions(self.id), strict=True):
+            if _all_hold(conditions, facts):
                 fields = ("gives", "excludes", "beats", "limits")
                 changes = {key: getattr(case, key) for key in fields}
                 found = {key: value for key, value in changes.items() if value is not None}
                 return msgspec.structs.replace(self, **found)
         return None
 
+    def measured_on(self) -> list[str]:
+        """Facts on which it depends whether its figure may be shown."""
+        source = attachment_table().source[self.source]
+        return list(source.excluded) if self.figure else []
+
     def waits_for(self, facts: Facts) -> set[str]:
         """Facts that are not said, of the case that needs the fewest to hold; empty: no case can
         hold any more, or one does."""
         open_cases = [
-            {name for name, condition in case.conditions() if holds(condition, facts[name]) is None}
-            for case in self.cases
-            if case_holds(case, facts) is None
+            {name for name, condition in conditions if holds(condition, facts[name]) is None}
+            for conditions in _conditions(self.id)
+            if _all_hold(conditions, facts) is None
         ]
         return min(open_cases, key=len, default=set())
 
@@ -146,10 +151,17 @@ def _around(limit: str) -> tuple[Value, ...]:
     return limit, f"{version.major}.{version.minor - 1}"
 
 
-def case_holds(case: RowCase, facts: Facts) -> bool | None:
+@cache
+def _conditions(row: str) -> tuple[tuple[tuple[str, Condition], ...], ...]:
+    """Conditions of each case of a row: they are asked thousands of times."""
+    (cases,) = (each.cases for each in attachment_table().row if each.id == row)
+    return tuple(tuple(case.conditions()) for case in cases)
+
+
+def _all_hold(conditions: tuple[tuple[str, Condition], ...], facts: Facts) -> bool | None:
     """True if all conditions hold; None: that depends on facts that are not said."""
     answer: bool | None = True
-    for name, condition in case.conditions():
+    for name, condition in conditions:
         one = holds(condition, facts[name])
         if one is False:
             return False
@@ -162,13 +174,13 @@ def holds(condition: Condition, value: Value | None) -> bool | None:
     allowed = condition if isinstance(condition, tuple) else (condition,)
     if value is None:
         return True if UNSAID in allowed else None
-    return any(_matches(each, value) for each in allowed)
+    return value in allowed or any(_is_within(each, value) for each in allowed)
 
 
-def _matches(wanted: Value, value: Value) -> bool:
+def _is_within(wanted: Value, value: Value) -> bool:
     if not isinstance(wanted, str) or wanted[0] not in "<>":
-        return wanted == value
-    return all(_compares(operator, limit, value) for operator, limit in _comparisons(wanted))
+        return False
+    return all(_is_so(operator, limit, value) for operator, limit in _comparisons(wanted))
 
 
 @cache
@@ -177,7 +189,7 @@ def _comparisons(condition: str) -> tuple[tuple[str, str], ...]:
     return tuple(_COMPARISON.findall(condition))
 
 
-def _compares(operator: str, limit: str, value: Value) -> bool:
+def _is_so(operator: str, limit: str, value: Value) -> bool:
     """Numbers as numbers, text as versions."""
     if isinstance(value, str):
         order = (Version.parse(value) > Version.parse(limit)) - (
