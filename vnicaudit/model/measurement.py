@@ -47,6 +47,9 @@ Failure = Literal["tool", "silent", "lost"]
 taken, or its output cannot be read; this says nothing about the network. ``silent``: the tools ran
 and nothing got through. ``lost``: an end did not answer."""
 
+OWN_TOOL = "vnicaudit"
+"""``tool`` of the measurements made here; those of other tools are shown, and never judged."""
+
 BENCH_SCHEMA: Literal["vnicaudit.bench/1"] = "vnicaudit.bench/1"
 
 

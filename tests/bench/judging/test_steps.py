@@ -49,9 +49,7 @@ def test_paths_of_other_names_are_compared_with_the_one_before() -> None:
         Step(("node",), "vm"),
         Step(("vm",), "pod"),
     ]
-    assert list(steps_of(("pod-cross", "pod-same"))) == [
-        Step(("pod-same",), "pod-cross", "same node → across nodes")
-    ]
+    assert list(steps_of(("pod-cross", "pod-same"))) == [Step(("pod-same",), "pod-cross")]
     assert list(steps_of(("only",))) == []
 
 
@@ -85,7 +83,9 @@ def test_two_limits_are_two_steps() -> None:
     levels = ALIKE | dict.fromkeys(("pod-same", "vm-same"), 6e9)
     levels |= dict.fromkeys(("pod-cross", "vm-cross", "nad-lab-fast"), 3e9)
     assert losing(levels) == ["pod-same", "pod-cross"]
-    loss = judged(levels)["pod-cross"].lost_rows[0]
+    step = judged(levels)["pod-cross"]
+    assert step.title == "same node → across nodes"
+    loss = step.lost_rows[0]
     assert (loss.before_arm, loss.after_arm) == ("pod-same", "pod-cross")
 
 
@@ -115,9 +115,9 @@ def test_a_path_that_was_not_measured_is_said_to_be_none() -> None:
 def test_without_the_path_on_one_node_the_nodes_own_is_compared() -> None:
     samples = measured({"host": 10e9, "pod-cross": 3e9})
     steps = judged_steps(samples, [TCP], ("host", "pod-same", "pod-cross"), SIX)
-    assert [(each.step.lower, each.outcome) for each in steps] == [
-        ("pod-same", "not-measured"),
-        ("pod-cross", "loses"),
+    assert [(each.step.lower, each.outcome, each.title) for each in steps] == [
+        ("pod-same", "not-measured", "node → pod on the same node"),
+        ("pod-cross", "loses", "node → pod, across nodes"),
     ]
 
 

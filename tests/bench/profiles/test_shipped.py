@@ -10,7 +10,10 @@ from vnicaudit.bench.profiles.load import FOLDER, load_profile, shipped_profiles
 from vnicaudit.bench.profiles.profile import estimate, sample_seconds
 from vnicaudit.reports.bench.profiles import lasting
 
-NAMES = ("dns", "ibm-z", "line-100g", "loaded", "quick", "smoke", "switch-dns", "tcp-dns", "vduse")
+NAMES = (
+    "dns", "ibm-z", "k8s-netperf", "line-100g", "loaded", "quick", "smoke", "switch-dns", "tcp-dns",
+    "vduse",
+)  # fmt: skip
 FEW = (1, 10, 50, 250)
 
 
@@ -71,6 +74,21 @@ def test_quick_has_the_primaries_that_need_no_server() -> None:
         "rr.rr1c-200x1000.c1",
         "rr.rr1c-200x1000.c50",
         "iperf3.tcp.tx.c1.64k.r100m",
+    }
+
+
+def test_the_matrix_of_k8s_netperf() -> None:
+    profile = load_profile("k8s-netperf")
+    assert profile.looks == (5,)
+    assert {one.seconds for one in profile.workloads if one.pattern != "udp-pps"} == {60.0}
+    assert ids("k8s-netperf", primary=True) == {
+        f"{name}.c{connections}{size}"
+        for name, size in (
+            ("iperf3.tcp.rx", ".16k"),
+            ("iperf3.udp-pps.rx", ".16k"),
+            ("rr.rr1c-16kx16k", ""),
+        )
+        for connections in (1, 30)
     }
 
 

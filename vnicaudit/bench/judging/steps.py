@@ -47,21 +47,23 @@ Outcome = Literal["loses", "holds", "undecided", "not-measured"]
 
 
 class Step(NamedTuple):
-    """``uppers``: the paths with one thing less; ``title``: empty if nothing is known of them."""
+    """``uppers``: the paths with one thing less, the nearest first."""
 
     uppers: tuple[str, ...]
     lower: str
-    title: str = ""
 
 
 class JudgedStep(NamedTuple):
     """``rows``: each deciding metric, against the path above that explains most of its loss; those
-    that count as lost first, the greatest loss first. ``p``: adjusted for the number of steps."""
+    that count as lost first, the greatest loss first. ``p``: adjusted for the number of steps.
+    ``title``: of the step from the nearest path above that was measured; empty if nothing is known
+    of it."""
 
     step: Step
     outcome: Outcome
     rows: tuple[Comparison, ...]
     p: float = 1.0
+    title: str = ""
 
     @property
     def lost_rows(self) -> tuple[Comparison, ...]:
@@ -77,7 +79,7 @@ def steps_of(arms: Sequence[str]) -> Iterator[Step]:
         above = _above(arm)
         uppers = tuple(upper for upper in above if upper in arms)
         if uppers:
-            yield Step(uppers, arm, above[uppers[0]])
+            yield Step(uppers, arm)
         elif at and arm not in _above(arms[at - 1]):
             yield Step((arms[at - 1],), arm)
 
@@ -93,33 +95,42 @@ def judged_steps(
     """Each step, judged by the runs that count."""
     deciding = [workload for workload in workloads if workload.primary]
     steps = list(steps_of(arms))
-    rows = {
-        step: _rows(
+    compared = {
+        step: _candidates(
             [compare(samples, deciding, upper, step.lower, terms, paths) for upper in step.uppers]
         )
         for step in steps
     }
-    joint = {step: simes([_p_of_loss(row) for row in of_it]) for step, of_it in rows.items()}
+    joint = {
+        step: simes([_p_of_loss(_least_loss(each)) for each in of_it])
+        for step, of_it in compared.items()
+    }
     adjusted = holm(joint)
-    return tuple(
-        JudgedStep(step, _outcome(rows[step], adjusted[step], terms), rows[step], adjusted[step])
-        for step in steps
-    )
+    return tuple(_judged_step(step, compared[step], adjusted[step], terms) for step in steps)
 
 
-def _rows(compared: Sequence[Sequence[Comparison]]) -> tuple[Comparison, ...]:
-    """One comparison for each deciding metric. ``compared``: with each of the paths above."""
-    found: dict[tuple[str, str], list[Comparison]] = {}
+_Candidates = list[Comparison]
+"""One deciding metric, compared with each of the paths above, the nearest first."""
+
+
+def _candidates(compared: Sequence[Sequence[Comparison]]) -> list[_Candidates]:
+    """``compared``: with each of the paths above. What was not measured there explains nothing."""
+    found: dict[tuple[str, str], _Candidates] = {}
     for row in (row for each in compared for row in each if row.primary):
         found.setdefault((row.workload, row.metric), []).append(row)
-    return tuple(sorted(map(_least_loss, found.values()), key=_by_loss))
+    return [[row for row in each if row.before is not None] or each[:1] for each in found.values()]
+
+
+def _judged_step(step: Step, compared: Sequence[_Candidates], p: float, terms: Terms) -> JudgedStep:
+    found = sorted(compared, key=lambda each: _by_loss(_least_loss(each)))
+    rows = tuple(map(_least_loss, found))
+    title = _above(step.lower).get(found[0][0].before_arm, "") if found else ""
+    return JudgedStep(step, _outcome(rows, p, terms), rows, p, title)
 
 
 def _least_loss(rows: Sequence[Comparison]) -> Comparison:
-    """The comparison with the path above that explains most: what was not measured there explains
-    nothing."""
-    measured = [row for row in rows if row.before is not None] or rows
-    return max(measured, key=lambda row: (row.verdict != "regressed", _p_of_loss(row), _size(row)))
+    """The comparison with the path above that explains most."""
+    return max(rows, key=lambda row: (row.verdict != "regressed", _p_of_loss(row), _size(row)))
 
 
 def _by_loss(row: Comparison) -> tuple[bool, bool, float]:

@@ -28,10 +28,12 @@ from vnicaudit.bench.judging.terms import Terms, checked_terms
 from vnicaudit.bench.judging.verdict import decide
 from vnicaudit.errors import UsageError
 from vnicaudit.model.measurement import (
+    OWN_TOOL,
     BenchResult,
     BenchRun,
     Path,
     Sample,
+    Workload,
 )
 
 Arms = tuple[str, str]
@@ -61,10 +63,14 @@ def incomparable_reasons(
     theirs = {workload.id: asdict(workload) for workload in b.workloads}
     if not (shared := [name for name in theirs if name in ours]):
         reasons.append("they have no workload in common")
-    for name in shared:
-        for key, both in _differences(ours[name], theirs[name]):
-            if key not in _JUDGING:
-                reasons.append(f"{name} was run with a different {key}: {both}")
+    if not _both_ours(a, b):  # nothing is judged, so what differs is only told
+        return tuple(reasons)
+    reasons += (
+        f"{name} was run with a different {key}: {both}"
+        for name in shared
+        for key, both in _differences(ours[name], theirs[name])
+        if key not in _JUDGING
+    )
     paths = _path(a, first), _path(b, second)
     if None in paths:
         reasons.append("the path they were measured on is unknown")
@@ -83,6 +89,13 @@ def warnings(a: BenchResult, b: BenchResult) -> tuple[str, ...]:
     if _one_run(a.run, b.run):
         return ()
     found = ["measured at different times: any drift in between is part of every difference"]
+    if not _both_ours(a, b):
+        tools = " and ".join(dict.fromkeys((a.run.tool, b.run.tool)))
+        found.append(
+            f"measured by {tools}: generators, ends and the way between them may differ, which is "
+            "part of every difference"
+        )
+        found += dict.fromkeys((*a.notes, *b.notes))
     both = (("the first", a, b), ("the second", b, a))
     found += [f"{name} ended early" for name, each, _ in both if each.run.finished is None]
     for word, one, other in (
@@ -192,10 +205,17 @@ def compare_results(a: BenchResult, b: BenchResult, arms: Arms | None = None) ->
     )
     one_run = _one_run(a.run, b.run)
     workloads = tuple(one for one in a.workloads if one.id in {each.id for each in b.workloads})
+    if not _both_ours(a, b):  # arms of another program need not have run the same work
+        workloads = _measured_in_both(workloads, samples, names)
     made = sorted(samples, key=lambda each: each.order) if one_run else samples
     results = compare(made, workloads, *names, terms, paths)
     question = Question(workloads, *names, terms.design)
-    in_time = terms.design != "paths"
+    if not _both_ours(a, b):  # not even a fall below half says anything
+        results = tuple(
+            replace(one, verdict="not-judged") if one.verdict == "regressed" else one
+            for one in results
+        )
+    in_time = terms.design != "paths" and _both_ours(a, b)
     return BenchResult(
         run=_run(a.run, b.run, terms),
         arms=names,
@@ -214,6 +234,16 @@ def compare_results(a: BenchResult, b: BenchResult, arms: Arms | None = None) ->
             unproven=unproven_falls(made, question) if in_time else (),
         ),
     )
+
+
+def _measured_in_both(
+    workloads: Sequence[Workload], samples: Sequence[Sample], arms: Arms
+) -> tuple[Workload, ...]:
+    measured = {(sample.workload, sample.arm) for sample in samples if sample.valid}
+    both = tuple(one for one in workloads if {(one.id, arm) for arm in arms} <= measured)
+    if not both:
+        raise UsageError("these cannot be compared: no workload was measured in both")
+    return both
 
 
 def judged_so_far(result: BenchResult) -> BenchResult:
@@ -248,7 +278,11 @@ def renamed_samples(samples: Iterable[Sample], arm: str, name: str) -> Iterator[
 
 
 def _one_run(a: BenchRun, b: BenchRun) -> bool:
-    return a.id == b.id
+    return a.id == b.id and a.tool == OWN_TOOL
+
+
+def _both_ours(a: BenchResult, b: BenchResult) -> bool:
+    return a.run.tool == b.run.tool == OWN_TOOL
 
 
 def _terms(a: BenchRun, b: BenchRun) -> Terms:

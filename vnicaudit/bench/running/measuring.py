@@ -22,6 +22,7 @@ from vnicaudit.bench.running.forecast import Listener
 from vnicaudit.bench.running.opening import OpenedArm
 from vnicaudit.errors import VnicauditError
 from vnicaudit.model.measurement import (
+    OWN_TOOL,
     BenchResult,
     BenchRun,
     Comparison,
@@ -267,7 +268,7 @@ def _run(task: MeasurementTerms, run_id: str) -> BenchRun:
     return BenchRun(
         id=run_id,
         started=timestamp(),
-        tool="vnicaudit",
+        tool=OWN_TOOL,
         version=__version__,
         profile=task.profile.name,
         design=task.design,

@@ -53,7 +53,8 @@ def command(options: BenchCompareOptions) -> int:
     """Compare measurement B with measurement A and show the difference of each value.
 
     A and B are files from `bench run -o`, or names listed by `bench show`. They must have the same
-    workloads, tools and path; other differences are listed. Two separate measurements cannot
+    workloads, tools and path; other differences are listed. Results of k8s-netperf (`--json`,
+    result-*.csv) are shown beside others and never judged. Two separate measurements cannot
     distinguish drift from a real change, so their numbers are not judged. `bench run` with several
     arms can, and two arms of one such run are judged by its own design.
     """

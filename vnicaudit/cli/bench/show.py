@@ -55,7 +55,8 @@ class BenchShowOptions(msgspec.Struct, frozen=True):
 @output_options
 @as_record(BenchShowOptions)
 def command(options: BenchShowOptions) -> int:
-    """List stored measurements, newest first, or show (and convert) one of them.
+    """List stored measurements, newest first, or show (and convert) one of them, or a file of
+    k8s-netperf.
 
     Several are shown as tables of their medians (--table): one row for each NIC and number of
     vCPUs, by server state and number of generators.

@@ -85,21 +85,18 @@ def _table(result: BenchResult) -> Table | None:
         if sample.valid:
             runs.setdefault((sample.workload, sample.arm), []).append(sample)
     seen = [each for each in _COLUMNS if any(_is_seen(each, of_it) for of_it in runs.values())]
-    if not seen:
+    if all(each.of is _steal for each in seen):
         return None
     unseen = ", ".join(each.head for each in _COLUMNS if each not in seen)
     caption = _CAPTION + (f"; not measured at any end: {unseen}" if unseen else "")
-    rows = tuple(
-        Row(
-            (arm, *_cells(workload, runs[workload.id, arm], seen)),
-            Group(workload.id, describe(workload)) if arm == result.arms[0] else None,
-        )
-        for workload in result.workloads
-        for arm in result.arms
-        if (workload.id, arm) in runs
-    )
+    rows = []
+    for workload in result.workloads:
+        group: Group | None = Group(workload.id, describe(workload))
+        for arm in (arm for arm in result.arms if (workload.id, arm) in runs):
+            rows.append(Row((arm, *_cells(workload, runs[workload.id, arm], seen)), group))
+            group = None
     heads = ("path", "carried", *(each.head for each in seen))
-    return Table(caption, heads, rows, grouped_by="Workload")
+    return Table(caption, heads, tuple(rows), grouped_by="Workload")
 
 
 def _is_seen(column: _Column, runs: Sequence[Sample]) -> bool:

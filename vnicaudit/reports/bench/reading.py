@@ -1,5 +1,5 @@
-"""Reads ``vnicaudit.bench/1``. The raw output of the tools is skipped unless requested: it is
-nearly all of a file, and no verdict needs it."""
+"""Reads ``vnicaudit.bench/1``, and the results of k8s-netperf. The raw output of the tools is
+skipped unless requested: it is nearly all of a file, and no verdict needs it."""
 
 from __future__ import annotations
 
@@ -90,7 +90,16 @@ T = TypeVar("T")
 def from_file(path: Path, *, raw: bool = False) -> BenchResult:
     """The measurement in a file. Raises UsageError if it cannot be read or is not a measurement."""
     with as_usage_error(path), open_regular(path) as stream:
-        return from_json(_content(stream), str(path), raw=raw)
+        data = _content(stream)
+        return _of_k8s_netperf(data, str(path)) or from_json(data, str(path), raw=raw)
+
+
+def _of_k8s_netperf(data: bytes | mmap.mmap, name: str) -> BenchResult | None:
+    """The results of another program; None: it is not a file of that."""
+    from vnicaudit.reports.bench import k8s_netperf  # loaded only for a file in its form
+
+    is_one = k8s_netperf.is_of_k8s_netperf(bytes(_without_bom(data[:_BLOCK])))
+    return k8s_netperf.from_k8s_netperf(bytes(_without_bom(data)), name) if is_one else None
 
 
 def samples_in(path: Path) -> Iterator[Sample]:
@@ -99,6 +108,9 @@ def samples_in(path: Path) -> Iterator[Sample]:
     name = str(path)
     with as_usage_error(path), open_regular(path) as stream:
         data = _content(stream)
+    if (other := _of_k8s_netperf(data, name)) is not None:
+        yield from other.samples
+        return
     with _readable(name):
         keys = _keys(_without_bom(data), name)
         yield from _samples(keys.get("samples", msgspec.Raw(b"[]")), name, raw=True)

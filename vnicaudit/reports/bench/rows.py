@@ -13,6 +13,7 @@ from vnicaudit.bench.judging.effect import is_share, margin_of
 from vnicaudit.bench.judging.sides import ceiling, path_of, side_of
 from vnicaudit.bench.metrics import METRICS
 from vnicaudit.model.measurement import (
+    OWN_TOOL,
     ArmSummary,
     BenchResult,
     Better,
@@ -148,16 +149,22 @@ def unit_of(comparison: Comparison) -> str:
 def facts(result: BenchResult, table: Sequence[MetricRow]) -> Iterator[tuple[str, str]]:
     """How it was measured, as ``(label, text)``."""
     run = result.run
-    design = DESIGNS[run.design]
-    yield "design", f"{design.name}: {design.means}"
-    yield "runs", ", ".join(_runs(result, table))
-    ended = run.finished or "not finished: it ended early"
-    if margins := _margins(result, table):
-        yield "margins", margins
-    yield "time", f"{run.started} to {ended}"
-    for path in result.paths:
+    if run.tool != OWN_TOOL:
+        yield "tool", f"{run.tool} {run.version}".strip()
+        yield "time", run.started or "not recorded"
+    else:
+        design = DESIGNS[run.design]
+        yield "design", f"{design.name}: {design.means}"
+        yield "runs", ", ".join(_runs(result, table))
+        ended = run.finished or "not finished: it ended early"
+        if margins := _margins(result, table):
+            yield "margins", margins
+        yield "time", f"{run.started} to {ended}"
+    for path in result.paths if run.tool == OWN_TOOL else ():
         yield "path", path_words(path)
     yield from run.labels.items()
+    for note in result.notes if result.decision is None else ():
+        yield "note", note
 
 
 def _runs(result: BenchResult, table: Sequence[MetricRow]) -> Iterator[str]:

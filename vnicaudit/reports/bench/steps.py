@@ -75,7 +75,7 @@ def _name(judged: JudgedStep) -> str:
     """``pod-same → pod-cross (same node → across nodes)``."""
     row = judged.rows[0] if judged.rows else None
     upper = row.before_arm if row is not None else judged.step.uppers[0]
-    title = f" ({judged.step.title})" if judged.step.title else ""
+    title = f" ({judged.title})" if judged.title else ""
     return f"{upper} → {judged.step.lower}{title}"
 
 
