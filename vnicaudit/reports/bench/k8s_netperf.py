@@ -98,7 +98,8 @@ class _Test(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class _Load(NamedTuple):
-    """The load here that a profile is. ``unit``: of its throughput there; ``factor``: to that of ours."""
+    """The load here that a profile is. ``unit``: of its throughput there; ``factor``: from that to
+    ours."""
 
     engine: str
     pattern: str
