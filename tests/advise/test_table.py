@@ -7,6 +7,7 @@ from typing import get_type_hints
 
 import pytest
 
+from vnicaudit.bench.endpoints.opening import parse_paths
 from vnicaudit.bench.profiles.load import load_profile
 from vnicaudit.cli.bench.run import command as bench_run
 from vnicaudit.knowledge.attachments import UNSAID, AttachmentRow, attachment_table, holds
@@ -103,6 +104,7 @@ def test_commands_are_understood(command: str) -> None:
     assert arguments[:2] == ["bench", "run"]
     context = bench_run.make_context("run", arguments[2:])
     assert load_profile(context.params["profile"]).workloads
+    assert parse_paths(context.params["paths"]) or context.params["cluster"]
 
 
 @pytest.mark.parametrize(

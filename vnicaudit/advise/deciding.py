@@ -24,6 +24,8 @@ LARGE, SMALL = 30_000, 1_000
 """Bytes of a message: sizes that were measured; the first is called large, the other is not."""
 _COMBINED = {"default", "ipvlan-l2", "host-device"}
 """Attachments that the sources combine in one application."""
+_COMPARISONS = {"pods": "attachments", "external": "external", "vm": "datapaths"}
+"""Kind of a flow -> command that compares two of its attachments."""
 _WORKED_OUT = {"flow.size": "flow.response"}
 """Facts that are worked out, and the key of a scenario that says them."""
 
@@ -143,7 +145,7 @@ def _deciding(
     """Facts of the scenario on which an answer depends, then measurements that rows name, else a
     comparison of the attachments."""
     commands = attachment_table().command
-    compare = commands["datapaths" if facts["flow.between"] == "vm" else "attachments"]
+    compare = commands[_COMPARISONS[str(facts["flow.between"])]]
     counting = [row for row in decision.counting() if row.decides]
     names: dict[str, str] = {}
     if answer == "depends":
