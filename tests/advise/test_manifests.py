@@ -156,6 +156,26 @@ def test_few_connections_get_what_the_kernel_has_for_a_moderate_load() -> None:
     assert "net.core.rps_sock_flow_entries = 32768\n" in file.text
 
 
+def test_rfs_has_no_more_entries_than_the_kernel_takes() -> None:
+    flow = TrafficFlow(name="a", source="pod", to="pod", connections=10**9, network=network())
+    advice = NetworkAdvice(flows=(FlowAdvice(flow="a", answer="depends", rfs="on"),))
+    (file,) = manifests_for(Scenario(platform=OPENSHIFT, flows=(flow,)), advice).files
+    assert f"net.core.rps_sock_flow_entries = {2**29}\n" in file.text
+
+
+def test_a_machine_config_that_is_too_large_is_not_written() -> None:
+    flows = [
+        TrafficFlow(
+            name=f"f{number}", source="pod", to="pod", connections=1,
+            network=network(device=f"eth{number}", rx_queues=1024),
+        )
+        for number in range(3)
+    ]  # fmt: skip
+    advice = tuple(FlowAdvice(flow=one.name, answer="depends", rfs="on") for one in flows)
+    with pytest.raises(UsageError, match="more than 2048 receive queues"):
+        manifests_for(Scenario(platform=OPENSHIFT, flows=tuple(flows)), NetworkAdvice(flows=advice))
+
+
 def test_facts_that_nobody_said_are_asked_for_by_name() -> None:
     flow = TrafficFlow(name="a", source="pod", to="pod")
     advice = FlowAdvice(flow="a", answer="advised", attachments=("ipvlan-l2",), rfs="on")

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Iterator, Mapping
@@ -115,6 +116,24 @@ def test_every_manifest_passes_a_strict_dry_run(
         result = tried(operators, name, document)
         if "kind" in document:
             assert result["spec"].items() >= document["spec"].items()
+
+
+@pytest.mark.parametrize("attachment", ["ipvlan-l2", "sriov-netdev", "linux-bridge"])
+def test_the_commands_in_the_files_do_it(
+    operators: Server, attachment: Attachment, tmp_path: Path
+) -> None:
+    """kubectl itself reads the file, and does what it says, up to the last step."""
+    if shutil.which("kubectl") is None:
+        not_run("kube", "kubectl is not installed")
+    commands = 0
+    for file in written(attachment, placement="apart").files:
+        (tmp_path / file.name).write_text(file.text)
+        (command,) = re.findall("^# Apply: kubectl ((?:apply|patch) .*)", file.text, re.M) or [""]
+        if command:
+            words = ["kubectl", f"--kubeconfig={operators.admin}", *command.split()]
+            run(*words, "--dry-run=server", cwd=tmp_path)
+            commands += 1
+    assert commands >= 3
 
 
 @pytest.mark.parametrize("attachment", ["primary-udn", "sriov-vfio", "linux-bridge", "masquerade"])

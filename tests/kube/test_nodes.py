@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ruamel.yaml import YAML
 
+from tests.advise.manifests import written
 from tests.kube.kubelet import NETWORKS, STATUS
 from tests.kube.nodes import Nodes, Step
 from tests.kube.objects import attachment
@@ -107,6 +109,24 @@ def test_a_network_is_attached_by_its_plugin(cluster: Server, config: dict[str, 
     assert told[0][1]["mac"] in executed(cluster, "one", "ip", "link", "show", "net1")
     executed(cluster, "two", "iperf3", "-s", "-D")
     executed(cluster, "one", "iperf3", "-n1M", "-B", address, "-c", other)
+
+
+@pytest.mark.usefixtures("space")
+def test_pods_are_joined_by_what_an_advice_writes(cluster: Server) -> None:
+    """Network and annotation fit together: each pod has the address that is written for it."""
+    addresses = {"one": "192.0.2.10", "two": "192.0.2.11"}
+    for (name, address), node in zip(addresses.items(), ("node-a", "node-b"), strict=True):
+        made = written("macvlan", namespace=SPACE, device="eno2", addresses=(f"{address}/24",))
+        network, pod = (YAML(typ="safe").load(one.text) for one in made.files)
+        if name == "one":
+            cluster.load(network)
+        annotations = pod["spec"]["template"]["metadata"]["annotations"]
+        create(cluster, name, nodeName=node, networks=annotations[NETWORKS])
+        status = json.loads(running(cluster, name)["metadata"]["annotations"][STATUS])
+        assert status[1]["name"] == f"{SPACE}/orders"
+        assert status[1]["ips"] == [address]
+    executed(cluster, "two", "iperf3", "-s", "-D")
+    executed(cluster, "one", "iperf3", "-n1M", "-B", addresses["one"], "-c", addresses["two"])
 
 
 @pytest.mark.usefixtures("space")

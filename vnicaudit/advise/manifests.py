@@ -20,7 +20,7 @@ from vnicaudit.advise.manifest_files import (
 from vnicaudit.advise.manifest_text import comment_lines, yaml_text
 from vnicaudit.errors import UsageError
 from vnicaudit.knowledge.fixes.host_owners import owners_way
-from vnicaudit.knowledge.flow_steering import ENTRIES, MODERATE, rfs_sizes
+from vnicaudit.knowledge.flow_steering import ENTRIES, MODERATE, MOST_ENTRIES, rfs_sizes
 from vnicaudit.knowledge.host_settings import HostSetting
 from vnicaudit.model.advice import FlowAdvice, NetworkAdvice
 from vnicaudit.model.host_facts import HostFacts, SettingOwner
@@ -28,6 +28,8 @@ from vnicaudit.model.plan import OwnerFile
 from vnicaudit.model.scenario import Attachment, Scenario
 
 _RFS_FILE = "nodes-rfs.yaml"
+_MOST_QUEUES = 2048
+"""The API server takes no object that is much larger than theirs (etcd: 1.5 MiB)."""
 _RFS_ELSEWHERE = (
     "flow {}: RFS is set by a MachineConfig on OpenShift only (platform.openshift): "
     "`vnicaudit host rfs --connections N --queues N` has the commands for other nodes"
@@ -145,16 +147,19 @@ def _machine_config(steered: Sequence[tuple[Facts, FlowAdvice]]) -> OwnerFile:
     """RFS on nodes, whose table is one for all connections: those of all flows, and as many as the
     kernel's documentation has for a moderately loaded server."""
     connections = sum(facts.flow.connections or 0 for facts, _advice in steered)
-    entries = rfs_sizes(max(MODERATE, connections), 1).entries
+    entries = rfs_sizes(min(max(MODERATE, connections), MOST_ENTRIES), 1).entries
     settings = {HostSetting("sysctl", name=ENTRIES): str(entries)}
     queues_of: dict[str, int] = {}
     for facts, advice in steered:
         device, queues = facts.text("device"), facts.number("rx_queues")
         if queues_of.setdefault(device, queues) != queues:
             raise UsageError(f"flow {advice.flow}: other flows say another number of rx_queues")
-        each = str(rfs_sizes(entries, queues).per_queue)
+    if sum(queues_of.values()) > _MOST_QUEUES:
+        raise UsageError(f"{_RFS_FILE}: more than {_MOST_QUEUES} receive queues in one object")
+    for device, queues in queues_of.items():
+        share = str(rfs_sizes(entries, queues).per_queue)
         for number in range(queues):
-            settings[HostSetting("rps-flows", device, f"rx-{number}")] = each
+            settings[HostSetting("rps-flows", device, f"rx-{number}")] = share
     owner = SettingOwner(name="machine-config", evidence="")
     way = [*owners_way(owner, settings, HostFacts())]
     (sentence,) = (one for one in way if isinstance(one, str))
