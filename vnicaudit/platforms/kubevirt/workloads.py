@@ -117,8 +117,10 @@ _TYPES = {
     "bridge": "linux-bridge", "cnv-bridge": "linux-bridge",
 }  # fmt: skip
 """Type of a CNI plugin -> the attachment."""
-_BINDINGS = {"masquerade": "masquerade", "l2bridge": "primary-udn", "bridge": "pod-bridge"}
+_BINDINGS = {"masquerade": "masquerade", "bridge": "pod-bridge"}
 """Binding of a virtual machine's NIC in the network of pods -> the attachment."""
+_PRIMARY = ("l2bridge", "primary-udn")
+"""The plug-in that connects a virtual machine with a primary user-defined network."""
 _DRIVERS = {"netdevice": "sriov-netdev", "vfio-pci": "sriov-vfio"}
 """``deviceType`` of a pool of virtual functions -> the attachment."""
 
@@ -138,7 +140,9 @@ class ClusterNetworks(NamedTuple):
 
     def _attached(self, network: str | None, binding: str, namespace: str) -> str:
         if network is None:
-            return _BINDINGS.get(binding, "") if binding else self._of_pods(namespace)
+            own = self._of_pods(namespace)
+            is_own = not binding or (binding, own) == _PRIMARY
+            return own if is_own else _BINDINGS.get(binding, "")
         kind = self._kind((self.attachments or {}).get(network))
         return binding if binding == "passt" else kind
 

@@ -1,5 +1,6 @@
 """What a cluster tells of a scenario, in forms that the real API server of tests does not have."""
 
+import json
 from typing import Any
 
 import pytest
@@ -106,6 +107,32 @@ def test_words_of_a_cluster_stay_on_one_line(cluster: FakeServer) -> None:
     scenario, notes = advised()
     assert scenario.platform.sdn == "other"
     assert all(each.isprintable() for each in notes)
+
+
+PRIMARY = {"type": "ovn-k8s-cni-overlay", "topology": "layer2", "role": "primary"}
+
+
+@pytest.mark.parametrize(
+    ("binding", "own", "present"),
+    [
+        ({"masquerade": {}}, False, "masquerade"),
+        ({"bridge": {}}, False, "pod-bridge"),
+        ({"binding": {"name": "l2bridge"}}, True, "primary-udn"),
+        ({"binding": {"name": "l2bridge"}}, False, None),
+        ({"binding": {"name": "passt"}}, True, None),
+    ],
+)
+def test_the_binding_is_the_attachment_of_a_vm_to_the_network_of_pods(
+    cluster: FakeServer, binding: Item, own: bool, present: str | None
+) -> None:
+    devices = {"interfaces": [{"name": "default"} | binding]}
+    spec = {"domain": {"devices": devices}, "networks": [{"name": "default", "pod": {}}]}
+    running = item("db", spec=spec, status={"phase": "Running", "nodeName": "n1"})
+    cluster.lists["kubevirt.io/v1/virtualmachineinstances"] = [running]
+    networks = [item("udn", spec={"config": json.dumps(PRIMARY)})] if own else []
+    cluster.lists["k8s.cni.cncf.io/v1/network-attachment-definitions"] = networks
+    scenario, _notes = advised(target_is="vm/shop/db")
+    assert scenario.flows[0].present == present
 
 
 def state(*interfaces: Item) -> Item:
