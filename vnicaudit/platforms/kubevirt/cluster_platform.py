@@ -258,7 +258,7 @@ def _nic_facts(known: PlatformSources) -> Iterator[ScenarioFact]:
     spare = {name: known.nics[name].linked - known.lent for name in known.nodes}
     unsure = {name: known.nics[name].unsure - known.lent for name in known.nodes}
     least = min(map(len, spare.values()))
-    if least or not any(unsure.values()):
+    if least or not all(spare[name] or unsure[name] for name in spare):
         on_z = any(each.arch == "s390x" for each in known.nodes.values())
         kinds = "; whether OSA, RoCE or HiperSockets is not told" if on_z and least else ""
         yield ScenarioFact("spare_nics", least, f"nmstate: {_listed(spare)}{kinds}")

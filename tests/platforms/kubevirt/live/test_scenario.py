@@ -175,6 +175,15 @@ def test_nmstate_tells_of_nics_and_open_vswitch(
     assert {name: getattr(scenario.platform, name) for name in facts} == facts
 
 
+def test_where_one_node_has_no_spare_nic_the_others_do_not_matter(cluster: FakeServer) -> None:
+    cluster.lists |= {NODES: [node("n1"), node("n2")]}
+    without = state(bridge("br-ex", "", "e1"), nic("e1", speed=1000)) | item("n2")
+    cluster.lists[STATES] = [state(nic("e2")), without]
+    assert advised()[0].platform.spare_nics == 0
+    cluster.lists[STATES] = [state(nic("e2")), state(nic("e2")) | item("n2")]
+    assert advised()[0].platform.spare_nics is None
+
+
 def test_the_kind_of_a_spare_nic_on_z_is_not_told(cluster: FakeServer) -> None:
     cluster.lists |= {NODES: [node("n1", "s390x")], STATES: [state(nic("enc1", speed=10000))]}
     scenario, notes = advised()
