@@ -69,7 +69,7 @@ def test_mistake_is_told_with_its_place(text: str, message: str, tmp_path: Path)
     path.write_text(text, "utf-8")
     with pytest.raises(UsageError) as error:
         read_scenario(str(path))
-    assert str(error.value) == f"{path}: {message}"
+    assert str(error.value) == f"{path}{message}"
 
 
 def test_a_scenario_is_small_and_text(tmp_path: Path) -> None:

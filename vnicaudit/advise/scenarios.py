@@ -29,6 +29,8 @@ _TABLES: dict[str, type[msgspec.Struct]] = {
     "needs": NetworkNeeds,
     "flow": TrafficFlow,
 }
+_VERSIONS = ("openshift", "kubevirt")
+_UNKNOWN = re.compile(r"Object contains unknown field `(.*)`", re.DOTALL)
 _PLACE = re.compile(r"(?P<table>\w+)(?:\[(?P<number>\d+)\])?\.?(?P<rest>[^`]*)")
 
 
@@ -36,11 +38,11 @@ def read_scenario(path: str) -> Scenario:
     """The scenario in a TOML file, or in standard input (``-``). Raises UsageError with file, table
     and key."""
     name = STANDARD_INPUT if path == "-" else path
-    table = toml_values(name, _text(path, name))
+    text = _text(path, name)
     try:
-        scenario = converted(table, Scenario)
+        scenario = converted(toml_values(name, text), Scenario)
     except msgspec.ValidationError as error:
-        raise UsageError(f"{name}: {_mistake(error)}") from None
+        raise UsageError(f"{name}{_line(error, text)}: {_mistake(error)}") from None
     for problem in _problems(scenario):
         raise UsageError(f"{name}: {problem}")
     return scenario
@@ -73,9 +75,31 @@ def _mistake(error: msgspec.ValidationError) -> str:
     if rest.partition(".")[0] == "network":
         kind, where, rest = FlowNetwork, f"{where}: network", rest.partition(".")[2]
     known = [field.encode_name for field in msgspec.structs.fields(kind)]
+    if rest in _VERSIONS:
+        return f'{where}: {rest}: expected a version in quotation marks, such as "4.18"'
     key, text = mistake(msgspec.ValidationError(f"{reason} - at `$.{rest}`"), known)
     values = _values(kind, key) if reason.startswith("Invalid enum value") else []
     return f"{where}: {text}" + (f"; use {', '.join(values)}" if values else "")
+
+
+def _line(error: msgspec.ValidationError, text: str) -> str:
+    """``:12``, the line of the key or of its table; empty if the text does not show it."""
+    reason, _at, path = str(error).partition(" - at `$.")
+    found, unknown = _PLACE.match(path), _UNKNOWN.match(reason)
+    if found is None:
+        return ""
+    key = unknown[1] if unknown else found["rest"].rpartition(".")[2]
+    header = re.compile(rf"\s*\[+\s*{found['table']}\s*\]")
+    lines = text.split("\n")
+    headers = [number for number, line in enumerate(lines) if header.match(line)]
+    index = int(found["number"] or 0)
+    if index >= len(headers):
+        return ""
+    start = headers[index]
+    assigns = re.compile(rf"\s*{re.escape(key)}\s*=")
+    end = next((n for n in headers if n > start), len(lines))
+    keys = (number for number in range(start, end) if assigns.match(lines[number]))
+    return f":{next(keys, start) + 1}"
 
 
 def _values(kind: type[msgspec.Struct], key: str) -> list[str]:
