@@ -176,7 +176,7 @@ def _answer(advice: FlowAdvice) -> Iterator[tuple[str, str]]:
     if advice.answer == "advised":
         yield "Network", named
     elif advice.answer == "depends":
-        yield "Network", f"depends: {named or 'see below'}"
+        yield "Network", f"depends: {named or 'measure first, see below'}"
     else:
         yield "Network", "unknown: facts are missing, see below"
     if advice.present:
@@ -204,9 +204,10 @@ def _row_text(row: FiredRow, sources: _Sources) -> str:
 
 
 def _capitalised(sentence: str) -> str:
-    """A sentence with a capital, unless it begins with a name such as z/VM."""
+    """A sentence with a capital, unless it begins with a name such as z/VM or hostNetwork."""
     first = sentence.partition(" ")[0].rstrip(",;:.")
-    return f"{sentence[:1].upper()}{sentence[1:]}" if first.isalpha() else sentence
+    is_word = first.isalpha() and first.islower()
+    return f"{sentence[:1].upper()}{sentence[1:]}" if is_word else sentence
 
 
 _TABLES: dict[str, tuple[str, type[Struct]]] = {
