@@ -18,7 +18,13 @@ TABLE = attachment_table()
 ROWS = {row.id: row for row in TABLE.row}
 EXCERPTS = Path(__file__).parent / "excerpts"
 PARTS = {"platform": ScenarioPlatform, "needs": NetworkNeeds, "flow": TrafficFlow}
-WORKED_OUT = {"flow.between", "flow.size", "advice.attachments", "advice.depends"}
+WORKED_OUT = {
+    "flow.between",
+    "flow.size",
+    "advice.attachments",
+    "advice.depends",
+    "advice.withheld",
+}
 OURS = {"host", "vnicaudit"}
 """Sources that are no documents."""
 

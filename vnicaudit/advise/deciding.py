@@ -39,6 +39,7 @@ def advice_for(scenario: Scenario) -> NetworkAdvice:
     advised = {each for flow in flows if flow.answer == "advised" for each in flow.attachments}
     facts["advice.attachments"] = len(advised & _COMBINED)
     facts["advice.depends"] = any("depends" in (flow.answer, flow.rfs) for flow in flows)
+    facts["advice.withheld"] = any(row.direction for flow in flows for row in flow.rows)
     rows = sorted((*general, *fired_rows(rows_about("advice"), facts)), key=lambda row: row.id)
     return NetworkAdvice(flows=flows, general=tuple(_as_fired(row, facts) for row in rows))
 
@@ -62,13 +63,14 @@ def _facts(scenario: Scenario, flow: TrafficFlow | None = None) -> dict[str, Val
 
 
 def _size(flow: TrafficFlow) -> str | None:
-    """``large``, ``small``, ``between``; None if the larger of request and response is not said."""
-    sizes = [size for size in (flow.request, flow.response) if size is not None]
-    if sizes and max(sizes) >= LARGE:
+    """``large``, ``small``, ``between``; None if the response, or the message of a stream, is not
+    said."""
+    larger = max(flow.request or 0, flow.response or 0)
+    if larger >= LARGE:
         return "large"
-    if not sizes or (len(sizes) == 1 and flow.pattern != "streaming"):
+    if flow.response is None and (flow.request is None or flow.pattern != "streaming"):
         return None
-    return "small" if max(sizes) <= SMALL else "between"
+    return "small" if larger <= SMALL else "between"
 
 
 def _flow_advice(flow: TrafficFlow, facts: Facts, infra: str) -> FlowAdvice:

@@ -60,7 +60,7 @@ def decide(facts: Facts, *, rows: tuple[AttachmentRow, ...] | None = None) -> Fl
     rows = rows_about("flow") if rows is None else rows
     placing = fired_rows([row for row in rows if row.placement], facts)
     placement = _placement(placing)
-    if facts["flow.nodes"] == "either" and placement:
+    if facts["flow.nodes"] in ("either", "same") and placement in ("same-node", "apart"):
         facts = {**facts, "flow.nodes": "same" if placement == "same-node" else "cross"}
     others = fired_rows([row for row in rows if not row.placement], facts)
     fired = tuple(sorted((*placing, *others), key=lambda row: row.id))
