@@ -91,6 +91,13 @@ def test_rows_name_rows_commands_and_sources_that_exist() -> None:
         assert row.kind != "depends" or row.command
 
 
+def test_placements_do_not_contradict_each_other() -> None:
+    """A row that keeps apart beats every one that keeps together."""
+    apart = [row for row in TABLE.row if row.placement == "apart"]
+    together = {row.id for row in TABLE.row if row.placement == "same-node"}
+    assert all(together <= {*row.beats} for row in apart)
+
+
 def test_only_hard_rows_exclude() -> None:
     excluding = {row.id for row in TABLE.row if row.excludes or any(c.excludes for c in row.cases)}
     assert {ROWS[one].kind for one in excluding} == {"hard"}

@@ -60,7 +60,7 @@ def decide(facts: Facts, *, rows: tuple[AttachmentRow, ...] | None = None) -> Fl
     rows = rows_about("flow") if rows is None else rows
     placing = fired_rows([row for row in rows if row.placement], facts)
     placement = _placement(placing)
-    if facts["flow.nodes"] in ("either", "same") and placement in ("same-node", "apart"):
+    if facts["flow.nodes"] in ("either", "same") and placement:
         facts = {**facts, "flow.nodes": "same" if placement == "same-node" else "cross"}
     others = fired_rows([row for row in rows if not row.placement], facts)
     fired = tuple(sorted((*placing, *others), key=lambda row: row.id))
@@ -78,8 +78,7 @@ def decide(facts: Facts, *, rows: tuple[AttachmentRow, ...] | None = None) -> Fl
 
 def _placement(fired: tuple[AttachmentRow, ...]) -> Placement:
     beaten = _beaten(fired, set())
-    words: set[Placement] = {row.placement for row in fired if row.id not in beaten}
-    return words.pop() if len(words) == 1 else "depends" if words else ""
+    return next((row.placement for row in fired if row.id not in beaten), "")
 
 
 def _beaten(fired: tuple[AttachmentRow, ...], removed: set[Attachment]) -> dict[str, str]:

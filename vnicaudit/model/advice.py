@@ -15,7 +15,7 @@ RowKind = Literal["hard", "decides", "depends", "tunes", "notes"]
 sources contradict each other or do not say. ``tunes``: a setting. ``notes``: information."""
 Answer = Literal["advised", "depends", "unknown"]
 Rfs = Literal["on", "off", "depends", ""]
-Placement = Literal["same-node", "apart", "depends", ""]
+Placement = Literal["same-node", "apart", ""]
 
 
 class FiredRow(msgspec.Struct, frozen=True, kw_only=True):

@@ -85,6 +85,13 @@ def _sections(report: AdviceReport) -> Iterator[ReportSection]:
     if report.advice.general:
         pairs = ((row.row, _row_text(row, sources)) for row in report.advice.general)
         yield ReportSection(title="The whole platform", pairs=tuple(pairs))
+    commands: dict[str, list[str]] = {}
+    for row in report.advice.general:
+        if row.command:
+            commands.setdefault(row.command, []).append(row.row)
+    if commands:
+        said = tuple(f"{', '.join(rows)}: {command}" for command, rows in commands.items())
+        yield ReportSection(title="Measure it with", style="quiet", items=said)
     if sources.titles:
         yield ReportSection(title="Sources", style="quiet", pairs=tuple(sources.pairs()))
 
