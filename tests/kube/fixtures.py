@@ -87,4 +87,5 @@ def nodes_of_module(api_server: Server) -> Iterator[Nodes]:
 def nodes(nodes_of_module: Nodes, cluster: Server) -> Nodes:
     """The same; what a test creates on them is gone after it."""
     del cluster  # what is loaded is unloaded by it
+    nodes_of_module.check()
     return nodes_of_module

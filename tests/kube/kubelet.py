@@ -320,11 +320,12 @@ def _status(wanted: Object, interface: str, result: Object) -> Object:
 
 @contextmanager
 def _changed_meanwhile() -> Iterator[None]:
-    """What was changed, or deleted, since it was listed is seen to the next time."""
+    """What was changed, or deleted, since it was listed is seen to the next time; in a namespace
+    that is deleted nothing can be told."""
     try:
         yield
     except Refused as error:
-        if error.status not in (404, 409):
+        if error.status not in (404, 409) and "NamespaceTerminating" not in error.body:
             raise
 
 

@@ -54,6 +54,11 @@ class Nodes:
         self._kubelet = kubelet
         self._vms: list[tuple[Machine, Space]] = []
 
+    def check(self) -> None:
+        """Raise what has ended the kubelet, if it has ended."""
+        if self._kubelet.failure is not None:
+            raise self._kubelet.failure
+
     @property
     def environment(self) -> Mapping[str, str]:
         """With which the ``ssh`` of a program finds the keys of nodes and virtual machines."""

@@ -14,6 +14,7 @@ from tests.rig.errors import Missing
 from tests.rig.process import run, wait_for
 
 _CGROUPS, _PREFIX = Path("/sys/fs/cgroup"), "vnicaudit"
+_CLEAN = ("env", "-i", "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")
 REAPER = ("sh", "-c", "trap : CHLD; while :; do sleep 1000 & wait; done")
 """The first process of a machine: it takes the orphans, as an init does."""
 _SETUP = """\
@@ -68,8 +69,8 @@ class Space:
     @property
     def before(self) -> tuple[str, ...]:
         """The words before a command that is to run in it."""
-        into = ("nsenter", "-t", str(self.pid), "-n", "-m", "-p", "-u", "-C", "--", *self._drop)
-        return (*self._joined(), *into)
+        into = ("nsenter", "-t", str(self.pid), "-n", "-m", "-p", "-u", "-C", "--")
+        return (*self._joined(), *into, *_CLEAN, *self._drop)
 
     def run(self, *words: str) -> str:
         """What a program says that runs in it, as root."""
