@@ -260,18 +260,14 @@ def test_a_nic_without_a_sign_of_a_link_is_named_and_not_counted(cluster: Server
     assert "platform.spare_nics: nothing uses n1: eth4; n2: virtio, but whether" in notes
 
 
-def test_router_pods_on_compute_nodes_and_rfs_by_machine_config(cluster: Server) -> None:
+def test_router_pods_on_compute_nodes(cluster: Server) -> None:
     label = {"ingresscontroller.operator.openshift.io/deployment-ingresscontroller": "default"}
-    sysctl = {"source": "data:,net.core.rps_sock_flow_entries%3D8192"}
-    files = {"storage": {"files": [{"path": "/etc/sysctl.d/95.conf", "contents": sysctl}]}}
-    group = "machineconfiguration.openshift.io"
     cluster.load(
-        node("n1"), single(group, "MachineConfig", "50-enable-rfs", spec={"config": files}),
+        node("n1"),
         pod("router", "n1", namespace="openshift-ingress", labels=label),
     )  # fmt: skip
     scenario, _notes = advised(cluster)
     assert scenario.platform.infra_pods_on_compute is True
-    assert scenario.platform.steering == "rfs"
 
 
 # What does not fit, and what may not be read.

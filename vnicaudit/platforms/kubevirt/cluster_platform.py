@@ -191,10 +191,6 @@ def platform_facts(known: PlatformSources) -> Iterator[ScenarioFact]:
     for name in ("openshift", "kubevirt"):
         if match := _VERSION.match(known.settings.get(name, "")):
             yield ScenarioFact(name, match[1], "its own status")
-    if "steering" in known.settings:
-        yield ScenarioFact(
-            "steering", "rfs", "MachineConfig 50-enable-rfs; whether nodes have it: not read"
-        )
     if any(known.routers.values()):
         on = next(node for node, is_compute in known.routers.items() if is_compute)
         yield ScenarioFact("infra_pods_on_compute", True, f"a router pod is on {plain(on)}")

@@ -3,11 +3,9 @@ last word; where the cluster says otherwise, both are told."""
 
 from __future__ import annotations
 
-import base64
 from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple, TypeVar
-from urllib.parse import unquote
 
 import msgspec
 from msgspec.structs import replace
@@ -140,8 +138,6 @@ class ScenarioReading:
                 f"MultiNetworkPolicy is {'on' if used else 'off'} (Network cluster of "
                 "operator.openshift.io: useMultiNetworkPolicy)"
             )
-        elif found.kind == "MachineConfig" and _sets_rfs(found):
-            texts["steering"] = "rfs"
         self._settings |= {key: text for key, text in texts.items() if text}
 
     # The scenario.
@@ -304,22 +300,3 @@ def _toml(value: object) -> str:
     if isinstance(value, str):
         return f'"{plain(value)}"'
     return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-_RFS = "rps_sock_flow_entries"
-
-
-def _sets_rfs(found: Object) -> bool:
-    """True for a MachineConfig with a file that has the sysctl; of it nothing else is kept."""
-    files = found.place.at("spec", "config", "storage", "files")
-    for each in [] if files is None else files.items():
-        head, _comma, data = (text_at(each, "contents", "source") or "").partition(",")
-        text = unquote(data)
-        if head.endswith(";base64"):
-            try:
-                text = base64.b64decode(data).decode(errors="replace")
-            except ValueError:
-                continue
-        if _RFS in text:
-            return True
-    return False

@@ -1,9 +1,9 @@
 """The ends of a flow in a cluster: which pods, or which virtual machine, where they run, and how
 they are attached.
 
-Sources: ``SyncReplicaSet`` in pkg/controller/deployment/sync.go of Kubernetes 1.34 (the name of a
+Sources: ``getNewReplicaSet`` in pkg/controller/deployment/sync.go of Kubernetes (the name of a
 ReplicaSet is that of its Deployment and the pods' ``pod-template-hash``); the types of CNI plugins
-are their own (containernetworking/plugins 1.7, sriov-cni 2.9, ovn-kubernetes 8871cd9c).
+are the names of their programs.
 """
 
 from __future__ import annotations

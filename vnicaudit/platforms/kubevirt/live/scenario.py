@@ -24,10 +24,9 @@ _SINGLE = (
     (_OPENSHIFT, "networks", "cluster", "platform.sdn"),
     (_OPENSHIFT, "clusterversions", "version", "platform.openshift"),
     ("operator.openshift.io", "networks", "cluster", "whether MultiNetworkPolicy is on"),
-    ("machineconfiguration.openshift.io", "machineconfigs", "50-enable-rfs", "platform.steering"),
 )
 """Group, plural and name of objects of which a cluster has one, and what they tell. They are asked
-for by name, so that a right to the others is not needed: MachineConfigs hold secrets."""
+for by name, so that a right to others is not needed."""
 _LISTED = ("KubeVirt", "Node", "NetworkAttachmentDefinition")
 _BY_HAND = "say by hand what the file leaves out:"
 _WITHOUT = {
