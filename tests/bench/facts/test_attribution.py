@@ -89,6 +89,15 @@ def test_of_one_machine_each_end_has_what_its_own_cgroup_used() -> None:
     )
 
 
+def test_more_than_all_cpus_have_is_no_cpu_time_of_the_load() -> None:
+    """Two CPUs, busy with other work for 6 s around a run of 2 s."""
+    window = Used(10e6, seconds=6.0, boot="a", cpus=2, parts=CpuParts(group=1e6))
+    use = attribute(spent(window), 2.0, 0.0)
+    assert use.target is None
+    assert use.target_parts.group == pytest.approx(1e6)
+    assert attribute(spent(window._replace(busy=3.9e6)), 2.0, 0.0).target == pytest.approx(3.9e6)
+
+
 def test_ends_in_one_cgroup_share_its_cpu_time_too() -> None:
     both = Used(5e6, seconds=10.0, boot="same", group="7", parts=CpuParts(group=2e6))
     assert attribute(spent(both, both), 10.0, 0.0) == CpuUse(shared=5e6)

@@ -92,14 +92,20 @@ def attribute(
         share = _share(window, measured, load)
         return None if value is None or share is None else value * share
 
+    def busy(used: Used, value: float | None) -> float | None:
+        """Of a machine: unknown if it is more than all its CPUs have, since other work in a window
+        that is much longer than the load counts as the load's."""
+        found, most = part(value, used.seconds), used.cpus * (measured or 0.0) * 1e6
+        return None if found is not None and 0 < most < found else found
+
     def parts(used: Used) -> CpuParts:
         each = asdict(used.parts)
         return CpuParts(**{name: part(value, used.seconds) for name, value in each.items()})
 
     return CpuUse(
-        target=part(spent.target.busy, spent.target.seconds),
-        peer=part(spent.peer.busy, spent.peer.seconds),
-        shared=part(shared, spent.target.seconds),
+        target=busy(spent.target, spent.target.busy),
+        peer=busy(spent.peer, spent.peer.busy),
+        shared=busy(spent.target, shared),
         target_parts=parts(spent.target),
         peer_parts=parts(spent.peer),
         host=part(spent.host.total, spent.host.seconds),

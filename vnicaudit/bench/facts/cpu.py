@@ -141,7 +141,7 @@ class Used(NamedTuple):
     """CPU use between two readings. ``busy`` in microseconds, ``steal``, ``throttled`` and
     ``pressure`` in per cent, the window in seconds; None: the readings cannot tell. ``boot``: that
     machine's boot id; empty: unknown. ``group``: inode of the cgroup there; empty: none of its
-    own."""
+    own. ``cpus``: how many there are; 0: unknown."""
 
     busy: float | None = None
     steal: float | None = None
@@ -151,6 +151,7 @@ class Used(NamedTuple):
     pressure: float | None = None
     parts: CpuParts = CpuParts()
     group: str = ""
+    cpus: int = 0
 
 
 def cpu_reading(sections: Sequence[Section]) -> CpuReading:
@@ -215,7 +216,8 @@ def use_between(before: CpuReading, after: CpuReading) -> Used:
         return Used(throttled=throttled, seconds=window, boot=boot, pressure=pressure)
     busy = spent.busy * 1e6 / after.clock.ticks
     parts, group = _parts(before, after), "".join(before.group.keys() & after.group.keys())
-    return Used(busy, _steal(spent), throttled, window, boot, pressure, parts, group)
+    cpus = len(after.softirqs)
+    return Used(busy, _steal(spent), throttled, window, boot, pressure, parts, group, cpus)
 
 
 def _parts(before: CpuReading, after: CpuReading) -> CpuParts:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from vnicaudit.bench.judging.statistics import median
 from vnicaudit.model.measurement import BenchResult, CpuParts, End, Sample, Workload
-from vnicaudit.reports.bench.labels import describe, digits, quantity
+from vnicaudit.reports.bench.labels import describe, quantity
 from vnicaudit.reports.bench.rows import NOT_MEASURED
 from vnicaudit.reports.model import Cell, Group, ReportSection, Row, Table
 
@@ -121,4 +121,13 @@ def _cells(workload: Workload, runs: Sequence[Sample], columns: list[_Column]) -
 
 def _median(values: Sequence[float | None]) -> str:
     measured = [value for value in values if value is not None]
-    return digits(median(measured)) if measured else NOT_MEASURED
+    return _short(median(measured)) if measured else NOT_MEASURED
+
+
+def _short(value: float) -> str:
+    """``640``, ``7.2``, ``0.03``, ``753k``: two digits or three, since nothing is decided on it."""
+    if value >= 1000:
+        return quantity(value, "target_cpu_per_gbit").removesuffix(" µs/Gbit")
+    if value >= 10 or not value:
+        return f"{value:.0f}"
+    return f"{value:.2g}"
