@@ -33,6 +33,8 @@ from tests.rig.errors import RigError
 from tests.rig.process import log, wait_for
 
 Object = Mapping[str, Any]
+_IDLE = 30.0
+"""Seconds after which a connection is not trusted: the server closes those that nobody uses."""
 ADMIN = "admin-token"
 _HERE = Path(__file__).parent
 _KINDS = _HERE / "kinds.yaml"
@@ -94,12 +96,17 @@ class Server:
         return json.loads(text) if text.startswith(("{", "[")) else text
 
     def _connection(self) -> HTTPSConnection:
-        """That of this thread."""
+        """That of this thread; one that was idle for a while is opened anew, before the server has
+        closed it."""
+        now = time.monotonic()
         if not hasattr(self._local, "connection"):
             self._local.connection = HTTPSConnection(
                 "127.0.0.1", self._port, context=self._context, timeout=300
             )
             self._connections.append(self._local.connection)
+        elif now > self._local.asked + _IDLE:
+            self._local.connection.close()
+        self._local.asked = now
         return self._local.connection  # type: ignore[no-any-return]
 
     def begin(self, name: str, program: Path, options: Sequence[str]) -> None:
