@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from vnicaudit.audit.reading.error_boundary import guarded
 from vnicaudit.audit.reading.targets import Target
 from vnicaudit.base.wording import count
 from vnicaudit.errors import RefusedError
@@ -107,14 +106,9 @@ class ClusterTargetPlanner(TargetPlanner):
 
     def plan(self, targets: tuple[Target, ...]) -> None:
         """Read each cluster, and plan what its findings propose."""
-        hosts = self._request.read_hosts
-        found = ((one, self._items(one)) for one in targets) if hosts is None else hosts(targets)
+        found = self._live_items(targets)
         read = {target.name for target, items in found if self._plan_cluster(target, items)}
         self._run.add_unread_targets(targets, read)
-
-    def _items(self, target: Target) -> Iterator[PlannedItem]:
-        live = self._request.reading.live
-        return guarded(target.name, self._platforms.read_to_plan(target.name, live))
 
     def _plan_cluster(self, target: Target, items: Iterable[PlannedItem]) -> bool:
         """True if anything could be read."""

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from vnicaudit.audit.judging.hosts import SeenHost
-from vnicaudit.audit.reading.error_boundary import guarded
 from vnicaudit.audit.reading.targets import Target
 from vnicaudit.base.wording import count
 from vnicaudit.errors import RefusedError
@@ -109,8 +108,7 @@ class HostTargetPlanner(TargetPlanner):
 
     def plan(self, targets: tuple[Target, ...]) -> None:
         """Visit each host, and plan what its findings propose."""
-        hosts = self._request.read_hosts
-        found = ((one, self._items(one)) for one in targets) if hosts is None else hosts(targets)
+        found = self._live_items(targets)
         read = {target.name for target, items in found if self._plan_host(target, items)}
         self._run.add_unread_targets(targets, read)
 
@@ -146,10 +144,6 @@ class HostTargetPlanner(TargetPlanner):
             if self._run.requested.add(step.about.name or "", None):
                 planned.append(step)
         return True
-
-    def _items(self, target: Target) -> Iterator[PlannedItem]:
-        live = self._request.reading.live
-        return guarded(target.name, self._platforms.read_to_plan(target.name, live))
 
     def _visited(
         self, target: Target, items: Iterator[PlannedItem]

@@ -10,6 +10,7 @@ import msgspec
 from msgspec.structs import replace
 
 from vnicaudit import __version__
+from vnicaudit.audit.reading.error_boundary import guarded
 from vnicaudit.audit.reading.selection import RunOptions
 from vnicaudit.audit.reading.targets import SeenFiles, Target, TargetKind
 from vnicaudit.audit.settings.keys import PolicyTable
@@ -215,6 +216,15 @@ class TargetPlanner(ABC):
         """Read its targets, and add the planned items of each to the run. Nothing is changed.
         Raises UsageError for targets that cannot be changed, and for a name that matches
         several."""
+
+    def _live_items(
+        self, targets: Sequence[Target]
+    ) -> Iterator[tuple[Target, Iterator[PlannedItem]]]:
+        """The items of each live target: read side by side, or one after the other."""
+        if self._request.read_hosts is not None:
+            return self._request.read_hosts(targets)
+        read, live = self._platforms.read_to_plan, self._request.reading.live
+        return ((one, guarded(one.name, read(one.name, live))) for one in targets)
 
     def learns(self, item: Domain | Description) -> bool:
         """True if it learns something from an item that was read for another planner."""
