@@ -208,6 +208,13 @@ ONLY_FOUND = (
         ("VNIC121", GUEST),
     ),
     _plant(
+        "packets of an adapter are steered onto the CPU of a pinned vCPU",
+        f"echo 2 > /sys/class/net/{MANAGED}/queues/rx-0/rps_cpus",
+        f"echo 0 > /sys/class/net/{MANAGED}/queues/rx-0/rps_cpus",
+        ("VNIC109", MANAGED),
+        ("VNIC115", f"{MANAGED}/rps"),
+    ),
+    _plant(
         "interrupts of an adapter on the CPU of a pinned vCPU",
         _irqs("1"),
         _irqs(_OWN_CPU),
