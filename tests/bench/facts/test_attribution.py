@@ -95,7 +95,17 @@ def test_more_than_all_cpus_have_is_no_cpu_time_of_the_load() -> None:
     use = attribute(spent(window), 2.0, 0.0)
     assert use.target is None
     assert use.target_parts.group == pytest.approx(1e6)
-    assert attribute(spent(window._replace(busy=3.9e6)), 2.0, 0.0).target == pytest.approx(3.9e6)
+    for spent_there, told in ((3.9e6, 3.9e6), (4.4e6, 4e6)):
+        use = attribute(spent(window._replace(busy=spent_there)), 2.0, 0.0)
+        assert use.target == pytest.approx(told)
+
+
+def test_one_cpu_has_no_more_than_its_time() -> None:
+    for spent_there, told in ((1.9e6, 1.9e6), (2.2e6, 2e6), (3.9e6, None)):
+        parts = CpuParts(softirq=3.9e6, softirq_of_busiest=spent_there)
+        use = attribute(spent(Used(seconds=2.5, cpus=2, parts=parts)), 2.0, 0.0)
+        assert use.target_parts.softirq_of_busiest == told
+        assert use.target_parts.softirq == 3.9e6
 
 
 def test_ends_in_one_cgroup_share_its_cpu_time_too() -> None:

@@ -70,6 +70,11 @@ IDLE_SECONDS = 5.0
 more."""
 
 
+_MOST_ABOVE = 1.25
+"""Times what all CPUs have, up to which CPU time is that of a load that filled them."""
+_ONE_CPU = "softirq_of_busiest"
+
+
 class Spent(NamedTuple):
     """CPU time between the same two moments: on each end's machine, and of the target's QEMU."""
 
@@ -92,20 +97,27 @@ def attribute(
         share = _share(window, measured, load)
         return None if value is None or share is None else value * share
 
-    def busy(used: Used, value: float | None) -> float | None:
-        """Of a machine: unknown if it is more than all its CPUs have, since other work in a window
-        that is much longer than the load counts as the load's."""
-        found, most = part(value, used.seconds), used.cpus * (measured or 0.0) * 1e6
-        return None if found is not None and 0 < most < found else found
+    def busy(used: Used, value: float | None, cpus: int) -> float | None:
+        """Of so many CPUs, which cannot have spent more. What is far above that is unknown: it was
+        other work, in a window much longer than the load."""
+        found, most = part(value, used.seconds), cpus * (measured or 0.0) * 1e6
+        if found is None or not most:
+            return found
+        return min(found, most) if found <= _MOST_ABOVE * most else None
 
     def parts(used: Used) -> CpuParts:
         each = asdict(used.parts)
-        return CpuParts(**{name: part(value, used.seconds) for name, value in each.items()})
+        return CpuParts(
+            **{
+                name: busy(used, value, min(used.cpus, 1) if name == _ONE_CPU else used.cpus)
+                for name, value in each.items()
+            }
+        )
 
     return CpuUse(
-        target=busy(spent.target, spent.target.busy),
-        peer=busy(spent.peer, spent.peer.busy),
-        shared=busy(spent.target, shared),
+        target=busy(spent.target, spent.target.busy, spent.target.cpus),
+        peer=busy(spent.peer, spent.peer.busy, spent.peer.cpus),
+        shared=busy(spent.target, shared, spent.target.cpus),
         target_parts=parts(spent.target),
         peer_parts=parts(spent.peer),
         host=part(spent.host.total, spent.host.seconds),

@@ -29,6 +29,8 @@ _OUTCOMES = {
 _NODES = ("host", "hostnetwork")
 """Paths whose ends are the nodes themselves, or see their network devices."""
 _ON_NODES = ("ssh://", "local")
+_LEAST_SECONDS = 10.0
+"""Of shorter runs too little of the time between two readings is load."""
 _FULL = 90.0
 """Per cent of a CPU in softirqs from which it is full of them; the others must have half of it at
 most."""
@@ -210,7 +212,9 @@ def _shares(run: Sample, end: str) -> tuple[float, float] | None:
     """Per cent of a CPU in softirqs: of the busiest one, and of all together."""
     cpu, seconds = run.covariates.cpu, run.covariates.seconds
     parts = cpu.target_parts if end == "target" else cpu.peer_parts
-    if parts.softirq is None or parts.softirq_of_busiest is None or not seconds:
+    if parts.softirq is None or parts.softirq_of_busiest is None:
+        return None
+    if seconds is None or seconds < _LEAST_SECONDS:
         return None
     each = 1e4 * seconds
     return parts.softirq_of_busiest / each, parts.softirq / each
