@@ -75,7 +75,7 @@ def virt(virt_of_module: Virt, cluster: Server) -> Iterator[Virt]:
 def nodes_of_module(api_server: Server) -> Iterator[Nodes]:
     """Two nodes whose pods run."""
     if not shutil.which("kubectl"):
-        not_run("kube", "kubectl is not installed")
+        not_run("kube", "kubectl is not installed: see scripts/packages/tests.apt")
     try:
         with running_nodes(api_server) as running:
             yield running
