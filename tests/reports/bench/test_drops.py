@@ -93,7 +93,24 @@ def test_what_is_on_the_nodes_is_told() -> None:
         "seen at pod-same → pod-cross: MTU 1400 on pod-cross, 1500 on pod-same",
         f"seen at pod-same → pod-cross: encapsulation by genev_sys_6081 at {A}",
         f"seen at pod-same → pod-cross: tx-udp_tnl-segmentation is off on eno1 at {A}",
-        f"seen at pod-same → pod-cross: eno1 at {A} has 1 queue for 16 CPUs",
+        f"seen at pod-same → pod-cross: 1 queue for 16 CPUs on eno1 at {A}",
+    )
+
+
+def test_the_same_at_several_ends_is_told_once_and_what_is_usual_is_not() -> None:
+    pod = {"nic": "eth0", "nic.driver": "veth", "nic.offload.generic-receive-offload": "off"}
+    both = (Setup(f"{end}?address=192.0.2.1", NODE | {"nic.channels.combined": "8"})
+            for end in (A, B))  # fmt: skip
+    result = measured(LEVELS, *both, Setup(POD_A, pod))
+    paths = tuple(
+        replace(one, target=f"{A}?address=192.0.2.1", peer=f"{B}?address=192.0.2.1", mtu=1400)
+        if one.name == "host"
+        else replace(one, mtu=1400)
+        for one in result.paths
+    )
+    assert drop_section(replace(result, paths=paths)).items == (
+        f"seen at pod-same → pod-cross: encapsulation by genev_sys_6081 at {A}, {B}",
+        f"seen at pod-same → pod-cross: tx-udp_tnl-segmentation is off on eno1 at {A}, {B}",
     )
 
 

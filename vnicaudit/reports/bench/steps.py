@@ -135,15 +135,23 @@ def _sights(result: BenchResult, judged: JudgedStep) -> Iterator[str]:
     near = [*here, *(paths[name] for name in _NODES if name in paths and paths[name] not in here)]
     ends = dict.fromkeys(end for path in near for end in (path.target, path.peer))
     setups = [setup for setup in result.environment if setup.endpoint in ends]
+    places: dict[str, list[str]] = {}
+    for setup in setups:
+        for sight in _settings(setup):
+            places.setdefault(sight, []).append(_place(setup.endpoint))
     found = [
         *_mtus(here),
-        *(sight for setup in setups for sight in _settings(setup)),
+        *(f"{sight} at {', '.join(there)}" for sight, there in places.items()),
         *_softirqs(result, row),
     ]
     name = f"{row.before_arm} → {row.after_arm}"
-    yield from (f"seen at {name}: {sight}" for sight in dict.fromkeys(found))
+    yield from (f"seen at {name}: {sight}" for sight in found)
     nodes = {end for path in near if path.name in _NODES for end in (path.target, path.peer)}
-    read = [s.endpoint for s in setups if s.endpoint in nodes or s.endpoint.startswith(_ON_NODES)]
+    read = [
+        _place(s.endpoint)
+        for s in setups
+        if s.endpoint in nodes or s.endpoint.startswith(_ON_NODES)
+    ]
     if not read:
         yield (
             f"nothing was seen on the nodes of {name}, which were not read: a path between them "
@@ -157,6 +165,11 @@ def _sights(result: BenchResult, judged: JudgedStep) -> Iterator[str]:
         )
 
 
+def _place(endpoint: str) -> str:
+    """The endpoint without its options."""
+    return endpoint.partition("?")[0]
+
+
 def _mtus(here: Sequence[Path]) -> Iterator[str]:
     if len(here) == 2:
         upper, lower = here
@@ -168,21 +181,24 @@ _OFFLOADS = (
     "tcp-segmentation-offload", "generic-segmentation-offload", "generic-receive-offload",
     "tx-checksumming", "rx-checksumming", "scatter-gather",
 )  # fmt: skip
+_OFF_ON_VETH = ("generic-receive-offload",)
+"""Off on a new veth (ethtool -k on Linux 6.12 and 6.18), so it is no sight."""
 _TUNNEL_OFFLOADS = ("tx-udp_tnl-segmentation", "tx-udp_tnl-csum-segmentation")
 
 
 def _settings(setup: Setup) -> Iterator[str]:
-    facts, where = setup.facts, setup.endpoint
+    facts = setup.facts
     nic = facts.get("nic", "its NIC")
     tunnels = facts.get("tunnels", "").removeprefix("none")
     if tunnels:
-        yield f"encapsulation by {tunnels} at {where}"
+        yield f"encapsulation by {tunnels}"
+    usual = _OFF_ON_VETH if facts.get("nic.driver") == "veth" else ()
     for name in (*_OFFLOADS, *(_TUNNEL_OFFLOADS if tunnels else ())):
-        if facts.get(f"nic.offload.{name}", "").startswith("off"):
-            yield f"{name} is off on {nic} at {where}"
+        if facts.get(f"nic.offload.{name}", "").startswith("off") and name not in usual:
+            yield f"{name} is off on {nic}"
     cpus = facts.get("cpus", "")
     if facts.get("nic.channels.combined") == "1" and cpus not in ("", "1"):
-        yield f"{nic} at {where} has 1 queue for {cpus} CPUs"
+        yield f"1 queue for {cpus} CPUs on {nic}"
 
 
 def _softirqs(result: BenchResult, row: Comparison) -> Iterator[str]:
@@ -204,7 +220,7 @@ def _softirqs(result: BenchResult, row: Comparison) -> Iterator[str]:
         if most >= _FULL and others <= most / 2:
             yield (
                 f"one CPU was {percent(most)} in softirqs, the other {int(number) - 1} "
-                f"{digits(others)} %, at {url}"
+                f"{digits(others)} %, at {_place(url)}"
             )
 
 
