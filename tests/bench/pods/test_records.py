@@ -50,3 +50,13 @@ def test_a_record_that_is_none(tmp_path: Path) -> None:
     path.write_text("{")
     with pytest.raises(UsageError, match="not the record of a run; remove it"):
         known_runs(tmp_path)
+
+
+def test_a_record_that_is_a_link_is_not_followed(tmp_path: Path) -> None:
+    with recorded(tmp_path, RECORD):
+        pass
+    path = tmp_path / "bench/pods" / f"{RECORD.run}.json"
+    path.rename(tmp_path / "elsewhere")
+    path.symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(UsageError, match=rf"{path}: Too many levels of symbolic links"):
+        known_runs(tmp_path)

@@ -75,7 +75,6 @@ class Meta(msgspec.Struct, frozen=True, rename="camel"):
     namespace: str = ""
     labels: dict[str, str] = {}
     annotations: dict[str, str] = {}
-    creation_timestamp: str = ""
     deletion_timestamp: str = ""
 
 
@@ -145,7 +144,7 @@ class Node(msgspec.Struct, frozen=True):
 
 
 class StateReason(msgspec.Struct, frozen=True):
-    """StateReason a container does not run."""
+    """The reason why a container does not run."""
 
     reason: str = ""
     message: str = ""

@@ -149,12 +149,11 @@ def plan_of(cluster: PodCluster, request: ClusterRequest, run: str) -> PodPlan:
                 f"--paths {path}: there is no NetworkAttachmentDefinition {found[1]}/{found[2]}"
             )
     machine = _machine_of(cluster, request.machine) if request.machine else None
-    number = 1 if set(request.paths) <= {"pod-same", "vm-same"} else 2
-    nodes = as_records(cluster.nodes(), Node)
-    choice = chosen_nodes(nodes, request.nodes, number, "" if machine is None else machine[1])
+    needed = 1 if set(request.paths) <= {"pod-same", "vm-same"} else 2
+    url, first = machine or ("", "")
+    choice = chosen_nodes(as_records(cluster.nodes(), Node), request.nodes, needed, first)
     paths = tuple(
-        _planned(path, number, choice.nodes, machine and machine[0])
-        for number, path in enumerate(request.paths, 1)
+        _planned(path, number, choice.nodes, url) for number, path in enumerate(request.paths, 1)
     )
     plan = PodPlan(run, cluster.target, request.image, choice, paths, cluster.context,
                    cluster.serves(_OPENSHIFT))  # fmt: skip
@@ -200,8 +199,8 @@ def _machine_of(cluster: PodCluster, text: str) -> tuple[str, str]:
     return f"ssh://{login}{_in_url(address)}?address={address}", status.node_name
 
 
-def _planned(path: str, number: int, nodes: Sequence[Node], machine: str | None) -> PlannedPath:
-    """The path of that name, between the nodes; a virtual machine is on the first."""
+def _planned(path: str, number: int, nodes: Sequence[Node], machine: str) -> PlannedPath:
+    """The path of that name, between the nodes; a virtual machine (its URL) is on the first."""
     first, last = nodes[0], nodes[-1]
     if path == "host":
         return PlannedPath(path, _host(first), _host(last))
@@ -218,7 +217,7 @@ def _planned(path: str, number: int, nodes: Sequence[Node], machine: str | None)
     here, beside, away = (GeneratorPod(name, node) for name, node in (
         ("a1", first), ("a2", first), ("b1", last)))  # fmt: skip
     if path.startswith("vm-"):
-        target: End = KnownEnd(machine or "", "the virtual machine", first)
+        target: End = KnownEnd(machine, "the virtual machine", first)
         return PlannedPath(path, target, here if path == "vm-same" else away)
     return PlannedPath(path, here, beside if path == "pod-same" else away)
 

@@ -70,6 +70,8 @@ def known_runs(state: Path) -> KnownRuns:
             descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
         except FileNotFoundError:  # that run has just ended well
             continue
+        except OSError as error:
+            raise UsageError(f"{path}: {error.strerror}") from None
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             dead.append(json_as(os.pread(descriptor, _MOST, 0), PodsRecord))

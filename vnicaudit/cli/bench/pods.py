@@ -90,7 +90,6 @@ def measure_over_cluster(
     from vnicaudit.bench.pods.plan import ClusterRequest, plan_of
     from vnicaudit.bench.pods.records import PodsRecord, forget, recorded, this_process
     from vnicaudit.bench.pods.running import PodRun, generator_pods
-    from vnicaudit.bench.running.run import measurement_terms_of
     from vnicaudit.cli.bench.output import measure
     from vnicaudit.cli.output.question import confirm
 
@@ -105,9 +104,7 @@ def measure_over_cluster(
     plan = plan_of(cluster, wanted, run)
     if plan.pods and shutil.which("kubectl") is None:
         raise EndpointError("kubectl, which reaches pods, is not installed on this machine")
-    request = request_of(plan.texts({}))
-    measurement_terms_of(request)
-    longest, seconds = _length(request)
+    longest, seconds = _length(request_of(plan.texts({})))
     if not (options.output.quiet and over.yes):
         for line in _told(cluster, plan, longest, seconds):
             tell(safe(line))
