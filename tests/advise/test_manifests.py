@@ -9,8 +9,8 @@ import msgspec
 import pytest
 import yaml
 
+from tests.advise.manifest_forms import check_config, check_manifest, check_state
 from tests.advise.manifests import ADVISABLE, network, written
-from vnicaudit.advise.manifest_kinds import check_state, cni_text
 from vnicaudit.advise.manifests import manifests_for
 from vnicaudit.errors import UsageError
 from vnicaudit.model.advice import FlowAdvice, NetworkAdvice
@@ -40,12 +40,17 @@ def loaded(text: str) -> Any:
 def documents(attachment: Attachment, **facts: Any) -> dict[str, Any]:
     made = written(attachment, **facts)
     assert made.unwritten == ()
-    return {one.name.removeprefix("orders-"): loaded(one.text) for one in made.files}
+    found = {one.name.removeprefix("orders-"): loaded(one.text) for one in made.files}
+    for document in found.values():
+        check_manifest(document)
+    return found
 
 
 @pytest.mark.parametrize("attachment", ADVISABLE)
 def test_each_attachment_has_its_files(attachment: Attachment) -> None:
     made = written(attachment, rfs="on", placement="same-node")
+    for file in made.files:
+        check_manifest(loaded(file.text))
     names = [*FILES[attachment], "orders-placement.yaml", "nodes-rfs.yaml"]
     assert [one.name for one in made.files] == names
     assert made.unwritten == ()
@@ -269,15 +274,15 @@ BRIDGE = CONFIG | {"preserveDefaultVlan": False}
 @pytest.mark.parametrize(
     "wrong",
     [
-        "{not json", {}, CONFIG, BRIDGE | {"type": "other"}, BRIDGE | {"vlan": 4095},
+        {}, CONFIG, BRIDGE | {"type": "other"}, BRIDGE | {"vlan": 4095},
         BRIDGE | {"bridge": "br1\n"}, BRIDGE | {"name": "A b"}, BRIDGE | {"isGateway": True},
         BRIDGE | {"cniVersion": "9"}, BRIDGE | {"type": "ipvlan"},
     ],
 )  # fmt: skip
-def test_a_configuration_that_its_plugin_could_not_use_is_not_written(wrong: object) -> None:
-    assert json.loads(cni_text(BRIDGE)) == BRIDGE
+def test_the_form_of_a_configuration_is_what_its_plugin_can_use(wrong: object) -> None:
+    check_config(json.dumps(BRIDGE))
     with pytest.raises(msgspec.ValidationError):
-        cni_text(wrong)
+        check_config(json.dumps(wrong))
 
 
 MAPPING = {"localnet": "a", "bridge": "br-ex", "state": "present"}
@@ -292,7 +297,7 @@ MAPPING = {"localnet": "a", "bridge": "br-ex", "state": "present"}
         {"ovn": {"bridgeMappings": [MAPPING]}},
     ],
 )  # fmt: skip
-def test_a_state_that_nodes_could_not_have_is_not_written(wrong: object) -> None:
+def test_the_form_of_a_state_is_what_nodes_can_have(wrong: object) -> None:
     check_state({"ovn": {"bridge-mappings": [MAPPING]}})
     with pytest.raises(msgspec.ValidationError):
         check_state(wrong)

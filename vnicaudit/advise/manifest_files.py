@@ -1,14 +1,19 @@
 """Files that an advised attachment needs, and how each is applied and undone.
 
-A fact that nobody said is noted where it is asked for (:class:`Facts`); its file is not written.
+A fact that nobody said is noted where it is asked for (:class:`NetworkFacts`); its file is not
+written. Names get into configurations that programs read as root on every node: their forms are
+checked here, before anything is made of them.
 
-Sources, beyond those of :mod:`vnicaudit.advise.manifest_kinds`: kubernetes-nmstate at c9752755,
-docs/content/user-guide/102-configuration.md (a policy that is deleted leaves what it made);
-sriov-network-operator at 249e2001, doc/quickstart.md (namespaces), pkg/webhook/validate.go (names
-of resources) and pkg/daemon/daemon.go (nodes may be drained and restarted); ovn-kubernetes at
-8871cd9c, CRD of UserDefinedNetwork; openshift-docs, virt-creating-udn-namespace-cli.adoc (the label
-of namespaces) and virt-connecting-vm-to-primary-udn.adoc (binding l2bridge of the pod network);
-KubeVirt v1.9.0, fields of interfaces.
+Sources: NetConf of the plugins bridge, host-device, ipvlan, macvlan and static
+(containernetworking/plugins at 3d27709f); multus-cni at 95a09323, examples/macvlan-pod.yml (``ips``
+of the annotation go to plugins with that capability); types.NetConf of ovn-kubernetes at 6c366bb4;
+kubernetes-nmstate at c9752755, docs/examples, and docs/content/user-guide/102-configuration.md (a
+policy that is deleted leaves what it made); sriov-network-operator at 249e2001, doc/quickstart.md
+(namespaces), pkg/webhook/validate.go (names of resources) and pkg/daemon/daemon.go (nodes may be
+drained and restarted); ovn-kubernetes at 8871cd9c, CRD of UserDefinedNetwork; openshift-docs,
+virt-creating-udn-namespace-cli.adoc (the label of namespaces) and
+virt-connecting-vm-to-primary-udn.adoc (binding l2bridge of the pod network); KubeVirt v1.9.0,
+fields of interfaces.
 """
 
 from __future__ import annotations
@@ -19,12 +24,17 @@ from collections.abc import Callable, Iterator, Mapping
 from ipaddress import ip_interface, ip_network
 from typing import NamedTuple, cast
 
-from vnicaudit.advise.manifest_kinds import DEVICE, NAME, WORD, check_state, cni_text
 from vnicaudit.errors import UsageError
 from vnicaudit.model.scenario import Attachment, FlowNetwork, ScenarioPlatform, TrafficFlow
 
 Document = Mapping[str, object]
 
+NAME = r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?"
+"""A label of DNS (RFC 1123), which the name of every kind of object may be."""
+WORD = r"[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?"
+"""The value of a label, and other names that are no objects'."""
+DEVICE = r"[A-Za-z0-9_][A-Za-z0-9_.@-]{0,14}"
+"""Less than Linux takes."""
 _ON_WORKERS = {"node-role.kubernetes.io/worker": ""}
 _PRIMARY = "k8s.ovn.org/primary-user-defined-network"
 _WORKLOADS = ("Deployment", "StatefulSet", "DaemonSet", "VirtualMachine")
@@ -57,13 +67,13 @@ class ManifestFile(NamedTuple):
     mind: str = ""
 
 
-class Facts:
-    """Facts about a flow's network. ``missing``: names of facts that were asked for, and that
-    nobody said."""
+class NetworkFacts:
+    """The facts about a flow's network. Each that is asked for and that nobody said is noted, until
+    :meth:`take_missing`."""
 
     def __init__(self, flow: TrafficFlow, platform: ScenarioPlatform) -> None:
         self.name, self.flow, self.platform = flow.name, flow, platform
-        self.missing: list[str] = []
+        self._missing: list[str] = []
         self._network = flow.network or FlowNetwork()
         _check(flow.name, self._network)
 
@@ -94,14 +104,14 @@ class Facts:
 
     def take_missing(self) -> tuple[str, ...]:
         """The facts that were missing since the last time."""
-        missing = (*dict.fromkeys(self.missing),)
-        self.missing.clear()
+        missing = (*dict.fromkeys(self._missing),)
+        self._missing.clear()
         return missing
 
     def _known(self, field: str) -> object:
         value: object = getattr(self._network, field)
         if value is None or value == () or value == {}:
-            self.missing.append(f"flow.network.{field}")
+            self._missing.append(f"flow.network.{field}")
         return value
 
     @property
@@ -144,7 +154,7 @@ def _is(form: Callable[[str], object], text: str) -> bool:
     return "/" in text and "%" not in text
 
 
-def files_for(attachment: Attachment, facts: Facts) -> Iterator[ManifestFile]:
+def files_for(attachment: Attachment, facts: NetworkFacts) -> Iterator[ManifestFile]:
     """The files of an attachment; none: it needs no object, or there is none for it."""
     for make in _FILES.get(attachment, ()):
         yield make(facts)
@@ -165,27 +175,25 @@ _STATIC = {"capabilities": {"ips": True}, "ipam": {"type": "static"}}
 """The address is the pod's to say: host-local would give the same ones on every node."""
 
 
-def _attachment(facts: Facts, config: Document, mind: str = "") -> ManifestFile:
+def _attachment(facts: NetworkFacts, config: Document, mind: str = "") -> ManifestFile:
     """A NetworkAttachmentDefinition, called after the flow."""
-    whole = {"cniVersion": "0.3.1", "name": facts.name, **config}
-    namespace = facts.text("namespace")
-    text = "" if facts.missing else cni_text(whole)
+    text = json.dumps({"cniVersion": "0.3.1", "name": facts.name, **config}, indent=2)
     kind = "k8s.cni.cncf.io/v1 NetworkAttachmentDefinition"
-    document = _object(kind, facts.name, {"config": text}, namespace)
+    document = _object(kind, facts.name, {"config": text}, facts.text("namespace"))
     return ManifestFile(f"{facts.name}-network.yaml", document, mind=mind)
 
 
-def _ipvlan(facts: Facts) -> ManifestFile:
+def _ipvlan(facts: NetworkFacts) -> ManifestFile:
     config = {"type": "ipvlan", "master": facts.text("device"), "mode": "l2"} | _STATIC
     return _attachment(facts, config)
 
 
-def _macvlan(facts: Facts) -> ManifestFile:
+def _macvlan(facts: NetworkFacts) -> ManifestFile:
     config = {"type": "macvlan", "master": facts.text("device"), "mode": "bridge"} | _STATIC
     return _attachment(facts, config)
 
 
-def _host_device(facts: Facts) -> ManifestFile:
+def _host_device(facts: NetworkFacts) -> ManifestFile:
     mind = (
         "the NIC leaves its node for the pod, and comes back when the pod ends: it must not be the "
         "node's own way to the network, and one pod of a node can have it"
@@ -194,7 +202,7 @@ def _host_device(facts: Facts) -> ManifestFile:
     return _attachment(facts, config, mind)
 
 
-def _bridge(facts: Facts) -> ManifestFile:
+def _bridge(facts: NetworkFacts) -> ManifestFile:
     config = {
         "type": "bridge", "bridge": facts.text("bridge"), **_vlan(facts, "vlan"),
         "preserveDefaultVlan": False,
@@ -203,7 +211,7 @@ def _bridge(facts: Facts) -> ManifestFile:
     return _attachment(facts, config, mind)
 
 
-def _localnet(facts: Facts) -> ManifestFile:
+def _localnet(facts: NetworkFacts) -> ManifestFile:
     config = {
         "type": "ovn-k8s-cni-overlay", "topology": "localnet",
         "physicalNetworkName": facts.or_else("physical_network", facts.name),
@@ -212,13 +220,13 @@ def _localnet(facts: Facts) -> ManifestFile:
     return _attachment(facts, config)
 
 
-def _vlan(facts: Facts, key: str) -> Document:
+def _vlan(facts: NetworkFacts, key: str) -> Document:
     """The VLAN; 0 is said of what is untagged."""
     number = facts.number("vlan")
     return {key: number} if number else {}
 
 
-def _user_network(facts: Facts) -> ManifestFile:
+def _user_network(facts: NetworkFacts) -> ManifestFile:
     layer = {
         "role": "Primary",
         "subnets": [facts.text("subnet")],
@@ -246,9 +254,7 @@ _LEFT = (
 )
 
 
-def _policy(facts: Facts, name: str, state: Document, mind: str) -> ManifestFile:
-    if not facts.missing:
-        check_state(state)
+def _policy(name: str, state: Document, mind: str) -> ManifestFile:
     kind = "nmstate.io/v1 NodeNetworkConfigurationPolicy"
     document = _object(kind, name, {"nodeSelector": _ON_WORKERS, "desiredState": state})
     return ManifestFile(f"nodes-{name}.yaml", document, undo=_LEFT, mind=mind)
@@ -259,7 +265,7 @@ def _as_name(text: str) -> str:
     return re.sub("[^a-z0-9]+", "-", text.lower()).strip("-") or "unnamed"
 
 
-def _bridge_policy(facts: Facts) -> ManifestFile:
+def _bridge_policy(facts: NetworkFacts) -> ManifestFile:
     bridge, device = facts.text("bridge"), facts.text("device")
     body = {"options": {"stp": {"enabled": False}}, "port": [{"name": device}]}
     interface = {
@@ -270,17 +276,17 @@ def _bridge_policy(facts: Facts) -> ManifestFile:
         "the NIC becomes a port of the bridge, which has no address: it must not be the node's own "
         f"way to the network. In addition, {_ON_NODES}"
     )
-    return _policy(facts, f"bridge-{_as_name(bridge)}", {"interfaces": [interface]}, mind)
+    return _policy(f"bridge-{_as_name(bridge)}", {"interfaces": [interface]}, mind)
 
 
-def _mapping_policy(facts: Facts) -> ManifestFile:
+def _mapping_policy(facts: NetworkFacts) -> ManifestFile:
     network = facts.or_else("physical_network", facts.name)
     mapping = {"localnet": network, "bridge": facts.text("bridge"), "state": "present"}
     state = {"ovn": {"bridge-mappings": [mapping]}}
-    return _policy(facts, f"mapping-{_as_name(network)}", state, _ON_NODES)
+    return _policy(f"mapping-{_as_name(network)}", state, _ON_NODES)
 
 
-def _operator_of_vfs(facts: Facts) -> str:
+def _operator_of_vfs(facts: NetworkFacts) -> str:
     plain = "sriov-network-operator"
     return f"openshift-{plain}" if is_openshift(facts.platform) else plain
 
@@ -290,10 +296,10 @@ def is_openshift(platform: ScenarioPlatform) -> bool:
     return platform.openshift is not None or platform.sdn == "openshift-sdn"
 
 
-def _vf_policy(kind: str) -> Callable[[Facts], ManifestFile]:
+def _vf_policy(kind: str) -> Callable[[NetworkFacts], ManifestFile]:
     """VFs of a kind: containers need netdevice, virtual machines vfio-pci."""
 
-    def policy_of(facts: Facts) -> ManifestFile:
+    def policy_of(facts: NetworkFacts) -> ManifestFile:
         resource = facts.text("resource")
         spec = {
             "resourceName": resource, "nodeSelector": _ON_WORKERS, "numVfs": facts.number("vfs"),
@@ -308,7 +314,7 @@ def _vf_policy(kind: str) -> Callable[[Facts], ManifestFile]:
     return policy_of
 
 
-def _vf_network(facts: Facts) -> ManifestFile:
+def _vf_network(facts: NetworkFacts) -> ManifestFile:
     spec: Document = {
         "resourceName": facts.text("resource"), "networkNamespace": facts.text("namespace"),
         **_vlan(facts, "vlan"),
@@ -324,7 +330,9 @@ def _vf_network(facts: Facts) -> ManifestFile:
 # Workloads.
 
 
-def _patched(facts: Facts, what: str, change: Document, undo: str, mind: str) -> ManifestFile:
+def _patched(
+    facts: NetworkFacts, what: str, change: Document, undo: str, mind: str
+) -> ManifestFile:
     """A patch of the template of a workload's pods."""
     kind, _slash, name = facts.text("workload").partition("/")
     space = facts.text("namespace")
@@ -333,7 +341,7 @@ def _patched(facts: Facts, what: str, change: Document, undo: str, mind: str) ->
     return ManifestFile(f"{facts.name}-{what}.yaml", document, command, undo, mind)
 
 
-def _annotation(facts: Facts) -> ManifestFile:
+def _annotation(facts: NetworkFacts) -> ManifestFile:
     """The further interface of pods."""
     if facts.text("workload").startswith(_VM):
         raise UsageError(f"flow {facts.name}: network.workload is a VM, the flow's ends are pods")
@@ -350,7 +358,7 @@ def _annotation(facts: Facts) -> ManifestFile:
     return _patched(facts, "pod", {"metadata": {"annotations": annotations}}, undo, mind)
 
 
-def _interface(facts: Facts, binding: Document) -> ManifestFile:
+def _interface(facts: NetworkFacts, binding: Document) -> ManifestFile:
     """The interface of a virtual machine: on a network of its own, or (``name``) on that of
     pods."""
     name = binding.get("name", facts.name)
@@ -371,7 +379,7 @@ def _interface(facts: Facts, binding: Document) -> ManifestFile:
     return ManifestFile(f"{facts.name}-vm.yaml", document, apply, undo)
 
 
-def affinity(facts: Facts, *, together: bool) -> ManifestFile:
+def affinity(facts: NetworkFacts, *, together: bool) -> ManifestFile:
     """A wish to be placed beside pods with these labels, or apart from them: nothing stays
     unplaced for it."""
     term = {
@@ -390,7 +398,7 @@ def affinity(facts: Facts, *, together: bool) -> ManifestFile:
     return _patched(facts, "placement", {"spec": change}, undo, mind)
 
 
-_FILES: Mapping[Attachment, tuple[Callable[[Facts], ManifestFile], ...]] = {
+_FILES: Mapping[Attachment, tuple[Callable[[NetworkFacts], ManifestFile], ...]] = {
     "ipvlan-l2": (_ipvlan, _annotation),
     "macvlan": (_macvlan, _annotation),
     "host-device": (_host_device, _annotation),

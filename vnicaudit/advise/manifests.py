@@ -11,8 +11,8 @@ import msgspec
 
 from vnicaudit.advise.manifest_files import (
     FOR_VMS,
-    Facts,
     ManifestFile,
+    NetworkFacts,
     affinity,
     files_for,
     is_openshift,
@@ -63,9 +63,9 @@ def manifests_for(scenario: Scenario, advice: NetworkAdvice) -> Manifests:
     made: dict[str, tuple[ManifestFile, list[FlowAdvice]]] = {}
     unwritten: list[UnwrittenFile] = []
     notes: list[str] = []
-    steered: list[tuple[Facts, FlowAdvice]] = []
+    steered: list[tuple[NetworkFacts, FlowAdvice]] = []
     for flow, each in zip(scenario.flows, advice.flows, strict=True):
-        facts = Facts(flow, scenario.platform)
+        facts = NetworkFacts(flow, scenario.platform)
         notes += _notes(facts, each)
         for file in _files(facts, each):
             if missing := facts.take_missing():
@@ -82,7 +82,7 @@ def manifests_for(scenario: Scenario, advice: NetworkAdvice) -> Manifests:
     return Manifests((*files,), (*unwritten,), (*notes,))
 
 
-def _notes(facts: Facts, advice: FlowAdvice) -> Iterator[str]:
+def _notes(facts: NetworkFacts, advice: FlowAdvice) -> Iterator[str]:
     """Reasons why something is not written for a flow."""
     if advice.answer != "advised":
         yield f"flow {advice.flow}: no attachment is decided, so none is written"
@@ -99,7 +99,7 @@ def _decided(advice: FlowAdvice) -> tuple[Attachment, ...]:
     return advice.attachments if advice.answer == "advised" else ()
 
 
-def _files(facts: Facts, advice: FlowAdvice) -> Iterator[ManifestFile]:
+def _files(facts: NetworkFacts, advice: FlowAdvice) -> Iterator[ManifestFile]:
     """The files of a flow but for RFS; after each, ``facts`` has what it lacks."""
     for attachment in _decided(advice):
         if attachment not in FOR_VMS or facts.is_of_vm:
@@ -143,7 +143,7 @@ def _origin(reasons: Sequence[FlowAdvice]) -> Iterator[str]:
         yield from (f"{', '.join(ids)}: {source}" for source, ids in rows.items())
 
 
-def _machine_config(steered: Sequence[tuple[Facts, FlowAdvice]]) -> OwnerFile:
+def _machine_config(steered: Sequence[tuple[NetworkFacts, FlowAdvice]]) -> OwnerFile:
     """RFS on nodes, whose table is one for all connections: those of all flows, and as many as the
     kernel's documentation has for a moderately loaded server."""
     connections = sum(facts.flow.connections or 0 for facts, _advice in steered)

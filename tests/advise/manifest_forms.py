@@ -1,7 +1,5 @@
 """Forms of what an API server takes whatever it is: ``config`` of NetworkAttachmentDefinitions, and
-``desiredState`` of nodes. Both are checked before they are written.
-
-Names get into configurations that programs read as root on every node.
+``desiredState`` of nodes. What is written has them.
 
 Sources: NetConf of the plugins bridge, host-device, ipvlan, macvlan and static
 (containernetworking/plugins at 3d27709f); multus-cni at 95a09323, examples/macvlan-pod.yml (``ips``
@@ -11,19 +9,13 @@ kubernetes-nmstate at c9752755, docs/examples.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
 
-from vnicaudit.model.decoding import converted
-
-NAME = r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?"
-"""A label of DNS (RFC 1123), which the name of every kind of object may be."""
-WORD = r"[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?"
-"""The value of a label, and other names that are no objects'."""
-DEVICE = r"[A-Za-z0-9_][A-Za-z0-9_.@-]{0,14}"
-"""Less than Linux takes."""
+from vnicaudit.advise.manifest_files import DEVICE, NAME, WORD
+from vnicaudit.model.decoding import converted, json_as
 
 _Name = Annotated[str, Meta(pattern=rf"^{NAME}\Z")]
 _Device = Annotated[str, Meta(pattern=rf"^{DEVICE}\Z")]
@@ -120,12 +112,19 @@ class _DesiredState(_Part, frozen=True):
     ovn: _Ovn | None = None
 
 
-def cni_text(config: object) -> str:
-    """The JSON of a configuration. Raises msgspec.ValidationError if it is none."""
-    converted(config, _Ipvlan | _Macvlan | _HostDevice | _PortOfBridge | _Localnet)
-    return msgspec.json.format(msgspec.json.encode(config), indent=2).decode()
+def check_config(text: str) -> None:
+    """Raises msgspec.DecodeError for what is no configuration of a plugin."""
+    json_as(text, _Ipvlan | _Macvlan | _HostDevice | _PortOfBridge | _Localnet)
 
 
 def check_state(state: object) -> None:
     """Raises msgspec.ValidationError for what is no desired state."""
     converted(state, _DesiredState)
+
+
+def check_manifest(document: Any) -> None:
+    """Raises msgspec.DecodeError for a manifest with something in it that has not its form."""
+    if document.get("kind") == "NetworkAttachmentDefinition":
+        check_config(document["spec"]["config"])
+    elif document.get("kind") == "NodeNetworkConfigurationPolicy":
+        check_state(document["spec"]["desiredState"])
