@@ -28,8 +28,9 @@ def node(name: str, *, taint: str = "", cordoned: bool = False, **labels: str) -
 
 
 class CannedCluster:
-    """``lives``: what becomes of a pod that is created: its status. ``deleted``: whether it goes
-    when it is asked to. ``at_call`` is called before each request, and may raise."""
+    """``lives``: what becomes of a pod that is created: its status. ``goes``: whether it does when
+    it is asked to; ``finishes``: whether an empty namespace does. ``at_call`` is called before each
+    request, and may raise."""
 
     target, server, context = "kube:prod", "https://192.0.2.1:6443", "prod"
 
@@ -42,7 +43,7 @@ class CannedCluster:
         self.of_pods: dict[tuple[str, str], Object] = {}
         self.events: list[Object] = []
         self.calls: list[str] = []
-        self.goes = True
+        self.goes = self.finishes = True
         self.at_call: Callable[[str], None] = lambda _call: None
         self.lives: Callable[[str], Object] = lambda _name: {
             "phase": "Running",
@@ -62,13 +63,18 @@ class CannedCluster:
     def namespaces(self, selector: str) -> list[Object]:
         wanted = dict(each.partition("=")[::2] for each in selector.split(","))
         return [
-            one for one in self.spaces.values()
-            if all(
+            one for name, one in self.spaces.items()
+            if not (self._is_empty(name) and self.finishes)
+            and all(
                 key in one["metadata"]["labels"]
                 and text in ("", one["metadata"]["labels"][key])
                 for key, text in wanted.items()
             )
         ]  # fmt: skip
+
+    def _is_empty(self, name: str) -> bool:
+        """And about to go."""
+        return "deletionTimestamp" in self.spaces[name]["metadata"] and not self.pods(name)
 
     def pods(self, namespace: str) -> list[Object]:
         return [one for (space, _name), one in self.of_pods.items() if space == namespace]

@@ -195,6 +195,15 @@ def test_pods_that_do_not_end_are_removed_by_force() -> None:
     assert 40 < life.clock.now < 60
 
 
+def test_a_namespace_that_the_cluster_does_not_finish_is_told() -> None:
+    life = Life()
+    life.cluster.finishes = False
+    life.run()
+    assert life.is_removed
+    assert life.said[-1] == f"namespace {SPACE} is empty, and still being deleted by the cluster"
+    assert leftovers(life.cluster, (), (RUN,), NOW) == []
+
+
 def test_what_cannot_be_removed_is_told() -> None:
     life = Life()
     life.cluster.goes = False

@@ -73,7 +73,8 @@ def generator_pods(run: PodRun) -> Iterator[Mapping[str, str]]:
     finally:
         run.say(f"removing {count(len(run.plan.pods), 'generator pod')}")
         try:
-            remove(run.cluster, run.plan.run, run.clock)
+            for name in remove(run.cluster, run.plan.run, run.clock):
+                run.say(f"namespace {name} is empty, and still being deleted by the cluster")
             run.removed()
         except BaseException as error:
             why = plain(str(error)) or type(error).__name__
@@ -191,12 +192,11 @@ def _of_network(pod: GeneratorPod, found: PodObject) -> str:
     return own[0].ips[0]
 
 
-def remove(cluster: PodCluster, run: str, clock: Clock) -> None:
+def remove(cluster: PodCluster, run: str, clock: Clock) -> list[str]:
     """Remove all namespaces of a run, with everything in them. Namespaces come first, so that
-    nothing more is created there; when this returns, no pod is left. Raises TargetError,
-    EndpointError."""
-    labels = f"{'='.join(MANAGED_BY)},{RUN}={run}"
-    spaces = [each.metadata.name for each in as_records(cluster.namespaces(labels), Namespace)]
+    nothing more is created there; when this returns, no pod is left. Returns the namespaces that
+    the cluster has not finished with. Raises TargetError, EndpointError."""
+    spaces = _namespaces(cluster, run)
     for name in spaces:
         cluster.delete_namespace(name)
     forced_from = clock.monotonic() + _END_SECONDS
@@ -210,6 +210,15 @@ def remove(cluster: PodCluster, run: str, clock: Clock) -> None:
                 grace = 0 if is_forced else None
                 cluster.delete_pod(pod.metadata.namespace, pod.metadata.name, grace)
         clock.sleep(_PAUSE)
+    end = clock.monotonic() + _LAST_SECONDS
+    while (remaining := _namespaces(cluster, run)) and clock.monotonic() < end:
+        clock.sleep(_PAUSE)
+    return remaining
+
+
+def _namespaces(cluster: PodCluster, run: str) -> list[str]:
+    labels = f"{'='.join(MANAGED_BY)},{RUN}={run}"
+    return [each.metadata.name for each in as_records(cluster.namespaces(labels), Namespace)]
 
 
 # What killed runs left.

@@ -61,7 +61,6 @@ def command(options: BenchCleanOptions, wiring: Wiring) -> int:
     still at work: one of this machine, or one of another whose pods have not ended yet.
     """
     from vnicaudit.bench.pods.records import known_runs
-    from vnicaudit.bench.pods.running import remove
     from vnicaudit.cli.output.question import confirm
 
     state = Path(state_folder(options.state))
@@ -79,14 +78,7 @@ def command(options: BenchCleanOptions, wiring: Wiring) -> int:
         spaces, pods = count(len(lost), "namespace"), sum(each.pods for each in lost)
         confirm(f"Remove {spaces} with {count(pods, 'pod')}?", yes=options.yes)
     for one in visited:
-        for run in dict.fromkeys(each.run for each in one.leftovers if not each.at_work):
-            try:
-                remove(one.cluster, run, time)
-            except VnicauditError as error:
-                tell(safe(f"Error: {error}"))
-                code = error.exit_code
-            else:
-                emit(safe(f"Removed run {run} from {one.cluster.target}") + "\n")
+        code = max(code, _removed(one))
     if not code:
         _forget(state, known, visited)
     if not lost and not code:
@@ -107,6 +99,23 @@ def _visited(target: str, known: KnownRuns, wiring: Wiring) -> _Visited:
         emit(safe(f"{cluster.target}: {each.name}: {count(each.pods, 'pod')}, {state} "
                   f"({each.owner})") + "\n")  # fmt: skip
     return _Visited(cluster, left)
+
+
+def _removed(visited: _Visited) -> int:
+    """Remove what was left in a cluster; returns the exit code."""
+    from vnicaudit.bench.pods.running import remove
+
+    code = 0
+    for run in dict.fromkeys(each.run for each in visited.leftovers if not each.at_work):
+        try:
+            for name in remove(visited.cluster, run, time):
+                tell(safe(f"namespace {name} is empty, and still being deleted by the cluster"))
+        except VnicauditError as error:
+            tell(safe(f"Error: {error}"))
+            code = error.exit_code
+        else:
+            emit(safe(f"Removed run {run} from {visited.cluster.target}") + "\n")
+    return code
 
 
 def _forget(state: Path, known: KnownRuns, visited: list[_Visited]) -> None:

@@ -157,7 +157,7 @@ def served(server: FakeServer) -> Iterator[FakeServer]:
             self.end_headers()
             self.wfile.write(answer.body)
 
-        do_POST = do_PUT = do_PATCH = do_GET
+        do_POST = do_PUT = do_PATCH = do_DELETE = do_GET
 
         def log_message(self, *_args: object) -> None:
             pass
