@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from tests.advise.manifest_forms import check_config, check_manifest, check_state
-from tests.advise.manifests import ADVISABLE, network, written
+from tests.advise.manifests import ADVISABLE, ROW, network, written
 from vnicaudit.advise.manifests import manifests_for
 from vnicaudit.errors import UsageError
 from vnicaudit.model.advice import FlowAdvice, NetworkAdvice
@@ -67,6 +67,17 @@ def test_each_file_begins_with_its_origin_and_how_it_is_applied_and_undone(
         assert rows == "# R06: S5, CNI"
         head = [one[:8] for one in others[:3] if one.startswith("# ")]
         assert head[-2:] == ["# Apply:", "# Undo: "]
+
+
+def test_the_origin_of_a_file_is_the_rows_that_count() -> None:
+    flow = TrafficFlow(name="a", source="pod", to="pod", network=network())
+    beaten = msgspec.structs.replace(ROW, row="R09", beaten_by="R06")
+    noted = msgspec.structs.replace(ROW, row="R02", kind="notes")
+    advice = FlowAdvice(
+        flow="a", answer="advised", attachments=("macvlan",), rows=(ROW, beaten, noted)
+    )
+    made = manifests_for(Scenario(flows=(flow,)), NetworkAdvice(flows=(advice,)))
+    assert {file.text.split("\n")[1] for file in made.files} == {"# R06: S5, CNI"}
 
 
 def test_a_network_of_pods_leaves_addresses_to_the_pod() -> None:

@@ -3,7 +3,7 @@
 import re
 import shlex
 from pathlib import Path
-from typing import get_type_hints
+from typing import get_args, get_type_hints
 
 import pytest
 
@@ -12,7 +12,12 @@ from vnicaudit.bench.profiles.load import load_profile
 from vnicaudit.cli.bench.run import command as bench_run
 from vnicaudit.knowledge.attachments import UNSAID, AttachmentRow, attachment_table, holds
 from vnicaudit.model.decoding import converted
-from vnicaudit.model.scenario import NetworkNeeds, ScenarioPlatform, TrafficFlow
+from vnicaudit.model.scenario import (
+    NetworkNeeds,
+    PlatformKind,
+    ScenarioPlatform,
+    TrafficFlow,
+)
 
 TABLE = attachment_table()
 ROWS = {row.id: row for row in TABLE.row}
@@ -56,6 +61,22 @@ def test_measured_numbers_are_quoted_and_only_in_figures(row: AttachmentRow) -> 
     assert not re.search(r"\d", outside)
     assert row.direction
     assert not re.search(r"\b\d", row.direction)
+
+
+MEASURED_ON = {
+    "busch": {"z-vm", "z-kvm"},
+    "vduse": {"x86"},
+    "large-scale": {"x86", "other"},
+    "hoppmann": {"z-vm", "z-kvm", "z-lpar"},
+}
+
+
+def test_a_source_says_for_each_platform_whether_it_measured_there() -> None:
+    others = {name: source.excluded for name, source in TABLE.source.items() if source.excluded}
+    kinds = {*get_args(PlatformKind)}
+    assert {name: kinds - each["platform.kind"].keys() for name, each in others.items()} == (
+        MEASURED_ON
+    )
 
 
 def test_every_source_has_an_excerpt_with_its_origin() -> None:
