@@ -84,6 +84,12 @@ class PlannedPath(NamedTuple):
     peer: End
 
 
+def own_namespaces(run: str) -> tuple[str, str]:
+    """The names that namespaces of a run have: of its pods, and of those with the network of their
+    nodes, which need another one."""
+    return f"vnicaudit-bench-{run}", f"vnicaudit-bench-{run}-host"
+
+
 class PodPlan(NamedTuple):
     """Everything that is to be started, measured and removed. ``seconds``: after which pods end."""
 
@@ -110,8 +116,8 @@ class PodPlan(NamedTuple):
         return dict(sorted(levels.items()))
 
     def namespace_of(self, pod: GeneratorPod) -> str:
-        """The namespace of a pod: those with the network of their nodes need another one."""
-        return f"vnicaudit-bench-{self.run}{'-host' * pod.is_host}"
+        """The namespace of a pod."""
+        return own_namespaces(self.run)[pod.is_host]
 
     @property
     def labels(self) -> dict[str, str]:

@@ -25,7 +25,13 @@ from vnicaudit.bench.pods.cluster import (
     PodObject,
     as_records,
 )
-from vnicaudit.bench.pods.plan import GeneratorPod, PodPlan, namespace_manifest, pod_manifest
+from vnicaudit.bench.pods.plan import (
+    GeneratorPod,
+    PodPlan,
+    namespace_manifest,
+    own_namespaces,
+    pod_manifest,
+)
 from vnicaudit.errors import EndpointError, TargetError, VnicauditError
 from vnicaudit.model.decoding import json_as
 from vnicaudit.reaching.process import signals_held
@@ -217,8 +223,10 @@ def remove(cluster: PodCluster, run: str, clock: Clock) -> list[str]:
 
 
 def _namespaces(cluster: PodCluster, run: str) -> list[str]:
+    """Those with the labels and the names of a run: others may have put our labels on theirs."""
     labels = f"{'='.join(MANAGED_BY)},{RUN}={run}"
-    return [each.metadata.name for each in as_records(cluster.namespaces(labels), Namespace)]
+    found = [each.metadata.name for each in as_records(cluster.namespaces(labels), Namespace)]
+    return [name for name in found if name in own_namespaces(run)]
 
 
 # What killed runs left.
@@ -242,10 +250,10 @@ def leftovers(
     found = []
     for space in as_records(cluster.namespaces(OURS), Namespace):
         meta = space.metadata
-        pods = len(cluster.pods(meta.name))
         run, until = meta.labels.get(RUN, ""), meta.annotations.get(UNTIL, "")
-        if meta.labels.get(MANAGED_BY[0]) != MANAGED_BY[1] or not run:
-            continue
+        if meta.name not in own_namespaces(run):
+            continue  # somebody's own, with our labels
+        pods = len(cluster.pods(meta.name))
         if meta.deletion_timestamp and not pods:
             continue  # the cluster is about to finish
         at_work = ""

@@ -16,7 +16,7 @@ from vnicaudit.cli.options.records import SectionedCommand, as_record, state_fol
 from vnicaudit.cli.output.files import emit
 from vnicaudit.cli.output.progress import tell
 from vnicaudit.cli.wiring import Wiring, pass_wiring
-from vnicaudit.errors import TargetError, VnicauditError
+from vnicaudit.errors import EndpointError, TargetError, VnicauditError
 from vnicaudit.reports.safe import safe
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class _Visited(NamedTuple):
 def command(options: BenchCleanOptions, wiring: Wiring) -> int:
     """Remove the generator pods, and their namespaces, that killed runs left in clusters.
 
-    Only namespaces with both labels of `bench run --cluster` are removed, and none of a run that is
+    Only namespaces with the name and both labels of a run are removed, and none of a run that is
     still at work: one of this machine, or one of another whose pods have not ended yet.
     """
     from vnicaudit.bench.pods.records import known_runs
@@ -70,7 +70,7 @@ def command(options: BenchCleanOptions, wiring: Wiring) -> int:
     for target in targets:
         try:
             visited.append(_visited(target, known, wiring))
-        except TargetError as error:
+        except (EndpointError, TargetError) as error:
             tell(safe(f"Error: {error}"))
             code = error.exit_code
     lost = [each for one in visited for each in one.leftovers if not each.at_work]
@@ -81,7 +81,7 @@ def command(options: BenchCleanOptions, wiring: Wiring) -> int:
         code = max(code, _removed(one))
     if not code:
         _forget(state, known, visited)
-    if not lost and not code:
+    if not code and not any(one.leftovers for one in visited):
         emit("No generator pods are left\n")
     return code
 
