@@ -89,6 +89,16 @@ def test_two_limits_are_two_steps() -> None:
     assert (loss.before_arm, loss.after_arm) == ("pod-same", "pod-cross")
 
 
+def test_a_step_is_as_sure_as_the_path_above_of_which_it_is_least_sure() -> None:
+    """Of the two, ``pod-same`` is much faster, but one of its runs was not."""
+    samples = measured({"host": 6e9, "pod-cross": 5e9})
+    samples += runs("pod-same", [10e9, 10.1e9, 9.9e9, 4.95e9, 10.05e9, 9.95e9], start=500)
+    (_same, step) = judged_steps(samples, [TCP], ("host", "pod-same", "pod-cross"), SIX)
+    assert [(row.before_arm, row.verdict) for row in step.rows] == [("pod-same", "regressed")]
+    assert step.outcome == "undecided"
+    assert step.p == pytest.approx(2 * 20 / 462)
+
+
 def test_paths_that_are_alike_lose_nowhere() -> None:
     assert {each.outcome for each in judged(ALIKE).values()} == {"holds"}
 

@@ -164,9 +164,13 @@ def test_a_pod_asks_for_little_and_ends_by_itself() -> None:
     assert spec["nodeSelector"] == {"kubernetes.io/hostname": "host-1"}
     assert spec["activeDeadlineSeconds"] == 7200
     assert spec["automountServiceAccountToken"] is False
-    assert spec["securityContext"]["runAsUser"] == 65534
+    assert spec["securityContext"] == {  # "restricted" asks for all of it
+        "runAsNonRoot": True, "runAsUser": 65534, "seccompProfile": {"type": "RuntimeDefault"},
+    }  # fmt: skip
     (container,) = spec["containers"]
     assert container["command"][3:] == ["7200"]
+    own = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
+    assert container["securityContext"] == own
     assert body["metadata"]["labels"] == {
         "app.kubernetes.io/managed-by": "vnicaudit", "vnicaudit/run": RUN,
     }  # fmt: skip

@@ -75,6 +75,20 @@ def test_a_cluster_without_attachments_has_no_multus_and_nobody_is_asked_for_rig
     assert [one for one in cluster.asked if one.method != "GET"] == []
 
 
+def test_the_right_to_attach_networks_is_asked_for_in_the_namespaces_of_the_flows(
+    cluster: FakeServer,
+) -> None:
+    networks = "k8s.cni.cncf.io/v1/network-attachment-definitions"
+    cluster.lists |= {PODS: pods("web@n1", "db@n1"), networks: []}
+    scenario, _notes = advised(**ENDS)
+    assert (scenario.platform.multus, scenario.platform.may_create_nads) == (True, True)
+    (asked,) = (json.loads(one.body) for one in cluster.asked if one.method == "POST")
+    assert asked["spec"]["resourceAttributes"] == {
+        "group": "k8s.cni.cncf.io", "resource": "network-attachment-definitions",
+        "verb": "create", "namespace": "shop",
+    }  # fmt: skip
+
+
 def test_a_namespace_in_the_target_is_refused(cluster: FakeServer) -> None:
     with pytest.raises(UsageError, match="kube:prod/shop: write kube:CONTEXT"):
         advised("kube:prod/shop", **ENDS)
@@ -85,6 +99,8 @@ def test_settings_that_cannot_be_read_are_named_and_a_server_that_is_gone_ends_i
     cluster: FakeServer,
 ) -> None:
     cluster.lists[NETWORK] = []
+    _scenario, notes = advised()  # the group is served, the object is not there
+    assert [each for each in notes if "networks.config" in each] == []
     cluster.intercept = lambda asked: (
         Reply(500, b'{"message": "etcd is away"}') if asked.path.endswith("/cluster") else None
     )
