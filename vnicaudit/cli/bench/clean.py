@@ -80,7 +80,7 @@ def command(options: BenchCleanOptions, wiring: Wiring) -> int:
     for one in visited:
         code = max(code, _removed(one))
     if not code:
-        _forget(state, known, visited)
+        code = _forget(state, known, visited)
     if not code and not any(one.leftovers for one in visited):
         emit("No generator pods are left\n")
     return code
@@ -118,13 +118,14 @@ def _removed(visited: _Visited) -> int:
     return code
 
 
-def _forget(state: Path, known: KnownRuns, visited: list[_Visited]) -> None:
+def _forget(state: Path, known: KnownRuns, visited: list[_Visited]) -> int:
     """Remove the records of runs that have nothing in the clusters that were visited. A record
-    whose context leads to another cluster by now stays, and is told."""
+    whose context leads to another cluster by now stays, and is told. Returns the exit code."""
     from vnicaudit.bench.pods.records import forget
 
     servers = {one.cluster.server for one in visited}
-    targets = {one.cluster.target: one.cluster.server for one in visited}
+    targets = {one.cluster.target for one in visited}
+    code = 0
     for each in known.dead:
         if each.server in servers:
             forget(state, each.run)
@@ -133,3 +134,5 @@ def _forget(state: Path, known: KnownRuns, visited: list[_Visited]) -> None:
                 f"Warning: run {each.run} was in {each.server}, to which {each.target} does not "
                 "lead any more: name its cluster, kube:CONTEXT"
             ))  # fmt: skip
+            code = TargetError.exit_code
+    return code
