@@ -171,14 +171,19 @@ def test_plain_kubernetes_says_its_plugin_by_the_annotations_of_all_nodes(cluste
     assert "platform.sdn: nothing in the cluster says for certain" in notes
 
 
-def test_pods_that_are_spread_are_on_the_same_node_and_on_others(cluster: Server) -> None:
+def test_of_pods_that_share_some_of_their_nodes_placement_is_asked_for(cluster: Server) -> None:
     cluster.load(
         node("n1"), node("n2"), pod("web-1", "n1", of="web"), pod("web-2", "n2", of="web"),
         pod("db-0", "n2", of="db"),
     )  # fmt: skip
     scenario, notes = advised(cluster)
-    assert (scenario.flows[0].nodes, scenario.flows[0].pods_per_node) == ("either", 2)
-    assert 'nodes = "either" (now on n1, n2 and on n2)' in notes
+    assert (scenario.flows[0].nodes, scenario.flows[0].pods_per_node) == (None, 2)
+    told = 'flow f.nodes: now on n1, n2 and on n2: say "same", "cross" or "either"'
+    assert told in notes
+    for said in ("same", "cross", "either"):
+        found = advised(cluster, flow(nodes=said, source_is="shop/web", target_is="shop/db"))
+        assert found[0].flows[0].nodes == said
+        assert "f.nodes" not in found[1]
 
 
 def test_a_virtual_machine_tells_its_vcpus_queues_and_binding(cluster: Server) -> None:
@@ -286,7 +291,13 @@ def test_where_file_and_cluster_differ_both_are_told(cluster: Server) -> None:
     assert "platform.openshift" not in notes
 
 
-@pytest.mark.parametrize("text", ["web", "shop/", "vm/shop/db/more", "/web", "shop/=x"])
+NO_SELECTORS = [
+    "web", "shop/", "vm/shop/db/more", "/web", "shop/=x", "shop/we b", "shop/app in (a,b)",
+    "shop/app!=x", "shop/app==x", "shop/app=x,tier=y", "vm/shop/Db", "shop/web\n", "sh.op/web",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", NO_SELECTORS)
 def test_a_selector_of_no_known_form_is_refused(cluster: Server, text: str) -> None:
     with pytest.raises(UsageError, match=r"\[\[flow\]\] 1: source_is: .*NAMESPACE/NAME"):
         advised(cluster, flow(source_is=text))

@@ -96,10 +96,29 @@ def test_options_that_do_not_go_together(tmp_path: Path) -> None:
         (("kube:prod",), "kube:prod: name the flows with --flows FLOWS.toml"),
         ((TEMPLATE, "--flows", "f.toml"), "--flows goes with kube:CONTEXT"),
         ((TEMPLATE, "-o", "a.sarif"), "a.sarif: the file name does not tell the format"),
+        ((TEMPLATE, "-o", "a.toml"), "a.toml: the file name does not tell the format"),
+        ((TEMPLATE, "-o", "advice"), "advice: the file name does not tell the format"),
+        ((TEMPLATE, "--format", "text", "-o", "a.gz"), "writes no compressed files"),
+        (("--init", "-o", "a.json"), "a.json: a scenario is TOML: name it scenario.toml"),
+        (("--init", "-o", "a.toml.gz"), "writes no compressed files"),
+        (("--init", "--format", "json"), "--init reads no scenario: use it alone"),
     ):
         done = inside("advise", "network", *words, cwd=tmp_path)
         assert (done.returncode, done.stdout) == (2, "")
         assert told in done.stderr
+
+
+@pytest.mark.parametrize("place", ["mine.toml", "./mine.toml", "link.toml"])
+def test_a_report_never_replaces_what_it_is_made_of(tmp_path: Path, place: str) -> None:
+    text = TEMPLATE.read_text("utf-8")
+    (tmp_path / "mine.toml").write_text(text)
+    (tmp_path / "link.toml").symlink_to("mine.toml")
+    for words in (("mine.toml",), ("kube:prod", "--flows", "mine.toml")):
+        more = ("--format", "text", "-o", place)
+        done = inside("advise", "network", *words, *more, cwd=tmp_path)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr == f"Error: {place} is read: write the report to another file\n"
+    assert (tmp_path / "mine.toml").read_text("utf-8") == text
 
 
 def test_names_cannot_reach_the_terminal_as_commands(tmp_path: Path) -> None:

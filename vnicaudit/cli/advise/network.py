@@ -14,7 +14,16 @@ from vnicaudit.base.wording import count, path_word
 from vnicaudit.cli.options.environment import environment
 from vnicaudit.cli.options.output import OutputOptions, output_options, screen_options
 from vnicaudit.cli.options.records import SectionedCommand, as_record
-from vnicaudit.cli.output.files import STDOUT, ReportOutput, emit, formats_of, write_files
+from vnicaudit.cli.output.files import (
+    STDOUT,
+    ReportOutput,
+    check_not_compressed,
+    emit,
+    format_of,
+    is_of_another_format,
+    which_format,
+    write_files,
+)
 from vnicaudit.cli.output.progress import tell
 from vnicaudit.cli.wiring import Wiring, pass_wiring
 from vnicaudit.errors import UsageError
@@ -112,27 +121,51 @@ def command(options: AdviseNetworkOptions, wiring: Wiring) -> int:
         return _init(options)
     if options.scenario is None:
         raise UsageError("name a SCENARIO.toml or kube:CONTEXT; --init writes a scenario to edit")
+    place, form = _report_place(options)
     # the table of rows and its reader are of no use to --init and --help
     from vnicaudit.advise import advice_for
 
     scenario = _scenario(options.scenario, options, wiring)
     advice = advice_for(scenario)
-    _write_report(AdviceReport(advice, scenario, options.flows or options.scenario), options)
+    report = AdviceReport(advice, scenario, options.flows or options.scenario)
+    screen = screen_options(options.output) if place == STDOUT else Options(width=_FILE_WIDTH)
+    with ReportOutput(place) as output:
+        output.finish(FORMATS[form](report, screen))
     is_complete = options.folder is None or _write_manifests(scenario, advice, options.folder)
     if not is_complete or any(flow.answer == "unknown" for flow in advice.flows):
         return _TOO_LITTLE
     return _AGAINST if any(flow.present_advised_against for flow in advice.flows) else 0
 
 
+def _report_place(options: AdviseNetworkOptions) -> tuple[str, str]:
+    """Place and format of the report. Raises UsageError for a file that is read, or whose name does
+    not tell the format."""
+    place = options.output_file or STDOUT
+    if place == STDOUT:
+        return place, options.format or "text"
+    check_not_compressed(place)
+    if os.path.realpath(place) in map(
+        os.path.realpath, (options.scenario or "-", options.flows or "-")
+    ):
+        raise UsageError(f"{place} is read: write the report to another file")
+    form = options.format or format_of(place, tuple(FORMATS))
+    if not form:
+        raise which_format(place, tuple(FORMATS))
+    return place, form
+
+
 def _init(options: AdviseNetworkOptions) -> int:
     """Write the commented scenario; never over a file. Raises UsageError."""
-    if (options.scenario, options.flows, options.folder) != (None, None, None):
+    if any((options.scenario, options.flows, options.folder, options.format)):
         raise UsageError("--init reads no scenario: use it alone, or with --output")
     text = _TEMPLATE.read_text("utf-8")
     place = options.output_file or STDOUT
     if place == STDOUT:
         emit(text)
         return 0
+    check_not_compressed(place)
+    if is_of_another_format(place, ()):
+        raise UsageError(f"{place}: a scenario is TOML: name it scenario.toml")
     try:
         with open(place, "x", encoding="utf-8") as file:
             file.write(text)
@@ -163,15 +196,6 @@ def _scenario(name: str, options: AdviseNetworkOptions, wiring: Wiring) -> Scena
     for note in () if options.output.quiet else notes:
         tell(f"Note: {safe(note)}")
     return scenario
-
-
-def _write_report(report: AdviceReport, options: AdviseNetworkOptions) -> None:
-    place = options.output_file or STDOUT
-    given = (options.format,) if options.format else ()
-    (name,) = formats_of(given, (place,), tuple(FORMATS))
-    screen = screen_options(options.output) if place == STDOUT else Options(width=_FILE_WIDTH)
-    with ReportOutput(place) as output:
-        output.finish(FORMATS[name](report, screen))
 
 
 def _write_manifests(scenario: Scenario, advice: NetworkAdvice, folder: str) -> bool:

@@ -272,10 +272,10 @@ def _placement(ends: list[_End]) -> Iterator[ScenarioFact]:
     yield ScenarioFact("pods_per_node", max(both.values()), "the most on one node now")
     if len(on) > 1:
         apart = not on[0].keys() & on[1].keys()
-        nodes = "same" if len(both) == 1 else "cross" if apart else "either"
+        nodes = "same" if len(both) == 1 else "cross" if apart else None
         seen = f"now on {_names([*on[0]])} and on {_names([*on[1]])}"
-        is_open = "" if nodes == "either" else '; say "either" if that is open'
-        yield ScenarioFact("nodes", nodes, f"{seen}{is_open}")
+        asked = '; say "either" if that is open' if nodes else ': say "same", "cross" or "either"'
+        yield ScenarioFact("nodes", nodes, f"{seen}{asked}")
 
 
 def _guest_facts(ends: list[_End]) -> Iterator[ScenarioFact]:

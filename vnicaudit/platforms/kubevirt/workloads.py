@@ -8,6 +8,7 @@ are the names of their programs.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
@@ -18,6 +19,12 @@ from vnicaudit.platforms.kubevirt.cluster_objects import ENDED, is_true, metadat
 from vnicaudit.platforms.kubevirt.objects import Object
 
 _FORMS = 'write "NAMESPACE/NAME", "NAMESPACE/KEY=VALUE" (a label) or "vm/NAMESPACE/NAME"'
+_NAMESPACE = r"(?P<namespace>[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)"
+_NAME = r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?"
+_WORD = r"[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?"
+_LABEL = rf"(?P<key>({_NAME}/)?{_WORD})=(?P<value>({_WORD})?)"
+_OF_PODS = re.compile(rf"{_NAMESPACE}/({_LABEL}|(?P<name>{_NAME}))")
+_OF_VM = re.compile(rf"vm/{_NAMESPACE}/(?P<name>{_NAME})")
 _HASH = "pod-template-hash"
 _DEFAULT = "v1.multus-cni.io/default-network"
 """Annotation of a pod with another network in the place of the default one (Multus)."""
@@ -35,15 +42,11 @@ class Selector(NamedTuple):
 
 def selector_of(text: str, field: str) -> Selector:
     """The selector that a flow has in a field. Raises UsageError."""
-    namespace, _slash, rest = text.partition("/")
-    key, equals, value = rest.partition("=")
-    if namespace and equals and key:
-        return Selector(namespace, label=(key, value))
-    words = text.split("/")
-    if len(words) == 3 and words[0] == "vm" and all(words):
-        return Selector(words[1], words[2], is_vm=True)
-    if len(words) == 2 and all(words) and not equals:
-        return Selector(words[0], words[1])
+    if found := _OF_PODS.fullmatch(text):
+        label = (found["key"], found["value"]) if found["key"] else None
+        return Selector(found["namespace"], found["name"] or "", label)
+    if found := _OF_VM.fullmatch(text):
+        return Selector(found["namespace"], found["name"], is_vm=True)
     raise UsageError(f"{field}: {text!r} selects nothing in a cluster: {_FORMS}")
 
 
