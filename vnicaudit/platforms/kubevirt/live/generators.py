@@ -4,6 +4,7 @@ and deletes. Everything is asked for by list, so that the role needs few rights
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from urllib.parse import quote
 
@@ -24,8 +25,8 @@ _ROLE = "; docs/how-to/clusters/bench-role.yaml has the rights that are needed"
 
 
 class GeneratorCluster:
-    """One cluster. Raises TargetError if it cannot be reached, UsageError for a target with a
-    namespace."""
+    """One cluster; ``target`` leads to it from any folder. Raises TargetError if it cannot be
+    reached, UsageError for a target with a namespace, or with files that kubectl does not take."""
 
     def __init__(self, target: str, deadline: float) -> None:
         self._cluster = Cluster(target, LiveOptions(deadline=deadline, cloud=float("inf")))
@@ -33,8 +34,10 @@ class GeneratorCluster:
             raise UsageError(f"{target}: name the cluster alone: pods get a namespace of their own")
         self._served = self._cluster.groups()
         context, file = self._cluster.context, cluster_parts(target)[1]
+        if os.pathsep in file:
+            raise UsageError(f"{target}: kubectl takes one file: name several in KUBECONFIG")
         self.context = "" if context == IN_CLUSTER else context
-        self.target = f"{CLUSTER}{context}{f'?kubeconfig={file}' if file else ''}"
+        self.target = f"{CLUSTER}{context}{f'?kubeconfig={_absolute(file)}' if file else ''}"
         self.server = self._cluster.server
 
     def serves(self, group: str) -> bool:
@@ -131,6 +134,11 @@ class GeneratorCluster:
                 refused.status = error.status
                 raise refused from None
             raise
+
+
+def _absolute(file: str) -> str:
+    """As in a target."""
+    return quote(os.path.abspath(os.path.expanduser(file)), safe="/:@")
 
 
 def _path(namespace: str, plural: str) -> str:
