@@ -55,9 +55,10 @@ def _percent(of: Callable[[Sample, End], float | None]) -> Callable[[Sample, End
     return share
 
 
+_MACHINE = _percent(_machine)
 _COLUMNS = (
     _Column("cgroup", _percent(lambda sample, end: _parts(sample, end).group)),
-    _Column("machine", _percent(_machine)),
+    _Column("machine", _MACHINE),
     _Column("softirq", _percent(lambda sample, end: _parts(sample, end).softirq)),
     _Column("one CPU's", _percent(lambda sample, end: _parts(sample, end).softirq_of_busiest)),
     _Column("steal", _steal),
@@ -102,9 +103,6 @@ def _table(result: BenchResult) -> Table | None:
 def _is_seen(column: _Column, runs: Sequence[Sample]) -> bool:
     is_shared = column.of is _MACHINE and any(run.covariates.cpu.shared is not None for run in runs)
     return is_shared or any(column.of(run, end) is not None for run in runs for end in _ENDS)
-
-
-_MACHINE = next(each.of for each in _COLUMNS if each.head == "machine")
 
 
 def _cells(workload: Workload, runs: Sequence[Sample], columns: list[_Column]) -> Iterator[Cell]:
