@@ -58,10 +58,6 @@ _COLUMNS = {
 """Column of the CSV -> key of the JSON document."""
 
 
-class _NodeCpu(msgspec.Struct, frozen=True):
-    steal: float = msgspec.field(name="stealCPU", default=0.0)
-
-
 class _Test(msgspec.Struct, frozen=True, rename="camel"):
     """One document, or one line; other keys are ignored."""
 
@@ -80,7 +76,6 @@ class _Test(msgspec.Struct, frozen=True, rename="camel"):
     service: bool = False
     external_server: bool = False
     udp_loss_percent: float = 0.0
-    tcp_retransmits: float = 0.0
     udn_info: str = ""
     bridge_info: str = ""
     sriov_info: str = ""
@@ -91,10 +86,6 @@ class _Test(msgspec.Struct, frozen=True, rename="camel"):
     confidence: tuple[float, ...] = ()
     low: float | None = None
     high: float | None = None
-    server_cpu: _NodeCpu = msgspec.field(name="serverCPU", default=_NodeCpu())
-    client_cpu: _NodeCpu = msgspec.field(name="clientCPU", default=_NodeCpu())
-    server_cpu_collected: bool = msgspec.field(name="serverCPUCollected", default=False)
-    client_cpu_collected: bool = msgspec.field(name="clientCPUCollected", default=False)
 
 
 class _Load(NamedTuple):
@@ -227,11 +218,7 @@ def _sample(number: int, test: _Test) -> Sample:
         workload=_workload(test).id, arm=_path_name(test), block=number, order=number,
         started=_text(test.timestamp), values=values,
         details={"samples": test.samples, "confidence_low": low, "confidence_high": high},
-        covariates=Covariates(
-            target_steal=test.server_cpu.steal if test.server_cpu_collected else None,
-            peer_steal=test.client_cpu.steal if test.client_cpu_collected else None,
-            seconds=test.duration,
-        ),
+        covariates=Covariates(seconds=test.duration),
     )  # fmt: skip
 
 
