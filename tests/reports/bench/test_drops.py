@@ -118,15 +118,30 @@ def test_offloads_of_tunnels_say_nothing_without_a_tunnel() -> None:
     facts = NODE | {"tunnels": "none", "nic.channels.combined": "16"}
     result = measured(LEVELS, Setup(A, facts))
     alike = tuple(replace(one, mtu=1500) for one in result.paths)
-    (only,) = drop_section(replace(result, paths=alike)).items
-    assert only.startswith(f"nothing was seen on the nodes of pod-same → pod-cross ({A}): ")
+    assert drop_section(replace(result, paths=alike)).items == (
+        f"nothing was seen on the nodes of pod-same → pod-cross ({A}): no tunnel, no offload "
+        "that is off, no single queue; not known: nic.mtu; `vnicaudit audit ssh://NODE` reads more",
+    )
+
+
+def test_on_one_node_neither_its_nic_nor_its_tunnel_is_on_the_way() -> None:
+    result = measured({"host": 10.0, "pod-same": 4.0}, Setup(A, NODE), Setup(POD_A, NODE | {
+        "nic": "eth0", "tunnels": "none", "nic.channels.combined": "2",
+        "nic.offload.tcp-segmentation-offload": "off",
+    }))  # fmt: skip
+    assert drop_section(result).items == (
+        f"seen at host → pod-same: tcp-segmentation-offload is off on eth0 at {POD_A}",
+        "nothing was seen on the nodes of host → pod-same, whose own part of the way was not read: "
+        "`vnicaudit audit ssh://NODE` would tell",
+    )
 
 
 def test_nodes_that_were_not_read_are_no_clean_nodes() -> None:
     result = measured({"pod-same": 10.0, "pod-cross": 4.0}, Setup(POD_A, {"nic": "eth0"}))
     assert drop_section(result).items[-1] == (
-        "nothing was seen on the nodes of pod-same → pod-cross, which were not read: a path "
-        "between them (host=ssh://NODE1,ssh://NODE2) and `vnicaudit audit ssh://NODE` would tell"
+        "nothing was seen on the nodes of pod-same → pod-cross, whose own part of the way was not "
+        "read: a path between them (host=ssh://NODE1,ssh://NODE2) and `vnicaudit audit ssh://NODE` "
+        "would tell"
     )
 
 

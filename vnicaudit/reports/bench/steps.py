@@ -132,7 +132,10 @@ def _sights(result: BenchResult, judged: JudgedStep) -> Iterator[str]:
     row = judged.lost_rows[0]
     paths = {path.name: path for path in result.paths}
     here = [path for name in (row.before_arm, row.after_arm) if (path := paths.get(name))]
+    crosses = not row.after_arm.endswith(_ON_ONE_NODE)
     near = [*here, *(paths[name] for name in _NODES if name in paths and paths[name] not in here)]
+    if not crosses:  # packets do not leave the node: its NIC and its tunnels are not on the way
+        near = [path for path in here if path.name not in _NODES]
     ends = dict.fromkeys(end for path in near for end in (path.target, path.peer))
     setups = [setup for setup in result.environment if setup.endpoint in ends]
     places: dict[str, list[str]] = {}
@@ -147,22 +150,36 @@ def _sights(result: BenchResult, judged: JudgedStep) -> Iterator[str]:
     name = f"{row.before_arm} → {row.after_arm}"
     yield from (f"seen at {name}: {sight}" for sight in found)
     nodes = {end for path in near if path.name in _NODES for end in (path.target, path.peer)}
-    read = [
-        _place(s.endpoint)
-        for s in setups
-        if s.endpoint in nodes or s.endpoint.startswith(_ON_NODES)
-    ]
+    read = [s for s in setups if s.endpoint in nodes or s.endpoint.startswith(_ON_NODES)]
     if not read:
+        missing = "a path between them (host=ssh://NODE1,ssh://NODE2) and " if crosses else ""
         yield (
-            f"nothing was seen on the nodes of {name}, which were not read: a path between them "
-            "(host=ssh://NODE1,ssh://NODE2) and `vnicaudit audit ssh://NODE` would tell"
+            f"nothing was seen on the nodes of {name}, whose own part of the way was not read: "
+            f"{missing}`vnicaudit audit ssh://NODE` would tell"
         )
     elif not found:
-        yield (
-            f"nothing was seen on the nodes of {name} ({', '.join(read)}): no tunnel, no smaller "
-            "MTU, no offload off, no single queue, no CPU full of softirqs; `vnicaudit audit "
-            "ssh://NODE` reads more"
-        )
+        yield _nothing(name, read)
+
+
+_ON_ONE_NODE = "-same"
+_LOOKED_AT = {
+    "tunnels": "no tunnel",
+    "nic.mtu": "no smaller MTU",
+    "nic.offload.generic-receive-offload": "no offload that is off",
+    "nic.channels.combined": "no single queue",
+}
+"""Fact -> what is not there, if the fact is known and nothing was seen."""
+
+
+def _nothing(name: str, read: Sequence[Setup]) -> str:
+    known = [fact for fact in _LOOKED_AT if all(fact in setup.facts for setup in read)]
+    where = ", ".join(_place(setup.endpoint) for setup in read)
+    said = ", ".join(_LOOKED_AT[fact] for fact in known) or "nothing there could be read"
+    unknown = ", ".join(fact for fact in _LOOKED_AT if fact not in known)
+    return (
+        f"nothing was seen on the nodes of {name} ({where}): {said}"
+        f"{f'; not known: {unknown}' if unknown else ''}; `vnicaudit audit ssh://NODE` reads more"
+    )
 
 
 def _place(endpoint: str) -> str:
