@@ -81,6 +81,18 @@ def test_terms_that_cannot_be_used_judge_nothing() -> None:
     assert section.tables == ()
 
 
+def test_more_runs_and_paths_than_are_made_are_not_judged() -> None:
+    result = measured(LEVELS)
+    many = replace(result, samples=result.samples * 60)
+    assert drop_section(many).lead == (
+        "not judged: 360 runs of tcp in pod-cross: more than 300 are not compared"
+    )
+    arms = tuple(f"path{number}" for number in range(51))
+    assert drop_section(replace(result, arms=arms)).lead == (
+        "not judged: 51 paths: more than 50 are not compared"
+    )
+
+
 NODE = {
     "nic": "eno1", "nic.channels.combined": "1", "cpus": "16", "tunnels": "genev_sys_6081",
     "nic.offload.tx-udp_tnl-segmentation": "off [fixed]",

@@ -24,7 +24,7 @@ from vnicaudit.bench.judging.catastrophe import (
 )
 from vnicaudit.bench.judging.comparing import compare, compare_all
 from vnicaudit.bench.judging.steps import JudgedStep, judged_steps
-from vnicaudit.bench.judging.terms import Terms, checked_terms
+from vnicaudit.bench.judging.terms import MOST_RUNS, Terms, checked_terms
 from vnicaudit.bench.judging.verdict import decide
 from vnicaudit.errors import UsageError
 from vnicaudit.model.measurement import (
@@ -173,6 +173,8 @@ makes 100."""
 
 
 _MOST_PATHS = 50
+_MOST_OF_PATHS = 3 * MOST_RUNS
+"""Maximum runs of a workload on a path, with those that were repeated, as all steps are judged."""
 
 
 def compare_results(a: BenchResult, b: BenchResult, arms: Arms | None = None) -> BenchResult:
@@ -262,7 +264,7 @@ def judged_steps_of(result: BenchResult) -> tuple[JudgedStep, ...]:
     it cannot be judged."""
     if len(result.arms) > _MOST_PATHS:
         raise UsageError(f"{len(result.arms)} paths: more than {_MOST_PATHS} are not compared")
-    _bounded(result.samples)
+    _bounded(result.samples, _MOST_OF_PATHS)
     terms = _terms(result.run, result.run)
     return judged_steps(result.samples, result.workloads, result.arms, terms, result.paths)
 
@@ -299,11 +301,11 @@ def _terms(a: BenchRun, b: BenchRun) -> Terms:
         raise UsageError(f"run {a.id} cannot be judged by its own terms: {error}") from error
 
 
-def _bounded(samples: Sequence[Sample]) -> None:
+def _bounded(samples: Sequence[Sample], most: int = _MOST_RUNS) -> None:
     for (arm, workload), runs in Counter((one.arm, one.workload) for one in samples).items():
-        if runs > _MOST_RUNS:
+        if runs > most:
             raise UsageError(
-                f"{runs} runs of {workload} in {arm}: more than {_MOST_RUNS} are not compared"
+                f"{runs} runs of {workload} in {arm}: more than {most} are not compared"
             )
 
 
