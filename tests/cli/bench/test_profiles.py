@@ -24,15 +24,15 @@ def test_list() -> None:
     lines = result.stdout.splitlines()
     names = [line.split()[0] for line in lines if not line.startswith(" ")]
     assert names == [
-        "dns", "ibm-z", "line-100g", "loaded", "quick", "smoke", "switch-dns", "tcp-dns",
-        "vduse",
+        "dns", "ibm-z", "k8s-netperf", "line-100g", "loaded", "quick", "smoke", "switch-dns",
+        "tcp-dns", "vduse",
     ]  # fmt: skip
     at = next(number for number, line in enumerate(lines) if line.startswith("quick "))
     assert lines[at] == (
-        "quick       Is it better, the same or worse? Nine workloads, eight runs each"
+        "quick        Is it better, the same or worse? Nine workloads, eight runs each"
     )
-    assert lines[at + 1] == "            9 workloads; before and after together: 32 min"
-    assert "            3 workloads; before and after together: 17 min to 1 h 8 min" in lines
+    assert lines[at + 1] == "             9 workloads; before and after together: 32 min"
+    assert "             3 workloads; before and after together: 17 min to 1 h 8 min" in lines
 
 
 def test_one_of_ones_own(tmp_path: Path) -> None:
@@ -74,7 +74,7 @@ def test_json() -> None:
         "iperf3.tcp.tx.c1.64k", "iperf3.tcp.rx.c1.64k",
     ]  # fmt: skip
     everything = json.loads(vnicaudit("bench", "profiles", "--format", "json").stdout)
-    assert len(everything["profiles"]) == 9
+    assert len(everything["profiles"]) == 10
 
 
 def test_a_mistake_is_told_with_its_table_and_key(tmp_path: Path) -> None:
