@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.bench.pods.canned import CannedCluster, node
+from tests.bench.pods.canned import CannedCluster, Object, node
 from tests.cli.inside import inside
 from vnicaudit.bench.pods.cluster import PodCluster
 from vnicaudit.bench.pods.records import PodsRecord, recorded
 from vnicaudit.cli.wiring import Wiring
-from vnicaudit.errors import TargetError
+from vnicaudit.errors import EndpointError, TargetError
 
 RUN = ("bench", "run", "-p", "smoke", "--cluster", "kube:prod", "--image", "tools")
 ID = "20261130-120000-0001"
@@ -138,3 +138,57 @@ def test_a_context_that_leads_elsewhere_by_now_is_told(tmp_path: Path) -> None:
     assert (result.returncode, result.stdout) == (4, "")
     assert "was in https://198.51.100.1:6443, to which kube:prod does not" in result.stderr
     assert file.exists()
+
+
+def test_a_run_that_the_record_has_elsewhere_may_be_at_work_here(tmp_path: Path) -> None:
+    cluster = CannedCluster()
+    left(cluster)
+    record(tmp_path, server="https://198.51.100.1:6443")
+    result = told(cluster, "bench", "clean", "kube:prod", "-y", "--state", tmp_path)
+    assert "kept: not a run of this state folder" in result.stdout
+    assert cluster.of_pods
+
+
+def test_a_run_at_work_is_kept_and_not_told_to_be_gone(tmp_path: Path) -> None:
+    cluster = CannedCluster()
+    left(cluster)
+    with recorded(tmp_path, PodsRecord(ID, "kube:prod", CannedCluster.server)):
+        result = told(cluster, "bench", "clean", "kube:prod", "-y", "--state", tmp_path)
+    shown = f"kube:prod: vnicaudit-bench-{ID}: 1 pod, kept: is at work (root@kvm7)\n"
+    assert (result.returncode, result.stdout) == (0, shown)
+    assert cluster.of_pods
+
+
+@pytest.mark.parametrize("name", ["shop", f"vnicaudit-bench-{ID}-shop", "vnicaudit-bench-other"])
+def test_a_namespace_of_another_name_is_kept_whatever_its_labels(tmp_path: Path, name: str) -> None:
+    """Somebody has given his own our labels."""
+    cluster = CannedCluster()
+    left(cluster)
+    own = cluster.spaces[f"vnicaudit-bench-{ID}"]["metadata"]
+    cluster.spaces[name] = {"metadata": own | {"name": name}}
+    cluster.create_pod(name, {"metadata": {"name": "db"}})
+    record(tmp_path)
+    result = told(cluster, "bench", "clean", "-y", "--state", tmp_path)
+    assert [line.split(": ")[1] for line in result.stdout.splitlines()[:-1]] == [own["name"]]
+    assert [*cluster.of_pods] == [(name, "db")]
+    assert f"delete {name}" not in cluster.calls
+
+
+@pytest.mark.parametrize("error", [TargetError("no answer"), EndpointError("not understood")])
+def test_a_cluster_that_fails_keeps_no_other_from_being_cleaned(
+    tmp_path: Path, error: Exception
+) -> None:
+    class Broken(CannedCluster):
+        def namespaces(self, selector: str) -> list[Object]:
+            del selector
+            raise error
+
+    cluster = CannedCluster()
+    left(cluster)
+    record(tmp_path)
+    wiring = Wiring(pods=lambda target, _seconds: Broken() if target == "kube:lost" else cluster)
+    words = ("bench", "clean", "kube:lost", "kube:prod", "-y", "--state", tmp_path)
+    result = inside(*words, wiring=wiring)
+    assert (result.returncode, result.stderr) == (4, f"Error: {error}\n")
+    assert f"Removed run {ID}" in result.stdout
+    assert not cluster.of_pods
