@@ -91,6 +91,24 @@ def test_a_request_whose_answer_was_lost_is_no_error(
     assert [one.method for one in asked] == ["POST", "POST"]
 
 
+def test_a_conflict_of_another_kind_is_an_error(
+    cluster: GeneratorCluster, server: FakeServer
+) -> None:
+    """The pod was not created: its quota was changed by somebody at the same time."""
+    answering(server, status(409, "Conflict", 'cannot be fulfilled on resourcequotas "q"'))
+    with pytest.raises(TargetError, match="cannot be fulfilled on resourcequotas"):
+        cluster.create_pod("x", {"metadata": {"name": "a1"}})
+
+
+def test_a_namespace_that_is_being_deleted_needs_no_deleting(
+    cluster: GeneratorCluster, server: FakeServer
+) -> None:
+    words = "The system is ensuring all content is removed from this namespace."
+    asked = answering(server, status(409, "Conflict", words))
+    cluster.delete_namespace("x")
+    assert [one.method for one in asked] == ["DELETE"]
+
+
 @pytest.mark.parametrize(
     "delete",
     [
