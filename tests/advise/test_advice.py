@@ -16,7 +16,7 @@ from vnicaudit.model.advice import FiredRow, NetworkAdvice
 SCENARIOS: list[Table] = YAML(typ="safe").load(Path(__file__).with_suffix(".yaml"))
 NOTHING: Table = {
     "attachments": [], "rfs": "", "placement": "", "infra_nodes": "", "rows": [], "beaten": {},
-    "excluded": {}, "deciding": [], "against_present": False,
+    "excluded": {}, "deciding": [], "against_present": "", "unmet": [],
 }  # fmt: skip
 
 
@@ -36,8 +36,10 @@ def test_answer(sample: Table) -> None:
         "beaten": {row.row: row.beaten_by for row in flow.rows if row.beaten_by},
         "excluded": {one.attachment: one.row for one in flow.excluded},
         "deciding": [one.fact for one in flow.deciding],
-        "against_present": flow.present_advised_against,
+        "against_present": flow.present_row,
+        "unmet": list(flow.unmet),
     } == expected
+    assert flow.present_advised_against == bool(flow.present_row)
     assert {*missing} <= {one.name for one in flow.missing}
     assert general is None or [row.row for row in given.general] == general
 
@@ -97,7 +99,7 @@ def test_contradictions_have_both_sides() -> None:
 
 
 def test_versions_word_the_limits() -> None:
-    flow = {"to": "vm", "vcpus": 4, "queues": 1, "connections": 8}
+    flow = {"to": "vm", "vcpus": 4, "queues": 1, "connections": 64}
     worded = {
         version: "blocks CPU hot-plug"
         in rows_of(advice({"platform": {"kubevirt": version}, "flow": flow}))["R65"].limits
@@ -172,7 +174,7 @@ def test_what_holds_for_every_answer(case: Table) -> None:
         if "depends" in (flow.answer, flow.rfs):
             assert flow.deciding
         assert all(one.fact and one.command in commands for one in flow.deciding)
-        assert flow.answer != "unknown" or flow.missing
+        assert flow.answer != "unknown" or flow.missing or flow.unmet
         shown = {row.row for row in flow.rows}
         assert {one.row for one in flow.excluded} <= shown
         _assert_numbers(flow.rows)
@@ -189,7 +191,7 @@ def _assert_numbers(shown: tuple[FiredRow, ...]) -> None:
         source = attachment_table().source[own.source]
         texts = (
             own.answer, own.figure, own.direction, own.limits, own.decides, *own.quotations,
-            *(case.limits or "" for case in own.cases),
+            *(case.limits or "" for case in own.cases), *(case.answer or "" for case in own.cases),
             source.measured, *(one for words in source.excluded.values() for one in words.values()),
         )  # fmt: skip
         numbers = {number for text in texts for number in NUMBER.findall(text)}

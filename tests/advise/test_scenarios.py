@@ -46,7 +46,7 @@ def accepts(text: str) -> bool:
 
 def test_scenario_is_read(tmp_path: Path) -> None:
     path = tmp_path / "shop.toml"
-    path.write_text(FULL, "utf-8")
+    path.write_text(f"\ufeff{FULL}", "utf-8")
     scenario = read_scenario(str(path))
     assert (scenario.platform.openshift, scenario.platform.spare_nics) == ("4.16.3", 0)
     assert (scenario.needs.effort, scenario.needs.load) == ("low", None)

@@ -18,7 +18,7 @@ from vnicaudit.advise.weighing import (
 )
 from vnicaudit.knowledge.attachments import AttachmentRow, Facts, Value, attachment_table
 from vnicaudit.model.advice import DecidingFact, FiredRow, FlowAdvice, MissingFact, NetworkAdvice
-from vnicaudit.model.scenario import Scenario, TrafficFlow
+from vnicaudit.model.scenario import Attachment, Scenario, TrafficFlow
 
 LARGE, SMALL = 30_000, 1_000
 """Bytes of a message: sizes that were measured; the first is called large, the other is not."""
@@ -26,8 +26,6 @@ _COMBINED = {"default", "ipvlan-l2", "host-device"}
 """Attachments that the sources combine in one application."""
 _COMPARISONS = {"pods": "attachments", "external": "external", "vm": "datapaths"}
 """Kind of a flow -> command that compares two of its attachments."""
-_WORKED_OUT = {"flow.size": "flow.response"}
-"""Facts that are worked out, and the key of a scenario that says them."""
 
 
 def advice_for(scenario: Scenario) -> NetworkAdvice:
@@ -59,16 +57,18 @@ def _facts(scenario: Scenario, flow: TrafficFlow | None = None) -> dict[str, Val
         ends = {flow.source, flow.to}
         facts["flow.between"] = "vm" if "vm" in ends else "pods" if ends == {"pod"} else "external"
         facts["flow.size"] = _size(flow)
+        if flow.present == "host-device":
+            facts["platform.spare_nics"] = 1  # the one that the pod has
     return facts
 
 
 def _size(flow: TrafficFlow) -> str | None:
-    """``large``, ``small``, ``between``; None if the response, or the message of a stream, is not
-    said."""
+    """``large``, ``small``, ``between``; None if request or response, or the message of a stream,
+    is not said."""
     larger = max(flow.request or 0, flow.response or 0)
     if larger >= LARGE:
         return "large"
-    if flow.response is None and (flow.request is None or flow.pattern != "streaming"):
+    if flow.request is None or (flow.response is None and flow.pattern != "streaming"):
         return None
     return "small" if larger <= SMALL else "between"
 
@@ -78,10 +78,12 @@ def _flow_advice(flow: TrafficFlow, facts: Facts, infra: str) -> FlowAdvice:
     found = list(changes(facts))
     if decision.answer == "unknown":
         found = [*facts_to_begin_with(facts), *found]
-    answer = "depends" if decision.answer == "unknown" and not found else decision.answer
-    found += facts_of_figures(facts, decision)
-    advised_against = {each.attachment for each in decision.excluded}
-    other = answer == "advised" and flow.present not in decision.attachments
+    is_unknown = decision.answer == "unknown" and bool(found or decision.needs)
+    answer = decision.answer if decision.answer != "unknown" or is_unknown else "depends"
+    unmet = () if found or not is_unknown else decision.needs
+    if not unmet:
+        found += facts_of_figures(facts, decision)
+    present_row = _row_against(flow.present, decision)
     return FlowAdvice(
         flow=flow.name,
         answer=answer,
@@ -92,18 +94,40 @@ def _flow_advice(flow: TrafficFlow, facts: Facts, infra: str) -> FlowAdvice:
         rows=tuple(_rows_shown(decision, facts)),
         excluded=decision.excluded,
         deciding=tuple(_deciding(decision, answer, facts, found)),
-        missing=_missing(found),
+        missing=_missing(found, facts),
+        unmet=unmet,
         present=flow.present,
-        present_advised_against=flow.present is not None
-        and (other or flow.present in advised_against),
+        present_advised_against=bool(present_row),
+        present_row=present_row,
     )
 
 
-def _missing(found: list[FactChange]) -> tuple[MissingFact, ...]:
+def _row_against(present: Attachment | None, decision: FlowDecision) -> str:
+    """The row that excludes the attachment of today, or found the advised one better; empty: no row
+    says so, though another one may be advised."""
+    excluding = (each.row for each in decision.excluded if each.attachment == present)
+    better = (
+        row.id
+        for row in decision.counting()
+        if decision.answer == "advised" and present in row.over
+        if decision.attachments[0] in row.gives
+    )
+    return next(excluding, None) or next(better, "")
+
+
+def _said_by(name: str, facts: Facts) -> str:
+    """The key of a scenario that says a fact, which may be one that is worked out."""
+    if name != "flow.size":
+        return name
+    is_request = facts["flow.response"] is not None or facts["flow.pattern"] == "streaming"
+    return "flow.request" if is_request else "flow.response"
+
+
+def _missing(found: list[FactChange], facts: Facts) -> tuple[MissingFact, ...]:
     """Each fact once, with all rows that wait for it."""
     rows: dict[str, set[str]] = {}
     for each in found:
-        rows.setdefault(_WORKED_OUT.get(each.fact, each.fact), set()).update(each.rows)
+        rows.setdefault(_said_by(each.fact, facts), set()).update(each.rows)
     return tuple(MissingFact(name, tuple(sorted(rows[name]))) for name in rows)
 
 
@@ -136,9 +160,15 @@ def _as_fired(row: AttachmentRow, facts: Facts, beaten_by: str = "") -> FiredRow
         section=row.section,
         limits=row.limits,
         decides=row.decides,
-        command=table.command[row.command] if row.command else "",
+        command=_command(row.command, facts) if row.command else "",
         beaten_by=beaten_by,
     )
+
+
+def _command(name: str, facts: Facts) -> str:
+    """The command of that name, for this kind of flow if there are several."""
+    commands = attachment_table().command
+    return commands.get(f"{name}-{facts.get('flow.between')}") or commands[name]
 
 
 def _deciding(
@@ -151,14 +181,17 @@ def _deciding(
     counting = [row for row in decision.counting() if row.decides]
     names: dict[str, str] = {}
     if answer == "depends":
-        names = {_WORKED_OUT.get(one.fact, one.fact): compare for one in found if one.settles}
+        names = {_said_by(one.fact, facts): compare for one in found if one.settles}
         for row in counting:
-            if row.kind == "depends" and not row.rfs:
+            if row.kind == "depends" and not row.rfs and facts.get(row.decides) is None:
                 names.setdefault(row.decides, commands[row.command])
-        others = " against ".join(decision.attachments) or "the default network"
-        names = names or {f"measurement of {others}": compare}
+        speed = "how fast the default network is for this flow"
+        if decision.attachments:
+            speed = f"which is faster for this flow: {' or '.join(decision.attachments)}"
+        names = names or {speed: compare}
     if decision.rfs == "depends":
-        about_rfs = {row.decides: commands["rfs"] for row in counting if row.rfs == "depends"}
-        names |= about_rfs or {"measurement with RFS on and off": commands["rfs"]}
+        rfs = _command("rfs", facts)
+        about_rfs = {row.decides: rfs for row in counting if row.rfs == "depends"}
+        names |= about_rfs or {"the same with RFS on and off": rfs}
     for name, command in names.items():
         yield DecidingFact(name, command)

@@ -12,6 +12,7 @@ from vnicaudit.base.deadlines import standard_input
 from vnicaudit.base.opening import as_usage_error, read_regular
 from vnicaudit.base.wording import mistake, shortened
 from vnicaudit.errors import UsageError
+from vnicaudit.knowledge.attachments import Condition, holds
 from vnicaudit.model.decoding import converted
 from vnicaudit.model.names import STANDARD_INPUT
 from vnicaudit.model.scenario import (
@@ -30,6 +31,20 @@ _TABLES: dict[str, type[msgspec.Struct]] = {
     "flow": TrafficFlow,
 }
 _VERSIONS = ("openshift", "kubevirt")
+_IMPOSSIBLE: tuple[tuple[dict[str, Condition], str], ...] = (
+    ({"ovs": "kernel", "vduse": True}, 'vduse = true needs ovs = "dpdk"'),
+    # OpenShift 4.17 release notes: the plug-in is removed
+    (
+        {"sdn": "openshift-sdn", "openshift": ">=4.17"},
+        "OpenShift 4.17 and later have no openshift-sdn",
+    ),
+    (
+        {"kind": "x86", "adapter": ("osa", "hipersockets")},
+        "OSA and HiperSockets exist on IBM Z only",
+    ),
+    ({"kind": "x86", "eckd": True}, "ECKD disks exist on IBM Z only"),
+)
+"""Facts of a platform that cannot hold together."""
 _UNKNOWN = re.compile(r"Object contains unknown field `(.*)`", re.DOTALL)
 _PLACE = re.compile(r"(?P<table>\w+)(?:\[(?P<number>\d+)\])?\.?(?P<rest>[^`]*)")
 
@@ -58,7 +73,7 @@ def _text(path: str, name: str) -> str:
     if len(data) > MAX_BYTES:
         raise UsageError(f"{name}: larger than {MAX_BYTES >> 20} MiB: not a scenario")
     try:
-        return data.decode().replace("\r\n", "\n")
+        return data.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise UsageError(f"{name}:{line}: not UTF-8") from None
@@ -123,4 +138,14 @@ def _problems(scenario: Scenario) -> list[str]:
             found.append(
                 f"[[flow]] {number}: from and to are external; one end must be in the cluster"
             )
+        if flow.nodes == "same" and "external" in (flow.source, flow.to):
+            found.append(
+                f"[[flow]] {number}: nodes: an external system is on no node; leave it out"
+            )
+    for conditions, message in _IMPOSSIBLE:
+        said = (
+            holds(wanted, getattr(scenario.platform, key)) for key, wanted in conditions.items()
+        )
+        if all(said):
+            found.append(f"[platform]: {', '.join(conditions)}: {message}; correct one of them")
     return found

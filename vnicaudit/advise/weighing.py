@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
-from typing import NamedTuple
+from typing import NamedTuple, get_args
 
 from vnicaudit.knowledge.attachments import (
     AttachmentRow,
@@ -34,7 +34,10 @@ class FlowDecision(NamedTuple):
     fired: tuple[AttachmentRow, ...]
     excluded: tuple[Excluded, ...]
     beaten_by: Mapping[str, str]
-    """Row that does not count -> row that takes precedence, or excludes what it gives."""
+    """Row that does not count -> row that takes precedence or excludes what it gives, or need that
+    nothing of what it gives meets."""
+    needs: tuple[str, ...]
+    """Needs of the flow that not every attachment meets."""
 
     def outcome(self) -> tuple[object, ...]:
         """All that another value of a fact may change."""
@@ -52,7 +55,7 @@ class FactChange(NamedTuple):
     rows: tuple[str, ...]
     """Rows that fire then, or no more."""
     settles: bool
-    """True if for some value the answer is one of the attachments, and nothing is excluded."""
+    """True if for some value the answer is one of the attachments that are possible now."""
 
 
 def decide(facts: Facts, *, rows: tuple[AttachmentRow, ...] | None = None) -> FlowDecision:
@@ -67,13 +70,34 @@ def decide(facts: Facts, *, rows: tuple[AttachmentRow, ...] | None = None) -> Fl
     excluded = tuple(
         Excluded(attachment, row.id, row.answer) for row in fired for attachment in row.excludes
     )
-    beaten = _beaten(fired, {each.attachment for each in excluded})
+    removed = _unsuitable(facts) | {each.attachment: each.row for each in reversed(excluded)}
+    beaten = _beaten(fired, set(removed))
     counting = [row for row in fired if row.id not in beaten]
-    void = _without_attachment(counting, excluded)
-    answer, attachments = _answer([row for row in counting if row.id not in void], excluded, void)
-    return FlowDecision(
-        answer, attachments, _rfs(counting), placement, fired, excluded, void | beaten
+    void = _without_attachment(counting, removed)
+    needs = _needs(facts)
+    answer, attachments = _answer(
+        [row for row in counting if row.id not in void], removed, bool(void), bool(needs)
     )
+    return FlowDecision(
+        answer, attachments, _rfs(counting), placement, fired, excluded, void | beaten, needs
+    )
+
+
+def _unsuitable(facts: Facts) -> dict[Attachment, str]:
+    """Attachments that do not meet a need -> the need."""
+    return {
+        attachment: need
+        for need, meeting in attachment_table().meets.items()
+        if facts[need] is True
+        for attachment in get_args(Attachment)
+        if attachment not in meeting
+    }
+
+
+def _needs(facts: Facts) -> tuple[str, ...]:
+    """All needs if the flow has one of its own: a NetworkPolicy alone leaves the pod network."""
+    stated = tuple(need for need in attachment_table().meets if facts[need] is True)
+    return stated if any(need.startswith("flow.") for need in stated) else ()
 
 
 def _placement(fired: tuple[AttachmentRow, ...]) -> Placement:
@@ -95,32 +119,39 @@ def _beaten(fired: tuple[AttachmentRow, ...], removed: set[Attachment]) -> dict[
 
 
 def _without_attachment(
-    counting: list[AttachmentRow], excluded: tuple[Excluded, ...]
+    counting: list[AttachmentRow], removed: Mapping[Attachment, str]
 ) -> dict[str, str]:
-    """Rows all of whose attachments are excluded -> the hard row that excludes the first one."""
-    by = {each.attachment: each.row for each in reversed(excluded)}
+    """Rows none of whose attachments is possible -> the hard row, or the need, that removes the
+    first one."""
     return {
-        row.id: by[row.gives[0]]
+        row.id: removed[row.gives[0]]
         for row in counting
-        if row.kind != "hard" and row.gives and all(one in by for one in row.gives)
+        if row.kind != "hard" and row.gives and all(one in removed for one in row.gives)
     }
 
 
 def _answer(
-    counting: list[AttachmentRow], excluded: tuple[Excluded, ...], void: Mapping[str, str]
+    counting: list[AttachmentRow],
+    removed: Mapping[Attachment, str],
+    has_void: bool,
+    has_needs: bool,
 ) -> tuple[Answer, tuple[Attachment, ...]]:
-    """The attachments that rows choose, without the excluded ones; if none is left, those that hard
+    """The attachments that rows choose, without the removed ones; if none is left, those that hard
     rows leave, which no source measured."""
-    removed = {each.attachment for each in excluded}
     chosen = (one for row in counting if row.kind != "hard" for one in row.gives)
     candidates = tuple(dict.fromkeys(one for one in chosen if one not in removed))
-    is_open = any(row.kind == "depends" and not (row.gives or row.rfs) for row in counting)
+    is_open = any(
+        row.open or (row.kind == "depends" and not (row.gives or row.rfs)) for row in counting
+    )
     if candidates:
         return "depends" if is_open or len(candidates) > 1 else "advised", candidates
-    if not void:
+    if not has_void:
         return "depends" if is_open else "unknown", ()
     rest = (one for row in counting if row.kind == "hard" for one in row.gives)
-    return "depends", tuple(dict.fromkeys(one for one in rest if one not in removed))
+    left = tuple(dict.fromkeys(one for one in rest if one not in removed))
+    if not left and has_needs:
+        return "unknown", ()
+    return "advised" if len(left) == 1 else "depends", left
 
 
 def _rfs(counting: list[AttachmentRow]) -> Rfs:
@@ -161,11 +192,14 @@ def _values(between: str) -> dict[str, tuple[Value, ...]]:
         for case in row.cases:
             for name, condition in case.conditions():
                 found.setdefault(name, {}).update(dict.fromkeys(values_tried(condition)))
-    return {name: tuple(values) for name, values in found.items() if name not in _GIVEN}
+    of_vms = attachment_table().meets if between != "vm" else {}
+    unasked = {*_GIVEN, *(name for name in of_vms if name.startswith("flow."))}
+    return {name: tuple(values) for name, values in found.items() if name not in unasked}
 
 
 def changes(facts: Facts) -> Iterator[FactChange]:
-    """Facts that are not said and that change the answer, each by itself."""
+    """Facts that are not said and that change the answer, each by itself; where no attachment meets
+    the needs, those with which one does."""
     between = str(facts["flow.between"])
     rows = _choosing_rows(between)
     now = decide(facts, rows=rows)
@@ -174,11 +208,16 @@ def changes(facts: Facts) -> Iterator[FactChange]:
             continue
         tried = [decide({**facts, name: value}, rows=rows) for value in values]
         others = [each for each in tried if each.outcome() != now.outcome()]
+        if now.needs and now.answer == "unknown":
+            others = [each for each in others if each.answer != "unknown"]
         if others:
             before = {row.id for row in now.fired}
             changed = {row for each in others for row in before ^ {one.id for one in each.fired}}
             settles = any(
-                each.answer == "advised" and each.excluded == now.excluded for each in others
+                each.answer == "advised"
+                and each.excluded == now.excluded
+                and (not now.attachments or {*each.attachments} <= {*now.attachments})
+                for each in others
             )
             yield FactChange(name, tuple(sorted(changed)), settles)
 
@@ -203,6 +242,8 @@ def facts_of_figures(facts: Facts, decision: FlowDecision) -> Iterator[FactChang
 def _nearest(facts: Facts) -> dict[str, set[str]]:
     """The rows that would choose an attachment if the fewest facts were said -> these facts."""
     rows = _choosing_rows(str(facts["flow.between"]))
-    waiting = {row.id: names for row in rows if row.gives and (names := row.waits_for(facts))}
+    removed = _unsuitable(facts).keys()
+    giving = (row for row in rows if row.gives)
+    waiting = {row.id: names for row in giving if (names := row.waits_for(facts, removed))}
     fewest = min(map(len, waiting.values()), default=0)
     return {row: names for row, names in waiting.items() if len(names) == fewest}

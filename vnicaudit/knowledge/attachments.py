@@ -6,7 +6,7 @@ How rows compete is said at the head of the table.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from functools import cache
 
 import msgspec
@@ -36,7 +36,9 @@ class RowCase(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     advice: dict[str, Condition] = {}
     gives: tuple[Attachment, ...] | None = None
     excludes: tuple[Attachment, ...] | None = None
+    over: tuple[Attachment, ...] | None = None
     beats: tuple[str, ...] | None = None
+    answer: str | None = None
     limits: str | None = None
 
     def conditions(self) -> Iterator[tuple[str, Condition]]:
@@ -60,6 +62,8 @@ class AttachmentRow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     limits: str = ""
     gives: tuple[Attachment, ...] = ()
     excludes: tuple[Attachment, ...] = ()
+    over: tuple[Attachment, ...] = ()
+    open: bool = False
     rfs: Rfs = ""
     placement: Placement = ""
     infra: str = ""
@@ -79,7 +83,7 @@ class AttachmentRow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         """The row as the first case that holds words it; None if none holds."""
         for case, conditions in zip(self.cases, _conditions(self.id), strict=True):
             if _all_hold(conditions, facts):
-                fields = ("gives", "excludes", "beats", "limits")
+                fields = ("gives", "excludes", "over", "beats", "answer", "limits")
                 changes = {key: getattr(case, key) for key in fields}
                 found = {key: value for key, value in changes.items() if value is not None}
                 return msgspec.structs.replace(self, **found)
@@ -90,13 +94,14 @@ class AttachmentRow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         source = attachment_table().source[self.source]
         return list(source.excluded) if self.figure else []
 
-    def waits_for(self, facts: Facts) -> set[str]:
-        """Facts that are not said, of the case that needs the fewest to hold; empty: no case can
-        hold any more, or one does."""
+    def waits_for(self, facts: Facts, removed: Set[Attachment]) -> set[str]:
+        """Facts that are not said, of the case that needs the fewest to hold and gives more than
+        what is removed; empty: no case can hold any more, or one does."""
         open_cases = [
             {name for name, condition in conditions if holds(condition, facts[name]) is None}
-            for conditions in _conditions(self.id)
+            for case, conditions in zip(self.cases, _conditions(self.id), strict=True)
             if _all_hold(conditions, facts) is None
+            if not {*(case.gives or self.gives)} <= removed
         ]
         return min(open_cases, key=len, default=set())
 
@@ -119,6 +124,7 @@ class AttachmentTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     """The whole file."""
 
     source: dict[str, FigureSource]
+    meets: dict[str, tuple[Attachment, ...]]
     command: dict[str, str]
     row: tuple[AttachmentRow, ...]
 
@@ -145,7 +151,7 @@ def values_tried(condition: Condition) -> Iterator[Value]:
 def _around(limit: str) -> tuple[Value, ...]:
     if "." not in limit:
         return tuple(
-            number for number in (int(limit) - 1, int(limit), int(limit) + 1) if number > 0
+            number for number in (int(limit) - 1, int(limit), int(limit) + 1) if number >= 0
         )
     version = Version.parse(limit)
     return limit, f"{version.major}.{version.minor - 1}"

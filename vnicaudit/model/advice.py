@@ -40,7 +40,8 @@ class FiredRow(msgspec.Struct, frozen=True, kw_only=True):
     command: str = ""
     """Command that measures it."""
     beaten_by: str = ""
-    """Row that takes precedence: this one is shown as the other side."""
+    """Row that takes precedence or makes this one impossible, or need that it cannot meet
+    (``flow.fixed_ip``): this one is shown as the other side."""
 
 
 class Excluded(msgspec.Struct, frozen=True):
@@ -73,7 +74,7 @@ class FlowAdvice(msgspec.Struct, frozen=True, kw_only=True):
 
     flow: str
     answer: Answer
-    """``unknown``: facts are missing without which no row decides."""
+    """``unknown``: facts are missing without which no row decides, or needs are ``unmet``."""
     attachments: tuple[Attachment, ...] = ()
     """One if ``advised``; if it ``depends``, all that are possible. Never one that is excluded."""
     rfs: Rfs = ""
@@ -85,9 +86,15 @@ class FlowAdvice(msgspec.Struct, frozen=True, kw_only=True):
     excluded: tuple[Excluded, ...] = ()
     deciding: tuple[DecidingFact, ...] = ()
     missing: tuple[MissingFact, ...] = ()
+    unmet: tuple[str, ...] = ()
+    """Needs (``flow.fixed_ip``) that together no network meets, as far as the sources say, whatever
+    else were said."""
     present: Attachment | None = None
     present_advised_against: bool = False
-    """True if ``present`` is excluded, or another attachment is advised."""
+    """True if a row excludes ``present``, or its source compared it with the advised attachment and
+    found that better."""
+    present_row: str = ""
+    """That row."""
 
 
 class NetworkAdvice(msgspec.Struct, frozen=True, kw_only=True):

@@ -6,7 +6,7 @@ sources contradict each other, what would decide, and what is not known.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import NamedTuple, get_args, get_type_hints
 
 from msgspec import Struct
@@ -125,7 +125,7 @@ def _flow_sections(
 ) -> Iterator[ReportSection]:
     """The answer for one flow, and the rows and facts behind it."""
     yield ReportSection(
-        title=flow.name, about=_about(flow), pairs=tuple(_answer(advice)), verdict=True
+        title=flow.name, about=_about(flow), pairs=tuple(_answer(flow, advice)), verdict=True
     )
     excluded: dict[str, list[str]] = {}
     for one in advice.excluded:
@@ -136,7 +136,7 @@ def _flow_sections(
         "Undecided in the sources": [],
     }
     for row in advice.rows:
-        text = _row_text(row, sources)
+        text = _row_text(row, sources, excluded)
         if row.row in excluded:
             names = ", ".join(excluded[row.row])
             parts["Excluded"].append((row.row, f"{names}: {sources.once(row.row, text)}"))
@@ -151,7 +151,7 @@ def _flow_sections(
     for deciding in advice.deciding:
         facts.setdefault(deciding.command, []).append(deciding.fact)
     if facts:
-        said = (f"{', '.join(names)}; measure it with: {how}" for how, names in facts.items())
+        said = (f"{', '.join(names)}. Measure it with: {how}" for how, names in facts.items())
         yield ReportSection(title="Depends on", style="quiet", items=tuple(said))
     if advice.missing:
         place = "the scenario" if file == "-" else file
@@ -177,35 +177,51 @@ def _about(flow: TrafficFlow) -> tuple[str, ...]:
     return tuple(filter(None, words))
 
 
-def _answer(advice: FlowAdvice) -> Iterator[tuple[str, str]]:
+def _answer(flow: TrafficFlow, advice: FlowAdvice) -> Iterator[tuple[str, str]]:
     """The answer, one line for each question."""
     named = "; or ".join(ATTACHMENTS[each] for each in advice.attachments)
     if advice.answer == "advised":
         yield "Network", named
     elif advice.answer == "depends":
         yield "Network", f"depends: {named or 'measure first, see below'}"
+    elif advice.unmet:
+        needs = " and ".join(need.partition(".")[2] for need in advice.unmet)
+        yield "Network", f"unknown: no source says which network meets {needs} here"
     else:
         yield "Network", "unknown: facts are missing, see below"
     if advice.present:
-        is_advised = advice.answer == "advised" and advice.present in advice.attachments
-        judged = ", as advised" if is_advised else ""
-        if advice.present_advised_against:
-            judged = ", which is advised against"
-        yield "Today", f"{ATTACHMENTS[advice.present]}{judged}"
+        yield "Today", f"{ATTACHMENTS[advice.present]}{_verdict_on_present(advice)}"
     if advice.rfs:
         yield "RFS", advice.rfs
     if advice.placement:
-        yield "Nodes", _PLACEMENT[advice.placement]
+        is_moved = advice.placement == "apart" and flow.nodes == "same"
+        now = ", although the scenario has them on one" if is_moved else ""
+        yield "Nodes", f"{_PLACEMENT[advice.placement]}{now}"
     if advice.infra_nodes:
         yield "Infra", f"{advice.infra_nodes} infra nodes"
 
 
-def _row_text(row: FiredRow, sources: _Sources) -> str:
+def _verdict_on_present(advice: FlowAdvice) -> str:
+    """The words behind the attachment of today: advised against, as advised, or none."""
+    if advice.present_row in {one.row for one in advice.excluded}:
+        return f": {advice.present_row} rules this out"
+    for row in advice.rows:
+        if row.row == advice.present_row:
+            better = ATTACHMENTS[advice.attachments[0]].partition(",")[0].partition(" (")[0]
+            elsewhere = ", though not on such a platform" if row.direction else ""
+            return f": {row.row} found {better} better than this{elsewhere}"
+    is_advised = advice.answer == "advised" and advice.present in advice.attachments
+    return ", as advised" if is_advised else ""
+
+
+def _row_text(row: FiredRow, sources: _Sources, excluded: Collection[str] = ()) -> str:
     """A row: its answer, the exact figure or the direction, the words of its source, limits."""
     shown = (row.answer, row.figure or row.direction)
     said = " ".join(f"{_capitalised(one).rstrip('.')}." for one in shown if one)
     quoted = f" {row.quotation}" if row.quotation else ""
     beaten = f" {row.beaten_by} takes precedence." if row.beaten_by else ""
+    if row.beaten_by in excluded or "." in row.beaten_by:
+        beaten = f" Not possible here: {row.beaten_by}."
     limits = f" Limits: {row.limits.rstrip('.')}." if row.limits else ""
     return f"{said}{quoted} {sources.cited(row)}{beaten}{limits}"
 
