@@ -33,6 +33,26 @@ def network(*, of_vm: bool = False, **facts: Any) -> FlowNetwork:
     } | facts)  # fmt: skip
 
 
+def written_together(
+    *flows: tuple[Attachment, Any], rfs: Rfs = "", placement: Placement = ""
+) -> Manifests:
+    """What is written for flows a, b, … on OpenShift: the attachment that each is advised, and what
+    is not as :func:`network` has it."""
+    made, told = [], []
+    for name, (attachment, facts) in zip("abcdef", flows, strict=False):
+        of_vm = attachment in OF_VMS
+        made.append(TrafficFlow(
+            name=name, source="vm" if of_vm else "pod", to="external", connections=50,
+            network=network(of_vm=of_vm, **facts),
+        ))  # fmt: skip
+        told.append(FlowAdvice(
+            flow=name, answer="advised", attachments=(attachment,), rfs=rfs, placement=placement,
+            rows=(ROW,),
+        ))  # fmt: skip
+    scenario = Scenario(platform=ScenarioPlatform(openshift="4.16"), flows=tuple(made))
+    return manifests_for(scenario, NetworkAdvice(flows=tuple(told)))
+
+
 def written(
     attachment: Attachment, *, platform: PlatformKind = "x86", name: str = "orders",
     rfs: Rfs = "", placement: Placement = "", **facts: Any,

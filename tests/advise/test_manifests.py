@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from tests.advise.manifest_forms import check_config, check_manifest, check_state
-from tests.advise.manifests import ADVISABLE, ROW, network, written
+from tests.advise.manifests import ADVISABLE, ROW, network, written, written_together
 from vnicaudit.advise.manifests import manifests_for
 from vnicaudit.errors import UsageError
 from vnicaudit.model.advice import FlowAdvice, NetworkAdvice
@@ -62,22 +62,31 @@ def test_each_file_begins_with_its_origin_and_how_it_is_applied_and_undone(
     attachment: Attachment,
 ) -> None:
     for file in written(attachment, rfs="on", placement="apart").files:
-        origin, rows, *others = file.text.split("\n")
+        origin, *others = file.text.split("\n")
         assert origin == f"# Written by vnicaudit advise network for flow orders ({attachment})"
-        assert rows == "# R06: S5, CNI"
-        head = [one[:8] for one in others[:3] if one.startswith("# ")]
-        assert head[-2:] == ["# Apply:", "# Undo: "]
+        head = [one.partition(":")[0] for one in others if one.startswith("# ")]
+        assert head[-2:] == ["# Apply", "# Undo"]
+        shows = "# First: kubectl get " in file.text
+        assert shows is ("kind" not in loaded(file.text) and "-vm" not in file.name)
 
 
-def test_the_origin_of_a_file_is_the_rows_that_count() -> None:
-    flow = TrafficFlow(name="a", source="pod", to="pod", network=network())
-    beaten = msgspec.structs.replace(ROW, row="R09", beaten_by="R06")
-    noted = msgspec.structs.replace(ROW, row="R02", kind="notes")
+def test_the_origin_of_a_file_is_the_rows_that_say_what_is_in_it() -> None:
+    flow = TrafficFlow(name="a", source="pod", to="pod", connections=50, network=network())
+    others = [
+        msgspec.structs.replace(ROW, row=name, beaten_by="R06" * (name == "R11"))
+        for name in ("R02", "R11", "R16", "R26", "R67")
+    ]
     advice = FlowAdvice(
-        flow="a", answer="advised", attachments=("macvlan",), rows=(ROW, beaten, noted)
+        flow="a", answer="advised", attachments=("ipvlan-l2",), rfs="on", placement="apart",
+        rows=(ROW, *others),
+    )  # fmt: skip
+    made = manifests_for(
+        Scenario(platform=OPENSHIFT, flows=(flow,)), NetworkAdvice(flows=(advice,))
     )
-    made = manifests_for(Scenario(flows=(flow,)), NetworkAdvice(flows=(advice,)))
-    assert {file.text.split("\n")[1] for file in made.files} == {"# R06: S5, CNI"}
+    assert {file.name: file.text.split("\n")[1] for file in made.files} == {
+        "a-network.yaml": "# R06: S5, CNI", "a-pod.yaml": "# R06: S5, CNI",
+        "a-placement.yaml": "# R26: S5, CNI", "nodes-rfs.yaml": "# R16: S5, CNI",
+    }  # fmt: skip
 
 
 def test_a_network_of_pods_leaves_addresses_to_the_pod() -> None:
@@ -224,29 +233,130 @@ def test_what_gives_a_pod_no_address_is_not_written_for_pods(attachment: Attachm
     assert "virtual machines only" in made.notes[0]
 
 
-def of_two_bridges(**second: Any) -> list[str]:
-    """Names of the files for two virtual machines on bridges."""
-    networks = {"a": network(of_vm=True), "b": network(of_vm=True, **second)}
-    flows = [
-        TrafficFlow(name=name, source="vm", to="external", network=one)
-        for name, one in networks.items()
-    ]
-    advice = [
-        FlowAdvice(flow=name, answer="advised", attachments=("linux-bridge",)) for name in networks
-    ]
-    scenario = Scenario(flows=tuple(flows))
-    return [one.name for one in manifests_for(scenario, NetworkAdvice(flows=tuple(advice))).files]
-
-
 def test_flows_share_what_is_on_nodes() -> None:
-    assert of_two_bridges(vlan=20) == [
+    made = written_together(("linux-bridge", {}), ("linux-bridge", {"vlan": 20}))
+    assert [one.name for one in made.files] == [
         "nodes-bridge-br1.yaml", "a-network.yaml", "a-vm.yaml", "b-network.yaml", "b-vm.yaml",
     ]  # fmt: skip
 
 
-def test_flows_that_differ_on_what_they_share_are_told() -> None:
-    with pytest.raises(UsageError, match=r"flows a and b want nodes-bridge-br1\.yaml"):
-        of_two_bridges(device="up1")
+def test_flows_of_one_workload_are_one_patch() -> None:
+    rest = {"addresses": ("192.0.2.11/24",), "labels": {"app": "web"}, "device": "up1"}
+    made = written_together(("ipvlan-l2", {}), ("macvlan", rest), placement="apart")
+    files = {one.name: one.text for one in made.files}
+    assert [*files] == ["a-network.yaml", "a-pod.yaml", "a-placement.yaml", "b-network.yaml"]
+    assert files["a-pod.yaml"].startswith(
+        "# Written by vnicaudit advise network for flow a (ipvlan-l2)\n# R06: S5, CNI\n"
+        "# Written by vnicaudit advise network for flow b (macvlan)\n"
+    )
+    annotations = loaded(files["a-pod.yaml"])["spec"]["template"]["metadata"]["annotations"]
+    assert [*map(str, json.loads(annotations["k8s.v1.cni.cncf.io/networks"]))] == [
+        "{'name': 'a', 'namespace': 'demo', 'ips': ['192.0.2.10/24']}",
+        "{'name': 'b', 'namespace': 'demo', 'ips': ['192.0.2.11/24']}",
+    ]
+    affinity = loaded(files["a-placement.yaml"])["spec"]["template"]["spec"]["affinity"]
+    wishes = affinity["podAntiAffinity"]["preferredDuringSchedulingIgnoredDuringExecution"]
+    labels = [one["podAffinityTerm"]["labelSelector"]["matchLabels"] for one in wishes]
+    assert labels == [{"app": "db"}, {"app": "web"}]
+
+
+def test_flows_of_other_workloads_have_patches_of_their_own() -> None:
+    rest = {"addresses": ("192.0.2.11/24",), "workload": "StatefulSet/shop"}
+    made = written_together(("ipvlan-l2", {}), ("ipvlan-l2", rest), ("ipvlan-l2", {
+        "addresses": ("192.0.2.12/24",), "namespace": "other",
+    }))  # fmt: skip
+    assert [one.name for one in made.files if "pod" in one.name] == [
+        "a-pod.yaml", "b-pod.yaml", "c-pod.yaml",
+    ]  # fmt: skip
+
+
+SECOND = {"addresses": ("192.0.2.11/24",), "workload": "Deployment/other"}
+ONE_USE: list[tuple[tuple[Attachment, dict[str, Any]], tuple[Attachment, dict[str, Any]], str]] = [
+    (("ipvlan-l2", {}), ("host-device", SECOND),
+     "NIC up0 can be only one of: parent of IPVLAN (flow a), given to a pod (flow b)"),
+    (("ipvlan-l2", {}), ("macvlan", SECOND),
+     "NIC up0 can be only one of: parent of IPVLAN (flow a), parent of macvlan (flow b)"),
+    (("host-device", {}), ("host-device", {"addresses": ("192.0.2.11/24",)}),
+     "NIC up0 in Deployment/shop can be only one of: network a (flow a), network b (flow b)"),
+    (("host-device", {}), ("linux-bridge", {}),
+     "NIC up0 can be only one of: given to a pod (flow a), port of br1 (flow b)"),
+    (("linux-bridge", {}), ("linux-bridge", {"device": "up1"}),
+     "bridge br1 can be only one of: with port up0 (flow a), with port up1 (flow b)"),
+    (("sriov-netdev", {}), ("sriov-vfio", {}),
+     "pool fast_vf can be only one of: 8 VFs of up0 for netdevice (flow a), 8 VFs of up0 for vfio"),
+    (("sriov-netdev", {}), ("host-device", SECOND),
+     "VFs of NIC up0 can be only one of: pool fast_vf (flow a), with the NIC in a pod (flow b)"),
+    (("ovn-localnet", {"physical_network": "lan"}),
+     ("ovn-localnet", {"physical_network": "lan", "bridge": "br2"}),
+     "physical network lan can be only one of: on br1 (flow a), on br2 (flow b)"),
+    (("ipvlan-l2", {}), ("ipvlan-l2", SECOND | {"addresses": ("192.0.2.10/16",)}),
+     "address 192.0.2.10 can be only one of: in network a (flow a), in network b (flow b)"),
+    (("masquerade", {}), ("primary-udn", {}),
+     "the pod network of VirtualMachine/db in demo can be only one of: masquerade (flow a), "),
+    (("primary-udn", {}), ("primary-udn", {"workload": "VirtualMachine/other"}),
+     "the primary network of namespace demo can be only one of: a (flow a), b (flow b)"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("first", "second", "clash"), ONE_USE)
+def test_what_has_one_use_is_written_for_no_flow_that_disagrees(
+    first: Any, second: Any, clash: str
+) -> None:
+    free: Any = ("macvlan", SECOND | {"addresses": ("192.0.2.99/24",), "device": "free0"})
+    made = written_together(first, second, free)
+    assert [one.name for one in made.files] == ["c-network.yaml", "c-pod.yaml"]
+    assert {one.flow for one in made.unwritten} == {"a", "b"}
+    assert all(one.clash.startswith(clash) for one in made.unwritten)
+    alone = written_together(first), written_together(("default", {}), second)
+    assert not any(each.unwritten for each in alone)
+
+
+@pytest.mark.parametrize("second", [{"rx_queues": 8}, {}])
+def test_rfs_of_a_nic_is_on_or_off(second: dict[str, Any]) -> None:
+    made = written_together(("default", {}), ("default", second), rfs="on")
+    assert [one.name for one in made.files] == ["nodes-rfs.yaml"] * (not second)
+    assert {one.clash for one in made.unwritten} == (
+        {"NIC up0 can be only one of: 4 receive queues (flow a), 8 receive queues (flow b)"}
+        if second else set()
+    )  # fmt: skip
+
+
+def test_rfs_of_a_nic_on_which_flows_differ_is_not_written() -> None:
+    flows = tuple(
+        TrafficFlow(name=name, source="pod", to="pod", connections=50, network=network())
+        for name in ("a", "b")
+    )
+    advice = NetworkAdvice(flows=(
+        FlowAdvice(flow="a", answer="depends", rfs="on"),
+        FlowAdvice(flow="b", answer="depends", rfs="off"),
+    ))  # fmt: skip
+    made = manifests_for(Scenario(platform=OPENSHIFT, flows=flows), advice)
+    assert made.files == ()
+    (told,) = made.unwritten
+    assert (told.flow, told.file) == ("a", "nodes-rfs.yaml")
+    assert told.clash == "RFS of NIC up0 can be only one of: on (flow a), off (flow b)"
+
+
+def test_flows_of_one_vm_that_agree_on_the_pod_network_share_a_file() -> None:
+    made = written_together(("masquerade", {}), ("masquerade", {}))
+    (file,) = made.files
+    assert file.name == "a-vm.yaml"
+    assert "# Apply: kubectl edit virtualmachine db -n demo: add the items of " in file.text
+
+
+def test_a_virtual_machine_is_asked_for_by_its_kind() -> None:
+    made = written("masquerade", workload="Deployment/shop")
+    (told,) = made.unwritten
+    assert told.facts == ("flow.network.workload (VirtualMachine/NAME)",)
+
+
+def test_objects_are_created_and_never_replaced() -> None:
+    for attachment in ADVISABLE:
+        for file in written(attachment, rfs="on", placement="apart").files:
+            assert "apply -f" not in file.text
+            if "kind" in loaded(file.text):
+                assert " create -f " in file.text
+                assert "# Undo: only if `create` made it" in file.text
 
 
 HOSTILE = [

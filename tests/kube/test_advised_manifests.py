@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 from collections.abc import Iterator, Mapping
@@ -17,8 +18,9 @@ import pytest
 import yaml
 from ruamel.yaml import YAML
 
-from tests.advise.manifests import ADVISABLE, OF_VMS, written
+from tests.advise.manifests import ADVISABLE, OF_VMS, written, written_together
 from tests.kube.cni import Attachment as CniAttachment
+from tests.kube.objects import attachment as attachment_of
 from tests.kube.server import Refused, Server, our_definitions
 from tests.not_run import not_run
 from tests.rig.errors import Missing, RigError
@@ -128,12 +130,55 @@ def test_the_commands_in_the_files_do_it(
     commands = 0
     for file in written(attachment, placement="apart").files:
         (tmp_path / file.name).write_text(file.text)
-        (command,) = re.findall("^# Apply: kubectl ((?:apply|patch) .*)", file.text, re.M) or [""]
+        (command,) = re.findall("^# Apply: kubectl ((?:create|patch) .*)", file.text, re.M) or [""]
         if command:
             words = ["kubectl", f"--kubeconfig={operators.admin}", *command.split()]
             run(*words, "--dry-run=server", cwd=tmp_path)
             commands += 1
     assert commands >= 3
+
+
+NETWORKS = "k8s.v1.cni.cncf.io/networks"
+
+
+def test_flows_of_one_workload_are_there_together_and_what_was_there_can_be_put_back(
+    operators: Server, tmp_path: Path
+) -> None:
+    """kubectl does what the files say: what others made is neither changed nor removed."""
+    if shutil.which("kubectl") is None:
+        not_run("kube", "kubectl is not installed")
+    place = "/apis/apps/v1/namespaces/demo/deployments/two"
+    two: Any = json.loads(
+        json.dumps(SHOP).replace('"name": "shop", "namesp', '"name": "two", "namesp')
+    )
+    two["spec"]["template"]["metadata"]["annotations"] = {NETWORKS: "storage"}
+    of_others = '{"type": "somebody-elses"}'
+    operators.load(two, attachment_of(name="a", namespace="demo", config=of_others))
+    first = {"workload": "Deployment/two"}
+    second = first | {"addresses": ("192.0.2.11/24",), "labels": {"app": "web"}}
+    made = written_together(("ipvlan-l2", first), ("ipvlan-l2", second), placement="apart")
+    done: dict[tuple[str, str], str] = {}
+    for file in made.files:
+        (tmp_path / file.name).write_text(file.text)
+        for step, line in re.findall("^# (First|Apply): (kubectl .*)", file.text, re.M):
+            ran = subprocess.run(
+                ["kubectl", f"--kubeconfig={operators.admin}", *shlex.split(line)[1:]],
+                cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60,
+            )  # fmt: skip
+            done[file.name, step] = ran.stdout if ran.returncode == 0 else ran.stderr
+    assert done["a-pod.yaml", "First"] == "storage"
+    assert done["a-placement.yaml", "First"] == ""
+    assert "AlreadyExists" in done["a-network.yaml", "Apply"]
+    kept = f"/apis/k8s.cni.cncf.io/v1/namespaces/demo/{PLURALS['NetworkAttachmentDefinition']}/a"
+    assert operators.ask("GET", kept)["spec"]["config"] == of_others
+    template = operators.ask("GET", place)["spec"]["template"]
+    asked = json.loads(template["metadata"]["annotations"][NETWORKS])
+    assert [(one["name"], one["ips"]) for one in asked] == [
+        ("a", ["192.0.2.10/24"]), ("b", ["192.0.2.11/24"]),
+    ]  # fmt: skip
+    wishes = template["spec"]["affinity"]["podAntiAffinity"]
+    assert len(wishes["preferredDuringSchedulingIgnoredDuringExecution"]) == 2
+    run("kubectl", f"--kubeconfig={operators.admin}", "delete", "-f", tmp_path / "b-network.yaml")
 
 
 @pytest.mark.parametrize("attachment", ["primary-udn", "sriov-vfio", "linux-bridge", "masquerade"])

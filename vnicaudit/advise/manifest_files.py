@@ -22,7 +22,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from ipaddress import ip_interface, ip_network
-from typing import NamedTuple, cast
+from typing import Any, Literal, NamedTuple, cast
 
 from vnicaudit.errors import UsageError
 from vnicaudit.model.scenario import Attachment, FlowNetwork, ScenarioPlatform, TrafficFlow
@@ -57,14 +57,39 @@ _FORMS: Mapping[str, tuple[str, str]] = {
 """Field of a flow's network -> its form, and what a text is that has another one."""
 
 
+CREATE, IF_CREATED = "kubectl create -f {file}", "only if `create` made it"
+"""An object of that name that is there is somebody else's: it is neither changed nor removed."""
+
+
 class ManifestFile(NamedTuple):
-    """One file before it is text. ``mind``: what it does beside its purpose."""
+    """One file before it is text. ``mind``: what it does beside its purpose. ``first``: the command
+    that shows what it replaces. ``place``: what several flows change together. ``claims``: things
+    and their uses; a thing has one use in all files. ``matter``: the part of the advice that it is
+    made of."""
 
     name: str
     document: Document
-    apply: str = "kubectl apply -f {file}"
-    undo: str = "kubectl delete -f {file}, once nothing uses it"
+    apply: str = CREATE
+    undo: str = f"{IF_CREATED}, and once nothing uses it: kubectl delete -f {{file}}"
     mind: str = ""
+    first: str = ""
+    place: str = ""
+    claims: tuple[tuple[str, str], ...] = ()
+    matter: Literal["attachment", "placement"] = "attachment"
+
+    def with_changes_of(self, other: ManifestFile) -> ManifestFile:
+        """A patch that has those of another one as well."""
+        return self._replace(document=_joined(self.document, other.document))
+
+
+def _joined(one: Any, other: Any) -> Any:
+    """Two patches in one: what both have are objects, lists, or lists as JSON."""
+    if isinstance(one, Mapping):
+        both = {key: _joined(one[key], other[key]) for key in one if key in other}
+        return {**one, **other, **both}
+    if isinstance(one, list):
+        return [*one, *(each for each in other if each not in one)]
+    return json.dumps(_joined(json.loads(one), json.loads(other)))
 
 
 class NetworkFacts:
@@ -96,6 +121,13 @@ class NetworkFacts:
     def or_else(self, field: str, text: str) -> str:
         """A text that has another one in its place."""
         return cast("str | None", getattr(self._network, field)) or text
+
+    def machine(self) -> str:
+        """Name of the virtual machine that is attached."""
+        kind, _slash, name = (self._network.workload or "").partition("/")
+        if f"{kind}/" != _VM:
+            self._missing.append(f"flow.network.workload ({_VM}NAME)")
+        return name
 
     def steering(self) -> tuple[str, ...]:
         """The facts that RFS needs and that are missing."""
@@ -135,9 +167,12 @@ def _check(flow: str, network: FlowNetwork) -> None:
         text = getattr(network, field)
         if text is not None and not re.fullmatch(form, text):
             refuse(field, text, what)
+    seen: set[str] = set()
     for address in network.addresses:
-        if not _is(ip_interface, address):
-            refuse("addresses", address, "no address with its prefix, such as 192.0.2.10/24")
+        if not _is(ip_interface, address) or ip_of(address) in seen:
+            what = "no address with its prefix, such as 192.0.2.10/24, or there twice"
+            refuse("addresses", address, what)
+        seen.add(ip_of(address))
     if network.subnet is not None and not _is(ip_network, network.subnet):
         refuse("subnet", network.subnet, "no network, such as 10.200.0.0/16")
     for key, value in network.labels.items():
@@ -154,12 +189,17 @@ def _is(form: Callable[[str], object], text: str) -> bool:
     return "/" in text and "%" not in text
 
 
+def ip_of(address: str) -> str:
+    """An address without its prefix, as everybody writes it."""
+    return str(ip_interface(address).ip)
+
+
 def files_for(attachment: Attachment, facts: NetworkFacts) -> Iterator[ManifestFile]:
     """The files of an attachment; none: it needs no object, or there is none for it."""
     for make in _FILES.get(attachment, ()):
         yield make(facts)
     if facts.is_of_vm and attachment in _BINDINGS:
-        yield _interface(facts, _BINDINGS[attachment])
+        yield _interface(facts, attachment)
 
 
 def _object(kind: str, name: str, spec: Document, namespace: str = "") -> Document:
@@ -175,22 +215,26 @@ _STATIC = {"capabilities": {"ips": True}, "ipam": {"type": "static"}}
 """The address is the pod's to say: host-local would give the same ones on every node."""
 
 
-def _attachment(facts: NetworkFacts, config: Document, mind: str = "") -> ManifestFile:
+def _attachment(
+    facts: NetworkFacts, config: Document, mind: str = "", *claims: tuple[str, str]
+) -> ManifestFile:
     """A NetworkAttachmentDefinition, called after the flow."""
     text = json.dumps({"cniVersion": "0.3.1", "name": facts.name, **config}, indent=2)
     kind = "k8s.cni.cncf.io/v1 NetworkAttachmentDefinition"
     document = _object(kind, facts.name, {"config": text}, facts.text("namespace"))
-    return ManifestFile(f"{facts.name}-network.yaml", document, mind=mind)
+    return ManifestFile(f"{facts.name}-network.yaml", document, mind=mind, claims=claims)
 
 
 def _ipvlan(facts: NetworkFacts) -> ManifestFile:
-    config = {"type": "ipvlan", "master": facts.text("device"), "mode": "l2"} | _STATIC
-    return _attachment(facts, config)
+    device = facts.text("device")
+    config = {"type": "ipvlan", "master": device, "mode": "l2"} | _STATIC
+    return _attachment(facts, config, "", (f"NIC {device}", "parent of IPVLAN"))
 
 
 def _macvlan(facts: NetworkFacts) -> ManifestFile:
-    config = {"type": "macvlan", "master": facts.text("device"), "mode": "bridge"} | _STATIC
-    return _attachment(facts, config)
+    device = facts.text("device")
+    config = {"type": "macvlan", "master": device, "mode": "bridge"} | _STATIC
+    return _attachment(facts, config, "", (f"NIC {device}", "parent of macvlan"))
 
 
 def _host_device(facts: NetworkFacts) -> ManifestFile:
@@ -198,8 +242,13 @@ def _host_device(facts: NetworkFacts) -> ManifestFile:
         "the NIC leaves its node for the pod, and comes back when the pod ends: it must not be the "
         "node's own way to the network, and one pod of a node can have it"
     )
-    config = {"type": "host-device", "device": facts.text("device")} | _STATIC
-    return _attachment(facts, config, mind)
+    device, workload = facts.text("device"), facts.or_else("workload", facts.name)
+    config = {"type": "host-device", "device": device} | _STATIC
+    return _attachment(
+        facts, config, mind, (f"NIC {device}", "given to a pod"),
+        (f"VFs of NIC {device}", "with the NIC in a pod"),
+        (f"NIC {device} in {workload}", f"network {facts.name}"),
+    )  # fmt: skip
 
 
 def _bridge(facts: NetworkFacts) -> ManifestFile:
@@ -238,8 +287,10 @@ def _user_network(facts: NetworkFacts) -> ManifestFile:
         f"the namespace must have had the label {_PRIMARY} when it was created, and no pods yet: "
         "their primary network is this one, apart from those of other namespaces"
     )
-    document = _object(kind, facts.name, spec, facts.text("namespace"))
-    return ManifestFile(f"{facts.name}-network.yaml", document, mind=mind)
+    space = facts.text("namespace")
+    document = _object(kind, facts.name, spec, space)
+    claim = (f"the primary network of namespace {space}", facts.name)
+    return ManifestFile(f"{facts.name}-network.yaml", document, mind=mind, claims=(claim,))
 
 
 # Settings of nodes.
@@ -249,15 +300,16 @@ _ON_NODES = (
     "are others"
 )
 _LEFT = (
-    "change `state` in it to absent, kubectl apply -f {file}, wait until the policy is Available, "
-    "then kubectl delete -f {file}: deleting the policy alone leaves what it made"
+    f"{IF_CREATED}: change `state` in it to absent, kubectl replace -f {{file}}, wait until the "
+    "policy is Available, then kubectl delete -f {file}: deleting the policy alone leaves what it "
+    "made"
 )
 
 
-def _policy(name: str, state: Document, mind: str) -> ManifestFile:
+def _policy(name: str, state: Document, mind: str, *claims: tuple[str, str]) -> ManifestFile:
     kind = "nmstate.io/v1 NodeNetworkConfigurationPolicy"
     document = _object(kind, name, {"nodeSelector": _ON_WORKERS, "desiredState": state})
-    return ManifestFile(f"nodes-{name}.yaml", document, undo=_LEFT, mind=mind)
+    return ManifestFile(f"nodes-{name}.yaml", document, undo=_LEFT, mind=mind, claims=claims)
 
 
 def _as_name(text: str) -> str:
@@ -276,14 +328,17 @@ def _bridge_policy(facts: NetworkFacts) -> ManifestFile:
         "the NIC becomes a port of the bridge, which has no address: it must not be the node's own "
         f"way to the network. In addition, {_ON_NODES}"
     )
-    return _policy(f"bridge-{_as_name(bridge)}", {"interfaces": [interface]}, mind)
+    claims = (f"NIC {device}", f"port of {bridge}"), (f"bridge {bridge}", f"with port {device}")
+    return _policy(f"bridge-{_as_name(bridge)}", {"interfaces": [interface]}, mind, *claims)
 
 
 def _mapping_policy(facts: NetworkFacts) -> ManifestFile:
     network = facts.or_else("physical_network", facts.name)
-    mapping = {"localnet": network, "bridge": facts.text("bridge"), "state": "present"}
+    bridge = facts.text("bridge")
+    mapping = {"localnet": network, "bridge": bridge, "state": "present"}
     state = {"ovn": {"bridge-mappings": [mapping]}}
-    return _policy(f"mapping-{_as_name(network)}", state, _ON_NODES)
+    claim = (f"physical network {network}", f"on {bridge}")
+    return _policy(f"mapping-{_as_name(network)}", state, _ON_NODES, claim)
 
 
 def _operator_of_vfs(facts: NetworkFacts) -> str:
@@ -300,16 +355,20 @@ def _vf_policy(kind: str) -> Callable[[NetworkFacts], ManifestFile]:
     """VFs of a kind: containers need netdevice, virtual machines vfio-pci."""
 
     def policy_of(facts: NetworkFacts) -> ManifestFile:
-        resource = facts.text("resource")
+        resource, device, vfs = facts.text("resource"), facts.text("device"), facts.number("vfs")
         spec = {
-            "resourceName": resource, "nodeSelector": _ON_WORKERS, "numVfs": facts.number("vfs"),
-            "nicSelector": {"pfNames": [facts.text("device")]}, "deviceType": kind,
+            "resourceName": resource, "nodeSelector": _ON_WORKERS, "numVfs": vfs,
+            "nicSelector": {"pfNames": [device]}, "deviceType": kind,
         }  # fmt: skip
         name = f"sriov-{_as_name(resource)}"
         version = "sriovnetwork.openshift.io/v1 SriovNetworkNodePolicy"
         document = _object(version, name, spec, _operator_of_vfs(facts))
         mind = f"the operator may drain the nodes, and restart them. In addition, {_ON_NODES}"
-        return ManifestFile(f"nodes-{name}.yaml", document, mind=mind)
+        claims = (
+            (f"VFs of NIC {device}", f"pool {resource}"),
+            (f"pool {resource}", f"{vfs} VFs of {device} for {kind}"),
+        )
+        return ManifestFile(f"nodes-{name}.yaml", document, mind=mind, claims=claims)
 
     return policy_of
 
@@ -329,54 +388,70 @@ def _vf_network(facts: NetworkFacts) -> ManifestFile:
 
 # Workloads.
 
+_NETWORKS = "k8s.v1.cni.cncf.io/networks"
+
 
 def _patched(
-    facts: NetworkFacts, what: str, change: Document, undo: str, mind: str
+    facts: NetworkFacts, what: str, change: Document, part: tuple[str, str], mind: str
 ) -> ManifestFile:
-    """A patch of the template of a workload's pods."""
+    """A patch of the template of a workload's pods. ``part``: what it changes there, in words and
+    as kubectl finds it. Flows of one workload have one: each patch replaces what others put
+    there."""
     kind, _slash, name = facts.text("workload").partition("/")
-    space = facts.text("namespace")
-    command = f"kubectl patch {kind.lower()} {name} -n {space} --type merge --patch-file {{file}}"
-    document = {"spec": {"template": change}}
-    return ManifestFile(f"{facts.name}-{what}.yaml", document, command, undo, mind)
+    who = f"{kind.lower()} {name} -n {facts.text('namespace')}"
+    words, path = part
+    return ManifestFile(
+        f"{facts.name}-{what}.yaml",
+        {"spec": {"template": change}},
+        apply=f"kubectl patch {who} --type merge --patch-file {{file}}",
+        undo=f"put back what the first command printed; if that was nothing, remove {words}",
+        mind=f"it replaces {words}: add what the first command prints to this file before. {mind}",
+        first=f"kubectl get {who} -o jsonpath='{{.spec.template.{path}}}'",
+        place=f"{what} of {who}",
+    )
 
 
 def _annotation(facts: NetworkFacts) -> ManifestFile:
     """The further interface of pods."""
     if facts.text("workload").startswith(_VM):
         raise UsageError(f"flow {facts.name}: network.workload is a VM, the flow's ends are pods")
-    asked = [{
-        "name": facts.name, "namespace": facts.text("namespace"), "ips": facts.addresses()
-    }]  # fmt: skip
-    annotations = {"k8s.v1.cni.cncf.io/networks": json.dumps(asked)}
+    space, addresses = facts.text("namespace"), facts.addresses()
+    asked = [{"name": facts.name, "namespace": space, "ips": addresses}]
+    annotations = {_NETWORKS: json.dumps(asked)}
     mind = (
-        "its pods are started anew; networks that this annotation has already are to be added "
-        "here. The addresses are for one pod: each further one, as that of the flow's other end, "
-        "needs its own, or an IPAM for the whole cluster in the network"
+        'A bare NAME there is {"name": "NAME"} here. Its pods are started anew. The addresses are '
+        "for one pod: each further one, as that of the flow's other end, needs its own, or an IPAM "
+        "for the whole cluster in the network"
     )
-    undo = "remove the annotation k8s.v1.cni.cncf.io/networks from the template again"
-    return _patched(facts, "pod", {"metadata": {"annotations": annotations}}, undo, mind)
+    part = f"the annotation {_NETWORKS}", "metadata.annotations." + _NETWORKS.replace(".", r"\.")
+    change = {"metadata": {"annotations": annotations}}
+    claims = ((f"address {ip_of(each)}", f"in network {facts.name}") for each in addresses)
+    return _patched(facts, "pod", change, part, mind)._replace(claims=(*claims,))
 
 
-def _interface(facts: NetworkFacts, binding: Document) -> ManifestFile:
+def _interface(facts: NetworkFacts, attachment: Attachment) -> ManifestFile:
     """The interface of a virtual machine: on a network of its own, or (``name``) on that of
     pods."""
-    name = binding.get("name", facts.name)
-    network: Document = {"name": name, "pod": {}}
-    if "name" not in binding:
-        space = facts.text("namespace")
-        network = {"name": name, "multus": {"networkName": f"{space}/{facts.name}"}}
+    binding = _BINDINGS[attachment]
+    name, space, machine = binding.get("name", facts.name), facts.text("namespace"), facts.machine()
+    network: Document = {"name": name, "multus": {"networkName": f"{space}/{facts.name}"}}
+    how, place = "to those it has", ""
+    if "name" in binding:
+        network = {"name": name, "pod": {}}
+        how = "in place of those on the pod network"
+        place = f"the pod network of {_VM}{machine} in {space}"
     spec = {
         "domain": {"devices": {"interfaces": [{"name": name, **binding}]}}, "networks": [network],
     }  # fmt: skip
-    how = "in place of those on the pod network" if "name" in binding else "to those it has"
     apply = (
-        f"kubectl edit virtualmachine NAME: add the items of `interfaces` and `networks` {how}, "
-        "and restart it. Applied as it is, this would drop its other NICs"
+        f"kubectl edit virtualmachine {machine} -n {space}: add the items of `interfaces` and "
+        f"`networks` {how}, and restart it. Applied as it is, this would drop its other NICs"
     )
     undo = "put the items back as they were, and restart it"
     document = {"spec": {"template": {"spec": spec}}}
-    return ManifestFile(f"{facts.name}-vm.yaml", document, apply, undo)
+    claims = ((place, attachment),) * bool(place)
+    file = f"{facts.name}-vm.yaml"
+    return ManifestFile(file, document, apply, undo, place=place, claims=claims)
 
 
 def affinity(facts: NetworkFacts, *, together: bool) -> ManifestFile:
@@ -390,12 +465,13 @@ def affinity(facts: NetworkFacts, *, together: bool) -> ManifestFile:
     kind = "podAffinity" if together else "podAntiAffinity"
     change = {"affinity": {kind: {"preferredDuringSchedulingIgnoredDuringExecution": wishes}}}
     mind = (
-        "it is a wish: look where the pods are afterwards (kubectl get pods -o wide). Its pods are "
-        f"started anew (a VM's at its next start); wishes that the template has under {kind} "
-        "already are to be added here"
+        "It is a wish: look where the pods are afterwards (kubectl get pods -o wide). Its pods are "
+        "started anew (a VM's at its next start)"
     )
-    undo = f"remove {kind} from the template again"
-    return _patched(facts, "placement", {"spec": change}, undo, mind)
+    part = "the wishes under affinity", "spec.affinity"
+    file = _patched(facts, "placement", {"spec": change}, part, mind)
+    claim = (f"{file.place}, pods {json.dumps(facts.labels())}", kind)
+    return file._replace(claims=(claim,), matter="placement")
 
 
 _FILES: Mapping[Attachment, tuple[Callable[[NetworkFacts], ManifestFile], ...]] = {

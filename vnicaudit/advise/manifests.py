@@ -5,12 +5,13 @@ Only what is advised is written: where it depends, the fact that decides is to b
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
 from vnicaudit.advise.manifest_files import (
     FOR_VMS,
+    IF_CREATED,
     ManifestFile,
     NetworkFacts,
     affinity,
@@ -19,6 +20,7 @@ from vnicaudit.advise.manifest_files import (
 )
 from vnicaudit.advise.manifest_text import comment_lines, yaml_text
 from vnicaudit.errors import UsageError
+from vnicaudit.knowledge.attachments import AttachmentRow, attachment_table
 from vnicaudit.knowledge.fixes.host_owners import owners_way
 from vnicaudit.knowledge.flow_steering import ENTRIES, MODERATE, MOST_ENTRIES, rfs_sizes
 from vnicaudit.knowledge.host_settings import HostSetting
@@ -28,6 +30,7 @@ from vnicaudit.model.plan import OwnerFile
 from vnicaudit.model.scenario import Attachment, Scenario
 
 _RFS_FILE = "nodes-rfs.yaml"
+_SHOWN = 3
 _MOST_QUEUES = 2048
 """The API server takes no object that is much larger than theirs (etcd: 1.5 MiB)."""
 _RFS_ELSEWHERE = (
@@ -42,11 +45,13 @@ _FOR_VMS = "{} is written for virtual machines only: pods would have no address 
 
 
 class UnwrittenFile(msgspec.Struct, frozen=True):
-    """A file that is not written, since nobody said these facts (by their names in a scenario)."""
+    """A file that is not written, since nobody said these facts (by their names in a scenario), or
+    since it does not go together with others (``clash``)."""
 
     flow: str
     file: str
-    facts: tuple[str, ...]
+    facts: tuple[str, ...] = ()
+    clash: str = ""
 
 
 class Manifests(msgspec.Struct, frozen=True):
@@ -59,26 +64,27 @@ class Manifests(msgspec.Struct, frozen=True):
 
 def manifests_for(scenario: Scenario, advice: NetworkAdvice) -> Manifests:
     """The files of what is advised. Raises UsageError for a name that no object, or no device, can
-    have, and if flows differ on an object that they share."""
-    made: dict[str, tuple[ManifestFile, list[FlowAdvice]]] = {}
+    have, and for two objects of one name."""
     unwritten: list[UnwrittenFile] = []
     notes: list[str] = []
+    wanted: list[tuple[FlowAdvice, list[ManifestFile]]] = []
     steered: list[tuple[NetworkFacts, FlowAdvice]] = []
     for flow, each in zip(scenario.flows, advice.flows, strict=True):
         facts = NetworkFacts(flow, scenario.platform)
         notes += _notes(facts, each)
-        for file in _files(facts, each):
-            if missing := facts.take_missing():
-                unwritten.append(UnwrittenFile(each.flow, file.name, missing))
-            else:
-                _add(made, file, each)
-        if each.rfs == "on" and is_openshift(scenario.platform):
+        for matter in (_attached, _placed):
+            complete: list[ManifestFile] = []
+            for file in matter(facts, each):
+                if missing := facts.take_missing():
+                    unwritten.append(UnwrittenFile(each.flow, file.name, missing))
+                else:
+                    complete.append(file)
+            wanted.append((each, complete))
+        if each.rfs in ("on", "off") and is_openshift(scenario.platform):
             steered.append((facts, each))
-    files = [OwnerFile(file.name, _text(file, reasons)) for file, reasons in made.values()]
-    waiting = [UnwrittenFile(each.flow, _RFS_FILE, facts.steering()) for facts, each in steered]
-    unwritten += [one for one in waiting if one.facts]
-    if steered and not any(one.facts for one in waiting):
-        files.append(_machine_config(steered))
+    made = [*_together(wanted), *_steering(steered)]
+    files = (one for one in made if isinstance(one, OwnerFile))
+    unwritten += (one for one in made if isinstance(one, UnwrittenFile))
     return Manifests((*files,), (*unwritten,), (*notes,))
 
 
@@ -99,48 +105,121 @@ def _decided(advice: FlowAdvice) -> tuple[Attachment, ...]:
     return advice.attachments if advice.answer == "advised" else ()
 
 
-def _files(facts: NetworkFacts, advice: FlowAdvice) -> Iterator[ManifestFile]:
-    """The files of a flow but for RFS; after each, ``facts`` has what it lacks."""
+def _attached(facts: NetworkFacts, advice: FlowAdvice) -> Iterator[ManifestFile]:
+    """The files of a flow's attachment; after each, ``facts`` has what it lacks."""
     for attachment in _decided(advice):
         if attachment not in FOR_VMS or facts.is_of_vm:
             yield from files_for(attachment, facts)
+
+
+def _placed(facts: NetworkFacts, advice: FlowAdvice) -> Iterator[ManifestFile]:
+    """That of its placement."""
     if advice.placement in ("same-node", "apart"):
         yield affinity(facts, together=advice.placement == "same-node")
+
+
+def _together(
+    wanted: Sequence[tuple[FlowAdvice, Sequence[ManifestFile]]],
+) -> Iterator[OwnerFile | UnwrittenFile]:
+    """The files of all flows: they share what is on nodes, and the patch of a workload. None of
+    those that want one thing in two ways is written. Raises UsageError."""
+    made: dict[str, tuple[ManifestFile, list[FlowAdvice]]] = {}
+    claims = ((each.flow, one) for each, files in wanted for file in files for one in file.claims)
+    clashes = _clashes(claims)
+    for advice, files in wanted:
+        things = (thing for file in files for thing, _use in file.claims)
+        clash = next((clashes[thing] for thing in things if thing in clashes), "")
+        for file in files:
+            if clash:
+                yield UnwrittenFile(advice.flow, file.name, clash=clash)
+            else:
+                _add(made, file, advice)
+    for file, reasons in made.values():
+        yield OwnerFile(file.name, _text(file, reasons))
+
+
+def _clashes(claims: Iterable[tuple[str, tuple[str, str]]]) -> dict[str, str]:
+    """Things that flows want in several ways -> these ways."""
+    uses: dict[str, dict[str, str]] = {}
+    for flow, (thing, use) in claims:
+        uses.setdefault(thing, {}).setdefault(use, flow)
+    ways = {thing: [f"{use} (flow {by[use]})" for use in by] for thing, by in uses.items()}
+    return {
+        thing: f"{thing} can be only one of: {', '.join(words[:_SHOWN])}"
+        for thing, words in ways.items()
+        if len(words) > 1
+    }
 
 
 def _add(
     made: dict[str, tuple[ManifestFile, list[FlowAdvice]]], file: ManifestFile, advice: FlowAdvice
 ) -> None:
-    """Flows share what is on nodes."""
-    first, reasons = made.setdefault(file.name, (file, []))
-    if first.document != file.document:
+    key = file.place or file.name
+    first, reasons = made.get(key, (file, []))
+    if file.first:
+        first = first.with_changes_of(file)
+    elif first.document != file.document:
         raise UsageError(
             f"flows {reasons[0].flow} and {advice.flow} want {file.name} to be different: give "
             "them the same values in [flow.network], or other names"
         )
-    reasons.append(advice)
+    made[key] = first, [*reasons, advice]
 
 
 def _text(file: ManifestFile, reasons: Sequence[FlowAdvice]) -> str:
     comments = [
-        *_origin(reasons),
+        *_origin(reasons, file.matter),
         *([f"Mind: {file.mind}."] if file.mind else ()),
+        *([f"First: {file.first}"] if file.first else ()),
         f"Apply: {file.apply.format(file=file.name)}",
         f"Undo: {file.undo.format(file=file.name)}",
     ]
     return yaml_text(file.document, comments)
 
 
-def _origin(reasons: Sequence[FlowAdvice]) -> Iterator[str]:
+def _origin(reasons: Sequence[FlowAdvice], matter: str) -> Iterator[str]:
     """For whom it is, and which rows of the decision table say so, by their sources."""
+    table = {row.id: row for row in attachment_table().row}
     for each in reasons:
         what = ", ".join(_decided(each)) or "no attachment is decided"
         yield f"Written by vnicaudit advise network for flow {each.flow} ({what})"
         rows: dict[str, list[str]] = {}
         for row in each.rows:
-            if row.kind in ("hard", "decides", "tunes") and not row.beaten_by:
+            if not row.beaten_by and _says(table[row.row], matter, each.attachments):
                 rows.setdefault(row.source, []).append(row.row)
         yield from (f"{', '.join(ids)}: {source}" for source, ids in rows.items())
+
+
+def _says(row: AttachmentRow, matter: str, attachments: tuple[Attachment, ...]) -> bool:
+    """True for a row that says what is written."""
+    if row.kind not in ("hard", "decides", "tunes"):
+        return False
+    if matter != "attachment":
+        return bool(row.rfs if matter == "rfs" else row.placement)
+    given = (*row.gives, *(one for case in row.cases for one in case.gives or ()))
+    return any(one in attachments for one in given)
+
+
+def _steering(
+    flows: Sequence[tuple[NetworkFacts, FlowAdvice]],
+) -> Iterator[OwnerFile | UnwrittenFile]:
+    """RFS on nodes, unless a flow lacks a fact, or flows differ on a NIC. Raises UsageError."""
+    steered = [one for one in flows if one[1].rfs == "on"]
+    waiting = [UnwrittenFile(each.flow, _RFS_FILE, facts.steering()) for facts, each in steered]
+    claims: list[tuple[str, tuple[str, str]]] = []
+    for facts, each in flows:
+        device = facts.or_else("device", "")
+        claims += [(each.flow, (f"RFS of NIC {device}", each.rfs))] * bool(device)
+    for facts, each in steered:
+        claim = f"NIC {facts.text('device')}", f"{facts.number('rx_queues')} receive queues"
+        claims.append((each.flow, claim))
+    clash = next(iter(_clashes(claims).values()), "")
+    if any(one.facts for one in waiting):
+        yield from (one for one in waiting if one.facts)
+    elif clash:
+        yield from (UnwrittenFile(each.flow, _RFS_FILE, clash=clash) for _, each in steered)
+    elif steered:
+        yield _machine_config(steered)
 
 
 def _machine_config(steered: Sequence[tuple[NetworkFacts, FlowAdvice]]) -> OwnerFile:
@@ -150,10 +229,8 @@ def _machine_config(steered: Sequence[tuple[NetworkFacts, FlowAdvice]]) -> Owner
     entries = rfs_sizes(min(max(MODERATE, connections), MOST_ENTRIES), 1).entries
     settings = {HostSetting("sysctl", name=ENTRIES): str(entries)}
     queues_of: dict[str, int] = {}
-    for facts, advice in steered:
-        device, queues = facts.text("device"), facts.number("rx_queues")
-        if queues_of.setdefault(device, queues) != queues:
-            raise UsageError(f"flow {advice.flow}: other flows say another number of rx_queues")
+    for facts, _advice in steered:
+        queues_of[facts.text("device")] = facts.number("rx_queues")
     if sum(queues_of.values()) > _MOST_QUEUES:
         raise UsageError(f"{_RFS_FILE}: more than {_MOST_QUEUES} receive queues in one object")
     for device, queues in queues_of.items():
@@ -165,10 +242,10 @@ def _machine_config(steered: Sequence[tuple[NetworkFacts, FlowAdvice]]) -> Owner
     (sentence,) = (one for one in way if isinstance(one, str))
     (file,) = (one for one in way if isinstance(one, OwnerFile))
     comments = [
-        *_origin([advice for _facts, advice in steered]),
+        *_origin([advice for _facts, advice in steered], "rfs"),
         f"Mind: it is sized for {entries} connections of a node at a time.",
-        f"Apply: {sentence.replace(file.name, _RFS_FILE)}",
-        f"Undo: oc delete -f {_RFS_FILE}: its nodes are restarted once more.",
+        f"Apply: {sentence.replace(file.name, _RFS_FILE).replace(' apply ', ' create ')}",
+        f"Undo: {IF_CREATED}: oc delete -f {_RFS_FILE}; its nodes are restarted once more.",
     ]
     # one of `vnicaudit plan --patches` may be there by the name of its own
     text = file.text.replace("name: 99-vnicaudit-host", "name: 99-vnicaudit-rfs", 1)

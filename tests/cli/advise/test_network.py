@@ -187,6 +187,57 @@ def test_write_makes_files_and_names_facts_that_are_missing(tmp_path: Path) -> N
     )
 
 
+ONE_NIC = """
+[platform]
+kind = "z-kvm"
+sdn = "openshift-sdn"
+spare_nics = 1
+multus = true
+[needs]
+effort = "any"
+network_policy = false
+"""
+A_FLOW = """
+[[flow]]
+name = "{name}"
+from = "pod"
+to = "{to}"
+nodes = "cross"
+pods_per_node = 1
+priority = "latency"
+pattern = "rr"
+connections = {connections}
+[flow.network]
+namespace = "shop"
+workload = "StatefulSet/{name}"
+device = "{device}"
+rx_queues = 1
+addresses = ["192.0.2.{connections}/24"]
+"""
+
+
+def test_a_nic_that_flows_want_in_two_ways_is_told_and_the_rest_is_written(tmp_path: Path) -> None:
+    flows = (
+        ("shop", "pod", 250, "enc1"), ("db", "external", 50, "enc1"), ("lan", "pod", 240, "enc2"),
+    )  # fmt: skip
+    text = ONE_NIC + "".join(
+        A_FLOW.format(name=name, to=to, connections=connections, device=device)
+        for name, to, connections, device in flows
+    )
+    (tmp_path / "a.toml").write_text(
+        text.replace('to = "external"\nnodes = "cross"', 'to = "external"')
+    )
+    done = inside("advise", "network", "a.toml", "--write", "out", cwd=tmp_path)
+    assert done.returncode == 2
+    ways = "NIC enc1 can be only one of: parent of IPVLAN (flow shop), given to a pod (flow db)"
+    for flow in ("shop", "db"):
+        assert f"Not written: {flow}-network.yaml of flow {flow}: {ways}\n" in done.stderr
+        assert f"Not written: {flow}-pod.yaml of flow {flow}: {ways}\n" in done.stderr
+    assert "RFS of NIC enc1 can be only one of: on (flow shop), off (flow db)\n" in done.stderr
+    written = {one.name for one in (tmp_path / "out").iterdir()}
+    assert written == {"lan-network.yaml", "lan-pod.yaml"}
+
+
 CLUSTER_SCENARIO = Scenario(
     platform=ScenarioPlatform(kind="x86", sdn="ovn-kubernetes"),
     flows=(TrafficFlow(name="a", source="pod", to="pod", nodes="same", pattern="rr"),),

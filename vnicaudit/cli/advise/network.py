@@ -199,7 +199,7 @@ def _scenario(name: str, options: AdviseNetworkOptions, wiring: Wiring) -> Scena
 
 
 def _write_manifests(scenario: Scenario, advice: NetworkAdvice, folder: str) -> bool:
-    """Write what can be written, and tell what cannot; False if that lacks facts. Raises UsageError
+    """Write what can be written, and tell what cannot; False if there is such. Raises UsageError
     before anything is written."""
     from vnicaudit.advise.manifests import manifests_for
 
@@ -209,6 +209,6 @@ def _write_manifests(scenario: Scenario, advice: NetworkAdvice, folder: str) -> 
     for note in found.notes:
         tell(f"Note: {safe(note)}")
     for one in found.unwritten:
-        missing = ", ".join(one.facts)
-        tell(safe(f"Not written: {one.file} of flow {one.flow}, which needs {missing}"))
+        reason = f", which needs {', '.join(one.facts)}" if one.facts else f": {one.clash}"
+        tell(safe(f"Not written: {one.file} of flow {one.flow}{reason}"))
     return not found.unwritten
