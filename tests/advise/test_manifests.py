@@ -388,6 +388,20 @@ def test_names_cannot_break_out(hostile: str) -> None:
             assert "\n" not in str(error.value)
 
 
+@pytest.mark.parametrize("second", ["192.0.2.10/16", "192.0.2.10/24"])
+def test_an_address_is_there_once(second: str) -> None:
+    with pytest.raises(UsageError, match=r"network\.addresses is .*there twice"):
+        written("ipvlan-l2", addresses=("192.0.2.10/24", second))
+
+
+def test_two_objects_of_one_name_are_refused() -> None:
+    with pytest.raises(UsageError, match=r"two objects would be in nodes-bridge-br-1\.yaml"):
+        written_together(
+            ("linux-bridge", {"bridge": "br-1"}),
+            ("linux-bridge", {"bridge": "br_1", "device": "up1"}),
+        )
+
+
 CONFIG = {"cniVersion": "0.3.1", "name": "a", "type": "bridge", "bridge": "br1"}
 BRIDGE = CONFIG | {"preserveDefaultVlan": False}
 

@@ -20,8 +20,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
-from ipaddress import ip_interface, ip_network
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from ipaddress import ip_address, ip_interface, ip_network
 from typing import Any, Literal, NamedTuple, cast
 
 from vnicaudit.errors import UsageError
@@ -77,19 +77,15 @@ class ManifestFile(NamedTuple):
     claims: tuple[tuple[str, str], ...] = ()
     matter: Literal["attachment", "placement"] = "attachment"
 
-    def with_changes_of(self, other: ManifestFile) -> ManifestFile:
-        """A patch that has those of another one as well."""
-        return self._replace(document=_joined(self.document, other.document))
 
-
-def _joined(one: Any, other: Any) -> Any:
-    """Two patches in one: what both have are objects, lists, or lists as JSON."""
-    if isinstance(one, Mapping):
-        both = {key: _joined(one[key], other[key]) for key in one if key in other}
-        return {**one, **other, **both}
-    if isinstance(one, list):
-        return [*one, *(each for each in other if each not in one)]
-    return json.dumps(_joined(json.loads(one), json.loads(other)))
+def joined(patches: Sequence[Any]) -> Any:
+    """Several patches in one: what they have in common are objects, lists, or lists as JSON."""
+    if isinstance(patches[0], Mapping):
+        keys = dict.fromkeys(key for one in patches for key in one)
+        return {key: joined([one[key] for one in patches if key in one]) for key in keys}
+    if isinstance(patches[0], list):
+        return [*{json.dumps(each): each for one in patches for each in one}.values()]
+    return json.dumps(joined([json.loads(one) for one in patches]))
 
 
 class NetworkFacts:
@@ -169,10 +165,11 @@ def _check(flow: str, network: FlowNetwork) -> None:
             refuse(field, text, what)
     seen: set[str] = set()
     for address in network.addresses:
-        if not _is(ip_interface, address) or ip_of(address) in seen:
+        ip = ip_of(address) if _is(ip_interface, address) else ""
+        if not ip or ip in seen:
             what = "no address with its prefix, such as 192.0.2.10/24, or there twice"
             refuse("addresses", address, what)
-        seen.add(ip_of(address))
+        seen.add(ip)
     if network.subnet is not None and not _is(ip_network, network.subnet):
         refuse("subnet", network.subnet, "no network, such as 10.200.0.0/16")
     for key, value in network.labels.items():
@@ -191,7 +188,7 @@ def _is(form: Callable[[str], object], text: str) -> bool:
 
 def ip_of(address: str) -> str:
     """An address without its prefix, as everybody writes it."""
-    return str(ip_interface(address).ip)
+    return str(ip_address(address.partition("/")[0]))
 
 
 def files_for(attachment: Attachment, facts: NetworkFacts) -> Iterator[ManifestFile]:

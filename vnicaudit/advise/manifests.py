@@ -17,6 +17,7 @@ from vnicaudit.advise.manifest_files import (
     affinity,
     files_for,
     is_openshift,
+    joined,
 )
 from vnicaudit.advise.manifest_text import comment_lines, yaml_text
 from vnicaudit.errors import UsageError
@@ -123,7 +124,7 @@ def _together(
 ) -> Iterator[OwnerFile | UnwrittenFile]:
     """The files of all flows: they share what is on nodes, and the patch of a workload. None of
     those that want one thing in two ways is written. Raises UsageError."""
-    made: dict[str, tuple[ManifestFile, list[FlowAdvice]]] = {}
+    made: dict[str, list[tuple[ManifestFile, FlowAdvice]]] = {}
     claims = ((each.flow, one) for each, files in wanted for file in files for one in file.claims)
     clashes = _clashes(claims)
     for advice, files in wanted:
@@ -133,9 +134,10 @@ def _together(
             if clash:
                 yield UnwrittenFile(advice.flow, file.name, clash=clash)
             else:
-                _add(made, file, advice)
-    for file, reasons in made.values():
-        yield OwnerFile(file.name, _text(file, reasons))
+                made.setdefault(file.place or file.name, []).append((file, advice))
+    for several in made.values():
+        file = _one_of([one for one, _advice in several])
+        yield OwnerFile(file.name, _text(file, [advice for _file, advice in several]))
 
 
 def _clashes(claims: Iterable[tuple[str, tuple[str, str]]]) -> dict[str, str]:
@@ -151,19 +153,17 @@ def _clashes(claims: Iterable[tuple[str, tuple[str, str]]]) -> dict[str, str]:
     }
 
 
-def _add(
-    made: dict[str, tuple[ManifestFile, list[FlowAdvice]]], file: ManifestFile, advice: FlowAdvice
-) -> None:
-    key = file.place or file.name
-    first, reasons = made.get(key, (file, []))
-    if file.first:
-        first = first.with_changes_of(file)
-    elif first.document != file.document:
+def _one_of(files: Sequence[ManifestFile]) -> ManifestFile:
+    """Those of several flows in one."""
+    first = files[0]
+    if first.first:
+        return first._replace(document=joined([one.document for one in files]))
+    if any(one.document != first.document for one in files):
         raise UsageError(
-            f"flows {reasons[0].flow} and {advice.flow} want {file.name} to be different: give "
-            "them the same values in [flow.network], or other names"
+            f"two objects would be in {first.name}: give them names in [flow.network] that differ "
+            "in more than signs and capital letters"
         )
-    made[key] = first, [*reasons, advice]
+    return first
 
 
 def _text(file: ManifestFile, reasons: Sequence[FlowAdvice]) -> str:
