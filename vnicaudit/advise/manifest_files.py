@@ -22,7 +22,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from ipaddress import ip_address, ip_interface, ip_network
-from typing import Any, Literal, NamedTuple, cast
+from typing import Literal, NamedTuple, cast
 
 from vnicaudit.errors import UsageError
 from vnicaudit.model.scenario import Attachment, FlowNetwork, ScenarioPlatform, TrafficFlow
@@ -78,14 +78,20 @@ class ManifestFile(NamedTuple):
     matter: Literal["attachment", "placement"] = "attachment"
 
 
-def joined(patches: Sequence[Any]) -> Any:
-    """Several patches in one: what they have in common are objects, lists, or lists as JSON."""
-    if isinstance(patches[0], Mapping):
-        keys = dict.fromkeys(key for one in patches for key in one)
-        return {key: joined([one[key] for one in patches if key in one]) for key in keys}
-    if isinstance(patches[0], list):
-        return [*{json.dumps(each): each for one in patches for each in one}.values()]
-    return json.dumps(joined([json.loads(one) for one in patches]))
+def joined(patches: Sequence[Document]) -> Document:
+    """Several patches in one."""
+    keys = dict.fromkeys(key for one in patches for key in one)
+    return {key: _joined_parts([one[key] for one in patches if key in one]) for key in keys}
+
+
+def _joined_parts(parts: Sequence[object]) -> object:
+    """One part of several patches: an object, a list, or a list as JSON."""
+    if objects := [one for one in parts if isinstance(one, Mapping)]:
+        return joined(objects)
+    if texts := [one for one in parts if isinstance(one, str)]:
+        return json.dumps(_joined_parts([*map(json.loads, texts)]))
+    items = (each for one in parts if isinstance(one, list) for each in one)
+    return [*{json.dumps(each): each for each in items}.values()]
 
 
 class NetworkFacts:
