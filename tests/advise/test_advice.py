@@ -98,6 +98,29 @@ def test_contradictions_have_both_sides() -> None:
     assert "factor 3x-4x" in rows["R25"].figure
 
 
+def test_what_to_measure_is_of_the_kind_of_the_flows() -> None:
+    streams: Table = {"nodes": "cross", "pattern": "streaming", "connections": 250}
+    guest: Table = {"to": "vm", "priority": "latency"}
+    vduse = {"ovs": "dpdk", "vduse": True}
+    commands = attachment_table().command
+    for flows, name in (
+        ([streams], "attachments"),
+        ([guest], "attachments-vm"),
+        ([streams, guest], "attachments"),
+    ):
+        given = rows_of(advice({"platform": vduse, "flows": flows}))
+        assert given["R71"].command == commands[name]
+
+
+def test_rfs_is_measured_and_left_as_it_is() -> None:
+    """Also for a flow to an external system, to which a pod of the cluster cannot be sent."""
+    for flow, path in (({"nodes": "same"}, "pod-same"), ({"to": "external"}, "ssh://EXTERNAL")):
+        (given,) = advice({"flow": {**flow, "connections": 1}}).flows
+        (command,) = {one.command for one in given.deciding if "RFS" in one.fact}
+        assert path in command
+        assert "--arm" not in command
+
+
 def test_versions_word_the_limits() -> None:
     flow = {"to": "vm", "vcpus": 4, "queues": 1, "connections": 64}
     worded = {

@@ -67,6 +67,7 @@ MEASURED_ON = {
     "busch": {"z-vm", "z-kvm"},
     "vduse": {"x86"},
     "large-scale": {"x86", "other"},
+    "cozystack": {"x86", "other"},
     "hoppmann": {"z-vm", "z-kvm", "z-lpar"},
 }
 

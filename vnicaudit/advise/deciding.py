@@ -24,8 +24,6 @@ LARGE, SMALL = 30_000, 1_000
 """Bytes of a message: sizes that were measured; the first is called large, the other is not."""
 _COMBINED = {"default", "ipvlan-l2", "host-device"}
 """Attachments that the sources combine in one application."""
-_COMPARISONS = {"pods": "attachments", "external": "external", "vm": "datapaths"}
-"""Kind of a flow -> command that compares two of its attachments."""
 
 
 def advice_for(scenario: Scenario) -> NetworkAdvice:
@@ -37,6 +35,8 @@ def advice_for(scenario: Scenario) -> NetworkAdvice:
     advised = {each for flow in flows if flow.answer == "advised" for each in flow.attachments}
     facts["advice.attachments"] = len(advised & _COMBINED)
     facts["advice.depends"] = any("depends" in (flow.answer, flow.rfs) for flow in flows)
+    kinds = {_between(flow) for flow in scenario.flows}
+    facts["flow.between"] = kinds.pop() if len(kinds) == 1 else None
     facts["advice.withheld"] = any(row.direction for flow in flows for row in flow.rows)
     rows = sorted((*general, *fired_rows(rows_about("advice"), facts)), key=lambda row: row.id)
     return NetworkAdvice(flows=flows, general=tuple(_as_fired(row, facts) for row in rows))
@@ -54,12 +54,16 @@ def _facts(scenario: Scenario, flow: TrafficFlow | None = None) -> dict[str, Val
         if value is None or isinstance(value, bool | int | str)
     }
     if flow is not None:
-        ends = {flow.source, flow.to}
-        facts["flow.between"] = "vm" if "vm" in ends else "pods" if ends == {"pod"} else "external"
+        facts["flow.between"] = _between(flow)
         facts["flow.size"] = _size(flow)
         if flow.present == "host-device":
             facts["platform.spare_nics"] = 1  # the one that the pod has
     return facts
+
+
+def _between(flow: TrafficFlow) -> str:
+    ends = {flow.source, flow.to}
+    return "vm" if "vm" in ends else "pods" if ends == {"pod"} else "external"
 
 
 def _size(flow: TrafficFlow) -> str | None:
@@ -176,15 +180,14 @@ def _deciding(
 ) -> Iterator[DecidingFact]:
     """Facts of the scenario on which an answer depends, then measurements that rows name, else a
     comparison of the attachments."""
-    commands = attachment_table().command
-    compare = commands[_COMPARISONS[str(facts["flow.between"])]]
+    compare = _command("attachments", facts)
     counting = [row for row in decision.counting() if row.decides]
     names: dict[str, str] = {}
     if answer == "depends":
         names = {_said_by(one.fact, facts): compare for one in found if one.settles}
         for row in counting:
             if row.kind == "depends" and not row.rfs and facts.get(row.decides) is None:
-                names.setdefault(row.decides, commands[row.command])
+                names.setdefault(row.decides, _command(row.command, facts))
         speed = "how fast the default network is for this flow"
         if decision.attachments:
             speed = f"which is faster for this flow: {' or '.join(decision.attachments)}"
