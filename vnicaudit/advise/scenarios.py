@@ -33,7 +33,7 @@ _TABLES: dict[str, type[msgspec.Struct]] = {
 _VERSIONS = ("openshift", "kubevirt")
 _IMPOSSIBLE: tuple[tuple[dict[str, Condition], str], ...] = (
     ({"ovs": "kernel", "vduse": True}, 'vduse = true needs ovs = "dpdk"'),
-    # OpenShift 4.17 release notes: the plug-in is removed
+    # OpenShift 4.16, "Migrating from the OpenShift SDN network plugin": no upgrade to 4.17 with it
     (
         {"sdn": "openshift-sdn", "openshift": ">=4.17"},
         "OpenShift 4.17 and later have no openshift-sdn",
