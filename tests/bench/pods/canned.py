@@ -43,7 +43,9 @@ class CannedCluster:
         self.of_pods: dict[tuple[str, str], Object] = {}
         self.events: list[Object] = []
         self.calls: list[str] = []
-        self.goes = self.finishes = True
+        self.goes = self.finishes = self.may = True
+        self.elsewhere: dict[str, str] = {}
+        """Pods that get another node than they ask for."""
         self.at_call: Callable[[str], None] = lambda _call: None
         self.lives: Callable[[str], Object] = lambda _name: {
             "phase": "Running",
@@ -56,6 +58,9 @@ class CannedCluster:
 
     def serves(self, group: str) -> bool:
         return group in self.groups
+
+    def may_remove(self) -> bool:
+        return self.may
 
     def nodes(self) -> list[Object]:
         return self.of_nodes
@@ -103,7 +108,10 @@ class CannedCluster:
         metadata["annotations"] = {
             **metadata.get("annotations", {}), **status.pop("annotations", {}),
         }  # fmt: skip
-        self.of_pods[namespace, name] = {**body, "metadata": metadata, "status": status}
+        placed = {"nodeName": self.elsewhere.get(name, asked_node(body))}
+        self.of_pods[namespace, name] = {
+            **body, "metadata": metadata, "spec": placed, "status": status,
+        }  # fmt: skip
 
     def delete_namespace(self, name: str) -> None:
         self._called("delete", name)
@@ -114,6 +122,19 @@ class CannedCluster:
         self.of_pods[namespace, name]["metadata"]["deletionTimestamp"] = "now"
         if self.goes or grace == 0:
             del self.of_pods[namespace, name]
+
+
+def asked_node(body: Mapping[str, Any]) -> str:
+    """The only node that a pod may run on; empty: any."""
+    try:
+        affinity = body["spec"]["affinity"]["nodeAffinity"]
+    except KeyError:
+        return ""
+    (term,) = affinity["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]
+    ((only,),) = term.values()
+    assert (only["key"], only["operator"]) == ("metadata.name", "In")
+    (name,) = only["values"]
+    return str(name)
 
 
 class Hurried:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.bench.pods.canned import CannedCluster, node
+from tests.bench.pods.canned import CannedCluster, asked_node, node
 from vnicaudit.bench.endpoints.opening import parse_paths
 from vnicaudit.bench.pods.plan import ClusterRequest, PodPlan, namespace_manifest, plan_of
 from vnicaudit.bench.pods.plan import pod_manifest as manifest
@@ -14,7 +14,16 @@ from vnicaudit.errors import EndpointError, UsageError
 
 RUN = "20261130-120000-0001"
 SPACE = f"vnicaudit-bench-{RUN}"
-VM = {"status": {"nodeName": "n2", "interfaces": [{}, {"ipAddress": "10.0.0.9"}]}}
+
+
+def machine(node_name: str, *interfaces: dict[str, object], **status: object) -> dict[str, Any]:
+    """One that runs; its NIC "default" is in the network of pods."""
+    networks = [{"name": "storage", "multus": {}}, {"name": "default", "pod": {}}]
+    told = {"phase": "Running", "nodeName": node_name, "interfaces": interfaces}
+    return {"spec": {"networks": networks}, "status": {**told, **status}}
+
+
+VM = machine("n2", {}, {"name": "default", "ipAddress": "10.0.0.9"})
 
 
 def plan(*paths: str, cluster: CannedCluster | None = None, **more: Any) -> PodPlan:
@@ -82,25 +91,24 @@ def test_a_virtual_machine_is_the_target_of_pods_beside_it_and_away(vm: str, log
     cluster = CannedCluster()
     cluster.instances["shop/db"] = VM
     found = plan("vm-same", "vm-cross", cluster=cluster, machine=vm)
-    machine = f"ssh://{login}10.0.0.9?address=10.0.0.9"
+    guest = f"ssh://{login}10.0.0.9?address=10.0.0.9"
     assert ends(found) == {
-        "vm-same": (machine, url("a1", "10.1.0.1")), "vm-cross": (machine, url("b1", "10.1.0.2")),
+        "vm-same": (guest, url("a1", "10.1.0.1")), "vm-cross": (guest, url("b1", "10.1.0.2")),
     }  # fmt: skip
     assert [pod.node.name for pod in found.pods] == ["n2", "n1"]
 
 
 def test_addresses_of_version_6() -> None:
     cluster = CannedCluster()
-    cluster.instances["shop/db"] = {
-        "status": {"nodeName": "n1", "interfaces": [{"ipAddress": "2001:db8::9"}]}
-    }
+    nic: dict[str, object] = {"name": "default", "ipAddress": "2001:db8::9"}
+    cluster.instances["shop/db"] = machine("n1", nic)
     for each in cluster.of_nodes:
         each["status"]["addresses"][1]["address"] = "2001:db8::1"
     found = plan("host", "vm-same", "pod-cross", cluster=cluster, machine="shop/db")
     texts = found.texts(dict.fromkeys(("a1", "b1"), "2001:db8::7"))
-    host, machine, pod = parse_paths(texts)
+    host, guest, pod = parse_paths(texts)
     assert host.target == "ssh://[2001:db8::1]?address=2001:db8::1"
-    assert machine.target == "ssh://[2001:db8::9]?address=2001:db8::9"
+    assert guest.target == "ssh://[2001:db8::9]?address=2001:db8::9"
     assert pod.target.endswith("&address=2001:db8::7")
 
 
@@ -147,21 +155,59 @@ def test_what_is_not_there() -> None:
         plan("nad:lab/fast", cluster=cluster)
     with pytest.raises(EndpointError, match="no virtual machine shop/db is running"):
         plan("vm-same", cluster=cluster, machine="shop/db")
-    for status, what in (({"nodeName": "n1"}, "address"), ({}, "node")):
-        cluster.instances["shop/db"] = {"status": status}
-        with pytest.raises(EndpointError, match=f"shop/db has no {what} yet"):
-            plan("vm-same", cluster=cluster, machine="shop/db")
     del cluster.of_nodes[0]["status"]["addresses"]
     with pytest.raises(EndpointError, match="node n1 has no InternalIP"):
         plan("host", cluster=cluster)
     assert cluster.calls == []
 
 
+NIC: dict[str, object] = {"name": "default", "ipAddress": "10.0.0.9"}
+
+
+@pytest.mark.parametrize(
+    ("instance", "words"),
+    [
+        (machine("n1"), "has no address in the pod network, by which pods reach it"),
+        (machine("n1", {"name": "storage", "ipAddress": "192.168.9.9"}), "has no address in the"),
+        (machine("n1", {"name": "default", "ipAddress": "fe80::1"}), "has no address in the pod"),
+        (machine("", NIC), "is Running, not Running on a node"),
+        (machine("n1", NIC, phase="Failed"), "is Failed, not Running on a node"),
+        (machine("n1", NIC, migrationState={"startTimestamp": "2026-11-30T12:00:00Z"}),
+         "is being migrated: its node changes"),
+    ],
+)  # fmt: skip
+def test_a_virtual_machine_that_cannot_be_measured(instance: dict[str, Any], words: str) -> None:
+    cluster = CannedCluster()
+    cluster.instances["shop/db"] = instance
+    with pytest.raises(EndpointError) as error:
+        plan("vm-same", cluster=cluster, machine="shop/db")
+    assert str(error.value).startswith(f"--vm: shop/db {words}")
+
+
+def test_the_address_of_a_virtual_machine_is_that_in_the_network_of_pods() -> None:
+    cluster = CannedCluster()
+    ips = ["fe80::1", "10.0.0.9"]
+    nic: dict[str, object] = {"name": "default", "ipAddress": ips[0], "ipAddresses": ips}
+    over = {"startTimestamp": "2026-11-30T12:00:00Z", "endTimestamp": "2026-11-30T12:01:00Z"}
+    other: dict[str, object] = {"name": "storage", "ipAddress": "192.168.9.9"}
+    cluster.instances["shop/db"] = machine("n1", other, nic, migrationState=over)
+    found = plan("vm-same", cluster=cluster, machine="shop/db")
+    assert ends(found)["vm-same"][0] == "ssh://10.0.0.9?address=10.0.0.9"
+
+
+def test_nothing_is_created_that_could_not_be_removed() -> None:
+    cluster = CannedCluster()
+    cluster.may = False
+    with pytest.raises(EndpointError, match=r"may not delete namespaces, .*/bench-role\.yaml"):
+        plan("pod-same", cluster=cluster)
+    assert plan("host", cluster=cluster).pods == ()
+
+
 def test_a_pod_asks_for_little_and_ends_by_itself() -> None:
     found = plan("pod-same", cluster=CannedCluster(node("n1", hostname="host-1")))
     body: Any = manifest(found, found.pods[0], 7200)
     spec = body["spec"]
-    assert spec["nodeSelector"] == {"kubernetes.io/hostname": "host-1"}
+    assert asked_node(body) == "n1"  # whatever its labels, which two nodes may share
     assert spec["activeDeadlineSeconds"] == 7200
     assert spec["automountServiceAccountToken"] is False
     assert spec["securityContext"] == {  # "restricted" asks for all of it

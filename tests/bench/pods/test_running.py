@@ -31,7 +31,8 @@ class Life:
 
     def run(self) -> dict[str, str]:
         made = plan(*self.paths, cluster=self.cluster)
-        run = PodRun(self.cluster, made, "me", 7200, self.said.append, self._removed, self.clock)
+        say = self.said.append
+        run = PodRun(self.cluster, made, "me", 7200, say, say, self._removed, self.clock)
         with generator_pods(run) as addresses:
             return dict(addresses)
 
@@ -183,7 +184,8 @@ def test_interrupted_while_it_removes_the_way_on_is_told() -> None:
         life.run()
     assert not life.is_removed
     assert life.said[-1] == (
-        "generator pods may be left (KeyboardInterrupt): vnicaudit bench clean removes them"
+        f"NOT removed: namespace {SPACE} (KeyboardInterrupt): vnicaudit bench clean removes it, "
+        f"and so does, by whoever may: kubectl delete namespace {SPACE}"
     )
 
 
@@ -217,6 +219,41 @@ def test_what_cannot_be_removed_is_told() -> None:
         life.run()
     assert not life.is_removed
     assert "(the API server cannot be reached): vnicaudit bench clean" in life.said[-1]
+    assert life.clock.now < 200
+
+
+def test_an_api_server_that_is_away_for_a_while_is_waited_for() -> None:
+    life = Life()
+
+    def call(text: str) -> None:
+        if text.startswith("delete") and life.clock.now < 20:
+            raise TargetError("the API server cannot be reached")
+
+    life.cluster.at_call = call
+    assert len(life.run()) == 2
+    assert life.is_removed
+    assert life.cluster.of_pods == {}
+
+
+def test_what_went_wrong_first_is_told_as_well_as_what_cannot_be_removed() -> None:
+    life = Life()
+    life.cluster.lives = lambda _name: waits("ErrImagePull", "tools: not found")
+
+    def call(text: str) -> None:
+        if text.startswith("delete"):
+            raise TargetError("403: cannot delete", failure="refused")
+
+    life.cluster.at_call = call
+    with pytest.raises(EndpointError, match="ErrImagePull: tools: not found"):
+        life.run()
+    assert life.said[-1].startswith(f"NOT removed: namespace {SPACE} (403: cannot delete): ")
+    assert life.clock.now == 0  # it would be refused again
+
+
+def test_a_pod_on_another_node_is_not_measured() -> None:
+    life = Life("pod-cross")
+    life.cluster.elsewhere["b1"] = "n1"
+    assert life.fails() == "generator pod b1 on n2: the cluster runs it on n1"
 
 
 def killed(life: Life) -> None:

@@ -69,6 +69,32 @@ def test_the_plan_names_everything_before_it_asks(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
+def test_another_run_in_the_cluster_is_told_in_the_plan(tmp_path: Path) -> None:
+    cluster = CannedCluster()
+    left(cluster)
+    result = told(cluster, *RUN, "--paths", "pod-same", "--state", tmp_path)
+    name = f"vnicaudit-bench-{ID}"
+    words = (
+        f"beware {name} (root@kvm7) may be measuring as well: two runs at once take speed from "
+        f"each other. If it is dead: kubectl delete namespace {name}"
+    )
+    assert words in " ".join(result.stderr.split())
+
+
+def test_another_run_that_began_meanwhile_is_told(tmp_path: Path) -> None:
+    cluster = CannedCluster()
+
+    def call(text: str) -> None:
+        if text.endswith("/a2") and text.startswith("create"):
+            cluster.at_call = lambda _text: None
+            left(cluster)
+
+    cluster.at_call = call
+    words = ("--paths", "pod-same", "--state", tmp_path, "--yes", "--quiet")
+    result = told(cluster, *RUN, *words)
+    assert f"Warning: vnicaudit-bench-{ID} (root@kvm7) may be measuring as well" in result.stderr
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

@@ -36,6 +36,9 @@ class PodCluster(Protocol):
     def serves(self, group: str) -> bool:
         """True if the cluster has this API group."""
 
+    def may_remove(self) -> bool:
+        """False if this user may not delete namespaces."""
+
     def nodes(self) -> Sequence[ApiObject]:
         """All nodes."""
 
@@ -174,10 +177,17 @@ class PodStatus(msgspec.Struct, frozen=True, rename="camel"):
     container_statuses: tuple[ContainerStatus, ...] = ()
 
 
+class PodSpec(msgspec.Struct, frozen=True, rename="camel"):
+    """The settings of a pod."""
+
+    node_name: str = ""
+
+
 class PodObject(msgspec.Struct, frozen=True):
     """A pod."""
 
     metadata: Meta
+    spec: PodSpec = PodSpec()
     status: PodStatus = PodStatus()
 
 
@@ -188,21 +198,46 @@ class Namespace(msgspec.Struct, frozen=True):
 
 
 class InstanceInterface(msgspec.Struct, frozen=True, rename="camel"):
-    """A NIC of a virtual machine that runs."""
+    """A NIC of a virtual machine that runs. ``name``: of its network."""
 
+    name: str = ""
     ip_address: str = ""
+    ip_addresses: tuple[str, ...] = ()
+
+
+class InstanceNetwork(msgspec.Struct, frozen=True):
+    """A network of a virtual machine. ``pod``: it is that of pods."""
+
+    name: str
+    pod: dict[str, object] | None = None
+
+
+class InstanceSpec(msgspec.Struct, frozen=True):
+    """The settings of a virtual machine that runs."""
+
+    networks: tuple[InstanceNetwork, ...] = ()
+
+
+class Migration(msgspec.Struct, frozen=True, rename="camel"):
+    """The last migration of a virtual machine."""
+
+    start_timestamp: str | None = None
+    end_timestamp: str | None = None
 
 
 class InstanceStatus(msgspec.Struct, frozen=True, rename="camel"):
     """The state of a virtual machine that runs."""
 
+    phase: str = ""
     node_name: str = ""
     interfaces: tuple[InstanceInterface, ...] = ()
+    migration_state: Migration = Migration()
 
 
 class MachineInstance(msgspec.Struct, frozen=True):
     """A virtual machine that runs."""
 
+    spec: InstanceSpec = InstanceSpec()
     status: InstanceStatus = InstanceStatus()
 
 

@@ -10,7 +10,6 @@ from vnicaudit.base.wording import count, plain
 from vnicaudit.bench.pods.cluster import Node
 from vnicaudit.errors import EndpointError, UsageError
 
-HOSTNAME = "kubernetes.io/hostname"
 _ROLES = ("node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master")
 _REPELLING = ("NoSchedule", "NoExecute")
 _SHOWN = 5
@@ -88,9 +87,7 @@ def _why_not(node: Node) -> str:
         if taint.effect in _REPELLING:
             return plain(f"taint {taint}")
     system = node.metadata.labels.get("kubernetes.io/os", "linux")
-    if system != "linux":
-        return plain(f"runs {system}")
-    return "" if node.metadata.labels.get(HOSTNAME) else f"has no label {HOSTNAME}"
+    return "" if system == "linux" else plain(f"runs {system}")
 
 
 def _is_control_plane(node: Node) -> bool:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from ipaddress import ip_address
+from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import NamedTuple
 from urllib.parse import quote
 
+from vnicaudit.base.wording import plain
 from vnicaudit.bench.endpoints.opening import parse
 from vnicaudit.bench.pods.cluster import (
     MANAGED_BY,
@@ -21,7 +22,7 @@ from vnicaudit.bench.pods.cluster import (
     PodCluster,
     as_records,
 )
-from vnicaudit.bench.pods.nodes import HOSTNAME, NodeChoice, chosen_nodes
+from vnicaudit.bench.pods.nodes import NodeChoice, chosen_nodes
 from vnicaudit.errors import EndpointError, UsageError
 from vnicaudit.reaching.opening import transport_to
 from vnicaudit.text.targets import cluster_parts
@@ -163,6 +164,12 @@ def plan_of(cluster: PodCluster, request: ClusterRequest, run: str) -> PodPlan:
     )
     plan = PodPlan(run, cluster.target, request.image, choice, paths, cluster.context,
                    cluster.serves(_OPENSHIFT))  # fmt: skip
+    if plan.pods and not cluster.may_remove():
+        raise EndpointError(
+            f"{cluster.target}: you may not delete namespaces, so that generator pods could not be "
+            "removed: nothing is created; docs/how-to/clusters/bench-role.yaml has the rights that "
+            "are needed"
+        )
     for text in plan.texts({}):
         for url in text.partition("=")[2].split(","):
             transport_to(parse(url)).close()  # of a form that its program takes
@@ -194,15 +201,30 @@ def _machine_of(cluster: PodCluster, text: str) -> tuple[str, str]:
     if told is None:
         raise EndpointError(f"--vm: no virtual machine {namespace}/{name} is running")
     (instance,) = as_records([told], MachineInstance)
-    status = instance.status
-    address = next((one.ip_address for one in status.interfaces if one.ip_address), "")
-    if not status.node_name or not address:
-        raise EndpointError(
-            f"--vm: {namespace}/{name} has no {'address' if status.node_name else 'node'} yet "
-            "(status of the VirtualMachineInstance)"
-        )
+    address, why = _pod_address(instance), ""
+    status, moves = instance.status, instance.status.migration_state
+    if status.phase != "Running" or not status.node_name:
+        why = f"is {status.phase or 'without a phase'}, not Running on a node"
+    elif moves.start_timestamp and not moves.end_timestamp:
+        why = "is being migrated: its node changes; measure afterwards"
+    elif not address:
+        why = "has no address in the pod network, by which pods reach it"
+    if why:
+        raise EndpointError(f"--vm: {namespace}/{name} {plain(why)}")
     login = f"{user}@" if user else ""
     return f"ssh://{login}{_in_url(address)}?address={address}", status.node_name
+
+
+def _pod_address(instance: MachineInstance) -> str:
+    """The first address in the pod network that is valid beyond one link; empty: there is none."""
+    of_pods = {each.name for each in instance.spec.networks if each.pod is not None}
+    addresses = (
+        address
+        for one in instance.status.interfaces if one.name in of_pods
+        for address in (one.ip_address, *one.ip_addresses)
+        if address and not _parsed(address).is_link_local
+    )  # fmt: skip
+    return next(addresses, "")
 
 
 def _planned(path: str, number: int, nodes: Sequence[Node], machine: str) -> PlannedPath:
@@ -236,8 +258,12 @@ def _host(node: Node) -> KnownEnd:
 
 
 def _in_url(address: str) -> str:
+    return f"[{address}]" if _parsed(address).version == 6 else address
+
+
+def _parsed(address: str) -> IPv4Address | IPv6Address:
     try:
-        return f"[{address}]" if ip_address(address).version == 6 else address
+        return ip_address(address)
     except ValueError:
         raise EndpointError(f"{address!r} in the cluster is not an address") from None
 
@@ -272,7 +298,11 @@ def pod_manifest(plan: PodPlan, pod: GeneratorPod, seconds: int) -> ApiObject:
         "volumeMounts": [{"name": "tmp", "mountPath": "/tmp"}],  # noqa: S108
     }  # fmt: skip
     spec = {
-        "nodeSelector": {HOSTNAME: pod.node.metadata.labels[HOSTNAME]},
+        "affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {
+            "nodeSelectorTerms": [{"matchFields": [
+                {"key": "metadata.name", "operator": "In", "values": [pod.node.name]},
+            ]}],
+        }}},
         "activeDeadlineSeconds": seconds, "terminationGracePeriodSeconds": _GRACE,
         "restartPolicy": "Never", "automountServiceAccountToken": False,
         "enableServiceLinks": False, "hostNetwork": pod.is_host,

@@ -45,6 +45,8 @@ _LATE_SECONDS = 30.0
 _END_SECONDS = 45.0
 """Time for pods to end; then they are deleted whatever their nodes do."""
 _LAST_SECONDS = 30.0
+_AWAY_SECONDS = 60.0
+"""Time for an API server that does not answer to come back, before its pods are given up."""
 _PAUSE = 0.5
 _FINAL = frozenset({
     "ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull",
@@ -52,19 +54,23 @@ _FINAL = frozenset({
 })  # fmt: skip
 """Reasons for which a container waits that do not pass by themselves (pkg/kubelet/images/types.go
 and pkg/kubelet/kuberuntime/kuberuntime_container.go, v1.36)."""
+_REFUSALS = ("refused", "authentication")
+"""Failures of a request that is not worth repeating."""
 _LATE = re.compile("error looking up service account|openshift.io/sa.scc")
 """In the refusal of a pod, as long as a controller has not been at its namespace."""
 
 
 class PodRun(NamedTuple):
     """A run of generator pods. ``owner``: who does it. ``seconds``: after which pods end.
-    ``say``: is told what happens; ``removed``: that everything was."""
+    ``say``: is told what happens; ``warn``: what somebody has to remove; ``removed``: that
+    everything was."""
 
     cluster: PodCluster
     plan: PodPlan
     owner: str
     seconds: int
     say: Callable[[str], object]
+    warn: Callable[[str], object]
     removed: Callable[[], object]
     clock: Clock
 
@@ -72,27 +78,51 @@ class PodRun(NamedTuple):
 @contextmanager
 def generator_pods(run: PodRun) -> Iterator[Mapping[str, str]]:
     """Pods that run, by their names: their addresses. However this is left, they are removed; if
-    that fails, ``say`` is told. Raises TargetError and EndpointError with the cluster's words."""
+    that fails, ``warn`` is told. Raises TargetError and EndpointError with the cluster's words."""
     try:
         _create(run)
         yield _addresses(run, _running(run))
-    finally:
-        run.say(f"removing {count(len(run.plan.pods), 'generator pod')}")
-        try:
-            for name in remove(run.cluster, run.plan.run, run.clock):
-                run.say(f"namespace {name} is empty, and still being deleted by the cluster")
-            run.removed()
-        except BaseException as error:
-            why = plain(str(error)) or type(error).__name__
-            run.say(f"generator pods may be left ({why}): vnicaudit bench clean removes them")
+    except BaseException:
+        with suppress(VnicauditError):  # it was told; what came first ends the run
+            _remove_all(run)
+        raise
+    _remove_all(run)
+
+
+def _remove_all(run: PodRun) -> None:
+    run.say(f"removing {count(len(run.plan.pods), 'generator pod')}")
+    end = run.clock.monotonic() + _AWAY_SECONDS
+    try:
+        while not _is_removed(run, last=run.clock.monotonic() > end):
+            run.clock.sleep(_PAUSE)
+        run.removed()
+    except BaseException as error:
+        why = plain(str(error)) or type(error).__name__
+        names = " ".join(run.plan.namespaces)
+        run.warn(
+            f"NOT removed: namespace {names} ({why}): vnicaudit bench clean removes it, and so "
+            f"does, by whoever may: kubectl delete namespace {names}"
+        )
+        raise
+
+
+def _is_removed(run: PodRun, *, last: bool) -> bool:
+    """False: the API server did not answer, and may soon. Raises TargetError, EndpointError."""
+    try:
+        for name in remove(run.cluster, run.plan.run, run.clock):
+            run.say(f"namespace {name} is empty, and still being deleted by the cluster")
+    except TargetError as error:
+        if last or error.failure in _REFUSALS:
             raise
+        return False
+    return True
 
 
 def _create(run: PodRun) -> None:
     """Create everything. A signal is obeyed between two requests only: afterwards it is known what
     there is."""
     plan, now = run.plan, datetime.now(timezone.utc)
-    until = (now + timedelta(seconds=run.seconds)).isoformat(timespec="seconds")
+    until = (now + timedelta(seconds=run.seconds + START_SECONDS)).isoformat(timespec="seconds")
     for name in plan.namespaces:
         with signals_held():
             run.cluster.create_namespace(namespace_manifest(plan, name, run.owner, until))
@@ -126,6 +156,7 @@ def _running(run: PodRun) -> dict[str, PodObject]:
         }
         waiting = [pod for pod in run.plan.pods if not _runs(found.get(pod.name))]
         if not waiting:
+            _check_nodes(run, found)
             return found
         for pod in waiting:
             if why := _why_never(found.get(pod.name)):
@@ -135,6 +166,14 @@ def _running(run: PodRun) -> dict[str, PodObject]:
             said = _warning(run, first) or "the cluster does not say why"
             raise _not_running(first, f"not within {START_SECONDS:g} s: {said}")
         run.clock.sleep(_PAUSE)
+
+
+def _check_nodes(run: PodRun, found: Mapping[str, PodObject]) -> None:
+    """Raise EndpointError if a pod is on another node than its path says."""
+    for pod in run.plan.pods:
+        node = found[pod.name].spec.node_name
+        if node != pod.node.name:
+            raise _not_running(pod, f"the cluster runs it on {node or 'no node that it tells'}")
 
 
 def _runs(pod: PodObject | None) -> bool:
@@ -265,6 +304,12 @@ def leftovers(
             Leftover(meta.name, run, plain(meta.annotations.get(OWNER, "?")), pods, at_work)
         )
     return found
+
+
+def others_at_work(cluster: PodCluster, run: str, now: datetime) -> list[Leftover]:
+    """The namespaces of other runs that may be measuring now. Raises TargetError, EndpointError."""
+    found = leftovers(cluster, (), (), now)
+    return [each for each in found if each.run != run and each.at_work]
 
 
 def _is_over(until: str, now: datetime) -> bool:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from vnicaudit.bench.pods.cluster import PodCluster
     from vnicaudit.bench.pods.plan import GeneratorPod, PodPlan
+    from vnicaudit.bench.pods.running import Leftover
     from vnicaudit.bench.running.run import MeasurementRequest
     from vnicaudit.cli.bench.options import MeasuringOptions
     from vnicaudit.cli.wiring import Wiring
@@ -89,7 +90,7 @@ def measure_over_cluster(
     cluster adds. Returns the exit code."""
     from vnicaudit.bench.pods.plan import ClusterRequest, plan_of
     from vnicaudit.bench.pods.records import PodsRecord, forget, recorded, this_process
-    from vnicaudit.bench.pods.running import PodRun, generator_pods
+    from vnicaudit.bench.pods.running import PodRun, generator_pods, others_at_work
     from vnicaudit.cli.bench.output import measure
     from vnicaudit.cli.output.question import confirm
 
@@ -110,14 +111,34 @@ def measure_over_cluster(
             tell(safe(line))
     confirm(_question(plan), yes=over.yes)
     state = Path(state_folder(options.state))
-    say = (lambda _text: None) if options.output.quiet else (lambda text: tell(safe(text)))
-    running = PodRun(cluster, plan, this_process(), seconds, say, lambda: forget(state, run), time)
+    running = PodRun(
+        cluster, plan, this_process(), seconds,
+        say=(lambda _text: None) if options.output.quiet else _warn, warn=_warn,
+        removed=lambda: forget(state, run), clock=time,
+    )  # fmt: skip
     with (
         recorded(state, PodsRecord(run, plan.target, cluster.server)),
         generator_pods(running) as addresses,
     ):
+        others = others_at_work(cluster, run, datetime.now(timezone.utc))
+        for each in others:
+            _warn(f"Warning: {_other_words(each)}")
         request = request_of(plan.texts(addresses))
-        return measure(request._replace(labels={**plan.labels, **request.labels}), options)
+        beside = {"other-runs": ", ".join(each.name for each in others)} if others else {}
+        return measure(
+            request._replace(labels={**plan.labels, **beside, **request.labels}), options
+        )
+
+
+def _warn(text: str) -> None:
+    tell(safe(text))
+
+
+def _other_words(other: Leftover) -> str:
+    return (
+        f"{other.name} ({other.owner}) may be measuring as well: two runs at once take speed from "
+        f"each other. If it is dead: kubectl delete namespace {other.name}"
+    )
 
 
 def opened_cluster(target: str, wiring: Wiring) -> PodCluster:
@@ -147,6 +168,7 @@ def _length(request: MeasurementRequest) -> tuple[str, int]:
 def _told(cluster: PodCluster, plan: PodPlan, longest: str, seconds: int) -> list[str]:
     """The lines of the plan."""
     from vnicaudit.bench.pods.plan import CPU, MEMORY, KnownEnd
+    from vnicaudit.bench.pods.running import others_at_work
 
     def end(one: GeneratorPod | KnownEnd) -> str:
         what = one.words if isinstance(one, KnownEnd) else f"pod {one.name}"
@@ -169,6 +191,8 @@ def _told(cluster: PodCluster, plan: PodPlan, longest: str, seconds: int) -> lis
         ]  # fmt: skip
     rows += [("path", f"{path.name}: to {end(path.target)}, from {end(path.peer)}")
              for path in plan.paths]  # fmt: skip
+    now = datetime.now(timezone.utc)
+    rows += [("beware", _other_words(each)) for each in others_at_work(cluster, plan.run, now)]
     rows.append(("load", f"as much as each path carries, one at a time: {longest}"))
     return [f"{name:10}{text}" for name, text in rows]
 

@@ -18,9 +18,11 @@ from vnicaudit.platforms.kubevirt.live.client import (
     part,
     parts,
 )
+from vnicaudit.platforms.kubevirt.live.lists import ClusterList, access_review
 from vnicaudit.text.targets import CLUSTER, IN_CLUSTER, cluster_parts
 
 _PAGE = "500"
+_NAMESPACES = ClusterList("Namespace", "", "namespaces", namespaced=False)
 _ROLE = "; docs/how-to/clusters/bench-role.yaml has the rights that are needed"
 
 
@@ -43,6 +45,16 @@ class GeneratorCluster:
     def serves(self, group: str) -> bool:
         """True if the cluster has this API group."""
         return group in self._served
+
+    def may_remove(self) -> bool:
+        """False if this user may not delete namespaces; a server that does not tell is tried."""
+        try:
+            told = self._answer(access_review("delete", _NAMESPACES, ""))
+        except ApiError as error:
+            if error.status is None:
+                raise
+            return True
+        return part(told, "status").get("allowed") is not False
 
     def nodes(self) -> Sequence[Object]:
         """All nodes."""
