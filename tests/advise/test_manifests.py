@@ -311,6 +311,23 @@ def test_what_has_one_use_is_written_for_no_flow_that_disagrees(
     assert not any(each.unwritten for each in alone)
 
 
+def test_a_workload_is_placed_beside_pods_or_apart_from_them() -> None:
+    flows = tuple(
+        TrafficFlow(name=name, source="pod", to="pod", network=network()) for name in ("a", "b")
+    )
+    advice = NetworkAdvice(flows=(
+        FlowAdvice(flow="a", answer="depends", placement="same-node"),
+        FlowAdvice(flow="b", answer="depends", placement="apart"),
+    ))  # fmt: skip
+    made = manifests_for(Scenario(flows=flows), advice)
+    assert made.files == ()
+    assert {one.file for one in made.unwritten} == {"a-placement.yaml", "b-placement.yaml"}
+    assert {one.clash for one in made.unwritten} == {
+        'placement of deployment shop -n demo, pods {"app": "db"} can be only one of: '
+        "podAffinity (flow a), podAntiAffinity (flow b)"
+    }
+
+
 @pytest.mark.parametrize("second", [{"rx_queues": 8}, {}])
 def test_rfs_of_a_nic_is_on_or_off(second: dict[str, Any]) -> None:
     made = written_together(("default", {}), ("default", second), rfs="on")
