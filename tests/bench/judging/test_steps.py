@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from tests.bench.judging.made import RR, TCP, runs, steady
 from vnicaudit.bench.judging.statistics import simes
-from vnicaudit.bench.judging.steps import JudgedStep, Step, judged_steps, steps_of
+from vnicaudit.bench.judging.steps import JudgedStep, Step, judged_steps, lone_paths, steps_of
 from vnicaudit.bench.judging.terms import Terms
 from vnicaudit.model.measurement import Sample, Workload
 
@@ -39,8 +39,8 @@ def test_the_steps_of_a_cluster() -> None:
         ("pod-same", ("host", "hostnetwork")),
         ("pod-cross", ("pod-same", "hostnetwork", "host")),
         ("vm-same", ("pod-same",)),
-        ("vm-cross", ("pod-cross", "vm-same")),
-        ("nad-lab-fast", ("pod-cross",)),
+        ("vm-cross", ("pod-cross", "vm-same", "host")),
+        ("nad-lab-fast", ("pod-cross", "host")),
     ]
 
 
@@ -49,8 +49,31 @@ def test_paths_of_other_names_are_compared_with_the_one_before() -> None:
         Step(("node",), "vm"),
         Step(("vm",), "pod"),
     ]
-    assert list(steps_of(("pod-cross", "pod-same"))) == [Step(("pod-same",), "pod-cross")]
+    assert list(steps_of(("host", "nadine"))) == [Step(("host",), "nadine")]
     assert list(steps_of(("only",))) == []
+
+
+@pytest.mark.parametrize(
+    ("arms", "steps"),
+    [
+        ("pod-cross pod-same", [Step(("pod-same",), "pod-cross")]),
+        ("nad-a.b host", [Step(("host",), "nad-a.b")]),
+        ("vm-cross host", [Step(("host",), "vm-cross")]),
+        ("nad-a.b nad-c.d", []),
+        ("vm-same pod-cross", []),
+        ("vm-same hostnetwork", []),
+        ("pod-same nad-a.b", []),
+    ],
+)
+def test_the_order_of_the_paths_of_a_cluster_decides_nothing(arms: str, steps: list[Step]) -> None:
+    """Two networks, or a VM and the pods across nodes, do not lie on one way."""
+    names = arms.split()
+    assert list(steps_of(names)) == list(steps_of(names[::-1])) == steps
+
+
+def test_paths_that_are_compared_with_none_are_known() -> None:
+    assert lone_paths(("host", "vm-same", "nad-a.b")) == {"vm-same": ("pod-same",)}
+    assert lone_paths(("pod-same", "pod-cross")) == {}
 
 
 ALIKE = dict.fromkeys(CLUSTER, 10e9)
@@ -122,13 +145,28 @@ def test_a_path_that_was_not_measured_is_said_to_be_none() -> None:
     assert [each.outcome for each in steps] == ["holds", "not-measured"]
 
 
-def test_without_the_path_on_one_node_the_nodes_own_is_compared() -> None:
-    samples = measured({"host": 10e9, "pod-cross": 3e9})
-    steps = judged_steps(samples, [TCP], ("host", "pod-same", "pod-cross"), SIX)
-    assert [(each.step.lower, each.outcome, each.title) for each in steps] == [
-        ("pod-same", "not-measured", "node → pod on the same node"),
-        ("pod-cross", "loses", "node → pod, across nodes"),
+@pytest.mark.parametrize("path", ["host", "pod-same"])
+@pytest.mark.parametrize("valid", [0, 1])
+def test_what_a_path_above_that_was_not_measured_explains_is_unknown(path: str, valid: int) -> None:
+    """A slow line, or a slow pod, may be all there is."""
+    levels = {"host": 10e9, "pod-same": 10e9, "pod-cross": 3e9}
+    samples = [
+        replace(one, valid=False) if one.arm == path and one.block >= valid else one
+        for one in measured(levels)
     ]
+    (_same, step) = judged_steps(samples, [TCP], tuple(levels), SIX)
+    assert (step.outcome, step.short, step.lost_rows) == ("undecided", (path,), ())
+    assert step.rows[0].before_arm == path
+
+
+def test_one_row_without_a_path_above_leaves_the_others() -> None:
+    levels = {"host": 10e9, "pod-same": 10e9, "pod-cross": 3e9}
+    samples = measured(levels) + measured({"pod-same": 1.0, "pod-cross": 9.0}, workload=RR)
+    (_same, step) = judged_steps(samples, [TCP, RR], tuple(levels), SIX)
+    assert [(row.workload, row.verdict) for row in step.rows] == [
+        (TCP.id, "regressed"), (RR.id, "invalid"),
+    ]  # fmt: skip
+    assert (step.outcome, step.short) == ("loses", ("host",))
 
 
 def test_throughput_is_named_before_latency() -> None:

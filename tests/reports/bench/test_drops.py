@@ -74,6 +74,38 @@ def test_what_may_be_chance_is_not_named() -> None:
     assert section.items == ()
 
 
+def test_a_path_above_that_was_not_measured_is_named() -> None:
+    result = measured(LEVELS)
+    invalid = tuple(replace(one, valid=one.arm != "host") for one in result.samples)
+    section = drop_section(replace(result, samples=invalid))
+    assert section.lead == "no step loses speed beyond chance; some are undecided"
+    assert [cell_text(row.cells[0]) for row in section.tables[0].rows] == [
+        "host → pod-same (node → pod on the same node)",
+        "host → pod-cross (node → pod, across nodes)",
+    ]
+    for row, outcome in zip(section.tables[0].rows, ("not measured", "undecided"), strict=True):
+        said = cell_text(row.cells[-1])
+        assert said.startswith(outcome)
+        assert "too few valid runs of host: it was not measured" in said
+
+
+def test_a_step_that_holds_is_told_beside_one_that_was_not_measured() -> None:
+    result = measured(dict.fromkeys(LEVELS, 10.0))
+    failed = tuple(replace(one, valid=one.arm != "pod-cross") for one in result.samples)
+    assert drop_section(replace(result, samples=failed)).lead == (
+        "nowhere by more than the margin, but not measured: pod-same → pod-cross (same node → "
+        "across nodes)"
+    )
+
+
+def test_paths_that_are_compared_with_none_are_told() -> None:
+    section = drop_section(measured({"host": 3.0, "vm-same": 10.0, "pod-cross": 3.0}))
+    assert section.lead == "nowhere by more than the margin"
+    assert section.items == ("vm-same was not compared: that takes the path pod-same",)
+    section = drop_section(measured({"vm-same": 10.0, "nad-a.b": 3.0}))
+    assert section.lead == "not judged: none of these paths is compared with another"
+
+
 def test_terms_that_cannot_be_used_judge_nothing() -> None:
     result = measured(LEVELS)
     section = drop_section(replace(result, run=replace(result.run, alphas=(2.0,))))

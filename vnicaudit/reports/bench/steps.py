@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from vnicaudit.bench.judging.statistics import median
-from vnicaudit.bench.judging.steps import JudgedStep
+from vnicaudit.bench.judging.steps import JudgedStep, lone_paths
 from vnicaudit.bench.judging.stored_comparison import judged_steps_of
 from vnicaudit.errors import UsageError
 from vnicaudit.model.measurement import BenchResult, Comparison, Path, Sample, Setup
@@ -51,7 +51,13 @@ def drop_section(result: BenchResult) -> ReportSection:
         title=title,
         lead=_lead(losing, judged),
         tables=(_table(judged),) if judged else (),
-        items=tuple(sight for each in losing for sight in _sights(result, each)),
+        items=(
+            *(sight for each in losing for sight in _sights(result, each)),
+            *(
+                f"{path} was not compared: that takes the path {' or '.join(above)}"
+                for path, above in lone_paths(result.arms).items()
+            ),
+        ),
     )
 
 
@@ -66,11 +72,16 @@ def _lead(losing: Sequence[JudgedStep], judged: Sequence[JudgedStep]) -> str:
             f"{_loss_words(each.lost_rows[0])}"
             for at, each in enumerate(losing)
         )
+    if not judged:
+        return "not judged: none of these paths is compared with another"
     if any(each.outcome == "undecided" for each in judged):
         return "no step loses speed beyond chance; some are undecided"
-    if judged and all(each.outcome == "holds" for each in judged):
-        return "nowhere by more than the margin"
-    return "not measured"
+    held, others = (
+        [each for each in judged if (each.outcome == "holds") == holds] for holds in (True, False)
+    )
+    if held and others:
+        return f"nowhere by more than the margin, but not measured: {', '.join(map(_name, others))}"
+    return "nowhere by more than the margin" if held else "not measured"
 
 
 def _name(judged: JudgedStep) -> str:
@@ -111,8 +122,12 @@ def _table(judged: Sequence[JudgedStep]) -> Table:
             cells = (work, _value(row, 0), _value(row, 1), _change(row))
         outcome = _OUTCOMES[each.outcome]
         chance = row is not None and row.verdict == "regressed" and not each.lost_rows
-        note = f"worse, but among so many steps it may be chance (adjusted p {each.p:.3f})"
-        rows.append(Row((_name(each), *cells, (outcome, *([Part(note, "note")] * chance)))))
+        notes = [f"too few valid runs of {path}: it was not measured" for path in each.short]
+        if chance:
+            notes.append(
+                f"worse, but among so many steps it may be chance (adjusted p {each.p:.3f})"
+            )
+        rows.append(Row((_name(each), *cells, (outcome, *(Part(note, "note") for note in notes)))))
     heads = ("step", "most affected", "from", "to", "change (95 %)", "")
     return Table("", heads, tuple(rows))
 
