@@ -65,6 +65,7 @@ def test_a_test_is_one_run_of_the_same_work_of_ours(tmp_path: Path) -> None:
         ({}, "hostnetwork"),
         ({"local": True}, "hostnetwork-same"),
         ({"hostNetwork": False}, "pod-cross"),
+        ({"hostNetwork": False, "acrossAZ": True}, "pod-cross-az"),
         ({"hostNetwork": False, "local": True, "service": True}, "pod-same-service"),
         ({"hostNetwork": False, "virt": True, "udnInfo": "layer2"}, "vm-cross-udn"),
         ({"hostNetwork": False, "macvlanInfo": "eno1\n\x1b[0m"}, "pod-cross-macvlan"),
@@ -74,6 +75,34 @@ def test_paths_are_named_as_those_of_a_cluster(
     tmp_path: Path, more: dict[str, object], arm: str
 ) -> None:
     assert read(tmp_path, TCP | more).arms == (arm,)
+
+
+def test_each_of_several_drivers_has_paths_of_its_own(tmp_path: Path) -> None:
+    found = read(tmp_path, TCP, TCP | {"driver": "iperf3"}, TCP | {"driver": "uperf"})
+    assert found.arms == ("hostnetwork-netperf", "hostnetwork-iperf3", "hostnetwork-uperf")
+    assert [(one.id, one.engine) for one in found.workloads] == [
+        ("iperf3.tcp.rx.c30.16k", "k8s-netperf"),
+    ]  # fmt: skip
+    assert [one.arm for one in found.samples] == list(found.arms)
+
+
+def test_a_burst_is_another_load(tmp_path: Path) -> None:
+    rr = TCP | {"profile": "TCP_RR", "tputMetric": "OP/s"}
+    found = read(tmp_path, rr, rr | {"burst": 16}, TCP | {"burst": 16})
+    assert [one.workload for one in found.samples] == [
+        "rr.rr1c-16kx16k.c30", "rr.rr1c-16kx16k.c30.burst16", "iperf3.tcp.rx.c30.16k",
+    ]  # fmt: skip
+    csv = CSV.replace("TCP_CRR", "TCP_RR").replace(",1024,0,1169.2", ",1024,4,1169.2")
+    assert read(tmp_path, text=csv).samples[1].workload == "rr.rr1c-1kx1k.c1.burst4"
+
+
+def test_a_throughput_of_0_was_not_measured(tmp_path: Path) -> None:
+    note = "1 test with a throughput of 0 left out: k8s-netperf writes that if it measured none"
+    failed = TCP | {"throughput": 0, "hostNetwork": False}
+    found = read(tmp_path, TCP, failed)
+    assert (found.arms, len(found.samples)) == (("hostnetwork",), 1)
+    assert note in found.notes
+    assert fault(tmp_path, failed) == note
 
 
 def test_the_loss_that_is_always_0_is_not_taken_over(tmp_path: Path) -> None:

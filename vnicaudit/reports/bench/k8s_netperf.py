@@ -21,7 +21,7 @@ import csv
 import hashlib
 import io
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -51,7 +51,7 @@ _COLUMNS = {
     "UDN Info": "udnInfo", "Bridge Info": "bridgeInfo", "SR-IOV Info": "sriovInfo",
     "Macvlan Info": "macvlanInfo", "Localnet Info": "localnetInfo", "Duration": "duration",
     "Parallelism": "parallelism", "# of Samples": "samples", "Message Size": "messageSize",
-    "Confidence metric - low": "low", "Confidence metric - high": "high",
+    "Burst": "burst", "Confidence metric - low": "low", "Confidence metric - high": "high",
     "Avg Throughput": "throughput", "Throughput Metric": "tputMetric",
     "99%tile Observed Latency": "latency",
 }  # fmt: skip
@@ -69,9 +69,11 @@ class _Test(msgspec.Struct, frozen=True, rename="camel"):
     throughput: float
     tput_metric: str
     samples: int = 1
+    burst: int = 0
     latency: float = 0.0
     host_network: bool = False
     local: bool = False
+    across_az: bool = msgspec.field(default=False, name="acrossAZ")
     virt: bool = False
     service: bool = False
     external_server: bool = False
@@ -121,13 +123,17 @@ def from_k8s_netperf(data: bytes, name: str) -> BenchResult:
     tests = list(_tests(data, name))
     if len(tests) > _MOST:
         raise UsageError(f"{name}: {len(tests):,} tests; at most {_MOST:,} are read")
-    known = [test for test in tests if _is_taken(test)]
+    alike = [test for test in tests if _is_taken(test)]
+    known = [test for test in alike if test.throughput]
+    if alike and not known:
+        raise UsageError(f"{name}: {_NOTHING.format(count(len(alike), 'test'))}")
     if not known:
         raise UsageError(f"{name}: no test of {TOOL} that can be compared ({', '.join(_LOADS)})")
     for number, test in enumerate(known):
         _check(test, f"{name}: test {number} of those that are read")
-    workloads = {(one := _workload(test)).id: one for test in known}
-    arms = tuple(dict.fromkeys(_path_name(test) for test in known))
+    drivers = {test.driver for test in known}
+    workloads = {(one := _workload(test, drivers)).id: one for test in known}
+    arms = tuple(dict.fromkeys(_path_name(test, drivers) for test in known))
     first = known[0]
     return BenchResult(
         run=BenchRun(
@@ -142,8 +148,8 @@ def from_k8s_netperf(data: bytes, name: str) -> BenchResult:
             for arm in arms
         ),
         workloads=tuple(workloads.values()),
-        samples=tuple(_sample(number, test) for number, test in enumerate(known)),
-        notes=tuple(_notes(tests, known)),
+        samples=tuple(_sample(number, test, drivers) for number, test in enumerate(known)),
+        notes=tuple(_notes(tests, alike, known)),
     )  # fmt: skip
 
 
@@ -179,8 +185,9 @@ def _text(value: str) -> str:
     return one_line(value)[:_LONGEST]
 
 
-def _path_name(test: _Test) -> str:
-    """``pod-cross``, ``pod-same-service``, ``vm-cross-udn``: as paths of a cluster are named."""
+def _path_name(test: _Test, drivers: Collection[str]) -> str:
+    """``pod-cross``, ``pod-same-service``, ``vm-cross-udn``: as paths of a cluster are named. If
+    there are several ``drivers``, each has paths of its own, as they are different programs."""
     place = "hostnetwork" if test.host_network else "vm" if test.virt else "pod"
     near = "external" if test.external_server else "same" if test.local else "cross"
     parts = ["hostnetwork"] if (place, near) == ("hostnetwork", "cross") else [place, near]
@@ -188,12 +195,15 @@ def _path_name(test: _Test) -> str:
         "udn": test.udn_info, "bridge": test.bridge_info, "sriov": test.sriov_info,
         "macvlan": test.macvlan_info, "localnet": test.localnet_info,
     }  # fmt: skip
+    parts += ["az"] if test.across_az else []
     parts += ["service"] if test.service else []
-    return "-".join([*parts, *(name for name, told in networks.items() if told)])
+    parts += [name for name, told in networks.items() if told]
+    return "-".join([*parts, *([_text(test.driver)] if len(drivers) > 1 else [])])
 
 
-def _workload(test: _Test) -> Workload:
-    """A workload of ours with the work of a test, and with its id; the generator is another."""
+def _workload(test: _Test, drivers: Collection[str]) -> Workload:
+    """A workload of ours with the work of a test, and with its id; the generator is another. Ours
+    have no burst (requests under way at a time in each connection), so it is part of the id."""
     load = _LOADS[test.profile]
     streams = load.engine == "iperf3"
     made = Workload(
@@ -202,11 +212,13 @@ def _workload(test: _Test) -> Workload:
         size=test.message_size if streams else None, seconds=test.duration,
         warmup=0.0, decides=(load.metric,),
     )  # fmt: skip
-    name = identity(made, ("goodput",) if streams else (load.metric,), None)
-    return msgspec.structs.replace(made, id=name, engine=_text(test.driver))
+    burst = f"burst{test.burst}" if test.burst and test.profile == "TCP_RR" else None
+    name = identity(made, ("goodput",) if streams else (load.metric,), burst)
+    engine = _text(test.driver) if len(drivers) == 1 else TOOL
+    return msgspec.structs.replace(made, id=name, engine=engine)
 
 
-def _sample(number: int, test: _Test) -> Sample:
+def _sample(number: int, test: _Test, drivers: Collection[str]) -> Sample:
     load = _LOADS[test.profile]
     values = {load.metric: test.throughput * load.factor}
     if load.engine == "rr" and test.latency > 0:
@@ -215,18 +227,24 @@ def _sample(number: int, test: _Test) -> Sample:
         values["loss"] = test.udp_loss_percent
     low, high = test.confidence if len(test.confidence) == 2 else (test.low, test.high)
     return Sample(
-        workload=_workload(test).id, arm=_path_name(test), block=number, order=number,
-        started=_text(test.timestamp), values=values,
+        workload=_workload(test, drivers).id, arm=_path_name(test, drivers), block=number,
+        order=number, started=_text(test.timestamp), values=values,
         details={"samples": test.samples, "confidence_low": low, "confidence_high": high},
         covariates=Covariates(seconds=test.duration),
     )  # fmt: skip
 
 
-def _notes(tests: Sequence[_Test], known: Sequence[_Test]) -> Iterator[str]:
+_NOTHING = "{} with a throughput of 0 left out: k8s-netperf writes that if it measured none"
+
+
+def _notes(tests: Sequence[_Test], alike: Sequence[_Test], known: Sequence[_Test]) -> Iterator[str]:
+    """``alike``: tests of loads that are known here; ``known``: those that were measured."""
     yield f"{TOOL} records the mean of its samples only: nothing is told from chance"
     if any(test.driver == "iperf3" and test.profile == "UDP_STREAM" for test in known):
         yield "UDP loss of its driver iperf3 is always 0 there, and is not taken over"
     if any(test.latency > 0 and test.parallelism > 1 for test in known if "RR" in test.profile):
         yield "latency p99 with several processes is the mean of their percentiles"
-    if left := len(tests) - len(known):
+    if nothing := len(alike) - len(known):
+        yield _NOTHING.format(count(nothing, "test"))
+    if left := len(tests) - len(alike):
         yield f"{count(left, 'test')} of other profiles or drivers left out"
