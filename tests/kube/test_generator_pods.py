@@ -109,7 +109,7 @@ def test_killed_at_each_request(
     """The namespace, the pods, the namespace's end, that of the first pod."""
     code, _told = ended_at(place, ways, tmp_path, signal.SIGKILL, arrives=arrives)
     assert code == -signal.SIGKILL
-    assert left(cluster)
+    wait_for(lambda: left(cluster), "the last request arrives")
     result = inside("bench", "clean", "-y", "--state", tmp_path)
     assert result.returncode == 0, result.stderr
     assert "Removed run " in result.stdout

@@ -93,8 +93,6 @@ def test_as_asked() -> None:
 @pytest.mark.parametrize(
     ("asked", "words"),
     [
-        ("n1", "these paths need A,B: two nodes"),
-        ("n1,n1", "these paths need A,B: two nodes"),
         ("n1,m2", "there is no node 'm2'"),
         ("n1,c", "no generator pod can run on c: cordoned"),
         ("n1,d", "no generator pod can run on d: taint gpu:NoSchedule"),
@@ -104,6 +102,20 @@ def test_asked_for_what_cannot_be(asked: str, words: str) -> None:
     with pytest.raises(UsageError) as error:
         choice(*ALL, names=asked)
     assert words in str(error.value)
+
+
+def test_asked_for_nodes_of_two_architectures_is_told() -> None:
+    found = choice(node("n1", arch="arm64"), node("n2"), names="n1,n2")
+    assert found.reason == "as asked for; their architectures differ: arm64, amd64"
+
+
+def test_nodes_that_are_about_to_go_or_have_no_network() -> None:
+    going, cut_off = node("n1"), node("n2")
+    going["metadata"]["deletionTimestamp"] = "2026-11-30T12:00:00Z"
+    cut_off["status"]["conditions"].append({"type": "NetworkUnavailable", "status": "True"})
+    found = choice(going, cut_off, node("n3"), number=1)
+    assert names(found) == ["n3"]
+    assert found.reason.endswith("n1 (being deleted), n2 (its network is unavailable)")
 
 
 def test_asked_for_other_nodes_than_that_of_the_virtual_machine() -> None:

@@ -112,6 +112,30 @@ def test_addresses_of_version_6() -> None:
     assert pod.target.endswith("&address=2001:db8::7")
 
 
+def test_nodes_are_reached_by_addresses_of_one_version() -> None:
+    cluster = CannedCluster()
+    first, last = (each["status"]["addresses"] for each in cluster.of_nodes)
+    first.insert(1, {"type": "InternalIP", "address": "2001:db8::1"})
+    target, peer = ends(plan("host", cluster=cluster))["host"]
+    assert target.startswith("ssh://192.0.2.")
+    assert peer.startswith("ssh://192.0.2.")
+    del first[2]
+    with pytest.raises(EndpointError, match="nodes n1 and n2: one has InternalIPs of version 4"):
+        plan("host", cluster=cluster)
+    last.append({"type": "InternalIP", "address": "2001:db8::2"})
+    assert ends(plan("host", cluster=cluster))["host"][1].startswith("ssh://[2001:db8::2]")
+
+
+def test_networks_whose_names_begin_alike_are_two_paths() -> None:
+    cluster = CannedCluster()
+    networks = [f"lab/{'long-' * 8}{end}" for end in ("a", "b")]
+    cluster.networks = {*networks}
+    found = [path.name for path in plan(*map("nad:{}".format, networks), cluster=cluster).paths]
+    assert len({*found}) == 2
+    assert all(len(name) <= 40 and name.startswith("nad-lab.long-") for name in found)
+    assert [*ends(plan(*map("nad:{}".format, networks), cluster=cluster))] == found
+
+
 def test_the_kubeconfig_and_the_account_of_this_pod_are_kubectls() -> None:
     cluster = CannedCluster()
     cluster.target, cluster.context = "kube:a/b:6443?kubeconfig=/etc/kube.d/c", "a/b:6443"
@@ -137,8 +161,11 @@ def test_a_context_that_cannot_be_told_to_kubectl_is_refused_before_anything_is_
         (("nad:lab",), {}, "'nad:lab' is not a path"),
         (("nad:lab/../x",), {}, "is not a path"),
         (("host", "host"), {"image": ""}, "host is listed twice"),
-        (("vm-same",), {}, "--vm NS/NAME and the paths vm-same, vm-cross need each other"),
-        (("pod-same",), {"machine": "a/b"}, "--vm NS/NAME and the paths"),
+        (("vm-same",), {}, "vm-same needs --vm NS/NAME"),
+        (("pod-cross",), {"machine": "shop/db"}, "--vm is used by vm-same and vm-cross only: add"),
+        (("pod-same", "pod-cross"), {"nodes": ("n1",)}, "pod-cross needs two nodes: --nodes A,B"),
+        (("host",), {"nodes": ("n1", "n1")}, "--nodes n1,n1: host needs two nodes: --nodes A,B"),
+        (("pod-same",), {"nodes": ("n1", "n2")}, "--nodes n1,n2: one node is enough: --nodes A"),
         (("vm-same",), {"machine": "db"}, "--vm 'db': expected [USER@]NAMESPACE/NAME"),
         (("host", "pod-same"), {"image": ""}, "name an --image for the generator pods"),
     ],

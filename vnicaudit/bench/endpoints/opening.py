@@ -203,7 +203,8 @@ def require_tools(endpoint: Endpoint, tools: Sequence[RequiredTool]) -> None:
     """Raises EndpointError with all missing tools, and the packages to install."""
     absent = missing_tools(endpoint, list({tool.program: tool for tool in tools}.values()))
     if absent:
-        wanted = "; ".join(f"{tool.program}: install {_packages(tool.packages)}" for tool in absent)
+        how = "its image needs" if endpoint.url.startswith("kubectl://") else "install"
+        wanted = "; ".join(f"{tool.program}: {how} {_packages(tool.packages)}" for tool in absent)
         if len(absent) > 1:
             raise EndpointError(f"{endpoint.url} lacks {len(absent)} programs: {wanted}")
         raise EndpointError(f"{endpoint.url} has no {wanted}")

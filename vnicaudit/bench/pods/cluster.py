@@ -140,10 +140,9 @@ class Node(msgspec.Struct, frozen=True):
         return self.metadata.labels.get("kubernetes.io/arch", "")
 
     @property
-    def address(self) -> str:
-        """The first internal address; empty: it has none."""
-        found = (one.address for one in self.status.addresses if one.type == "InternalIP")
-        return next(found, "")
+    def addresses(self) -> list[str]:
+        """The internal addresses."""
+        return [one.address for one in self.status.addresses if one.type == "InternalIP"]
 
 
 class StateReason(msgspec.Struct, frozen=True):

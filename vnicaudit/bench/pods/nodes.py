@@ -30,7 +30,7 @@ def chosen_nodes(
     is one of them. Raises UsageError, EndpointError."""
     known = {each.name: each for each in nodes}
     if names:
-        return _as_asked(known, names, number, first)
+        return _as_asked(known, names, first)
     left_out = {each.name: why for each in nodes if (why := _why_not(each))}
     usable = sorted(
         (each for each in nodes if each.name not in left_out), key=lambda each: each.name
@@ -59,10 +59,7 @@ def chosen_nodes(
     return NodeChoice(tuple(pool[:number]), f"{words}{kind}{_listed(left_out, '; not ')}")
 
 
-def _as_asked(known: dict[str, Node], names: Sequence[str], number: int, first: str) -> NodeChoice:
-    if len(set(names)) != len(names) or len(names) != number:
-        form = "A,B: two nodes" if number == 2 else "A: one node"
-        raise UsageError(f"--nodes {','.join(names)}: these paths need {form}")
+def _as_asked(known: dict[str, Node], names: Sequence[str], first: str) -> NodeChoice:
     for name in names:
         if name not in known:
             raise UsageError(f"--nodes: there is no node {name!r}")
@@ -73,7 +70,9 @@ def _as_asked(known: dict[str, Node], names: Sequence[str], number: int, first: 
             f"--nodes: the virtual machine runs on {plain(first)}, which has to be one of them"
         )
     chosen = sorted((known[name] for name in names), key=lambda each: each.name != first)
-    return NodeChoice(tuple(chosen), "as asked for")
+    kinds = list(dict.fromkeys(each.architecture or "unknown" for each in chosen))
+    differ = f"; their architectures differ: {plain(', '.join(kinds))}" if len(kinds) > 1 else ""
+    return NodeChoice(tuple(chosen), f"as asked for{differ}")
 
 
 def _why_not(node: Node) -> str:
@@ -81,6 +80,10 @@ def _why_not(node: Node) -> str:
     states = {each.type: each.status for each in node.status.conditions}
     if states.get("Ready") != "True":
         return "not ready"
+    if states.get("NetworkUnavailable") == "True":
+        return "its network is unavailable"
+    if node.metadata.deletion_timestamp:
+        return "being deleted"
     if node.spec.unschedulable:
         return "cordoned"
     for taint in node.spec.taints:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from hashlib import sha256
 from ipaddress import IPv4Address, IPv6Address, ip_address
+from itertools import product
 from typing import NamedTuple
 from urllib.parse import quote
 
@@ -155,12 +157,13 @@ def plan_of(cluster: PodCluster, request: ClusterRequest, run: str) -> PodPlan:
             raise EndpointError(
                 f"--paths {path}: there is no NetworkAttachmentDefinition {found[1]}/{found[2]}"
             )
-    machine = _machine_of(cluster, request.machine) if request.machine else None
-    needed = 1 if set(request.paths) <= {"pod-same", "vm-same"} else 2
-    url, first = machine or ("", "")
-    choice = chosen_nodes(as_records(cluster.nodes(), Node), request.nodes, needed, first)
+    machine = _machine_of(cluster, request.machine) if request.machine else _Machine()
+    needed = 2 if _far(request) else 1
+    nodes = as_records(cluster.nodes(), Node)
+    choice = chosen_nodes(nodes, request.nodes, needed, machine.node)
     paths = tuple(
-        _planned(path, number, choice.nodes, url) for number, path in enumerate(request.paths, 1)
+        _planned(path, number, choice.nodes, machine)
+        for number, path in enumerate(request.paths, 1)
     )
     plan = PodPlan(run, cluster.target, request.image, choice, paths, cluster.context,
                    cluster.serves(_OPENSHIFT))  # fmt: skip
@@ -182,8 +185,15 @@ def _check(request: ClusterRequest) -> None:
             raise UsageError(f"--paths: {path!r} is not a path of a cluster; known: {FORMS}")
         if request.paths.count(path) > 1:
             raise UsageError(f"--paths: {path} is listed twice")
-    if bool(request.machine) != any(path.startswith("vm-") for path in request.paths):
-        raise UsageError("--vm NS/NAME and the paths vm-same, vm-cross need each other")
+    of_machine = next((path for path in request.paths if path.startswith("vm-")), "")
+    if of_machine and not request.machine:
+        raise UsageError(f"{of_machine} needs --vm NS/NAME")
+    if request.machine and not of_machine:
+        raise UsageError("--vm is used by vm-same and vm-cross only: add one to --paths")
+    far, nodes = _far(request), request.nodes
+    if nodes and (len(nodes) != len(set(nodes)) or len(nodes) != (2 if far else 1)):
+        needs = f"{far} needs two nodes: --nodes A,B" if far else "one node is enough: --nodes A"
+        raise UsageError(f"--nodes {','.join(nodes)}: {needs}")
     if not request.image and set(request.paths) != {"host"}:
         raise UsageError(
             "name an --image for the generator pods, with the programs of the profile: there is "
@@ -191,8 +201,20 @@ def _check(request: ClusterRequest) -> None:
         )
 
 
-def _machine_of(cluster: PodCluster, text: str) -> tuple[str, str]:
-    """The URL of a virtual machine, and its node."""
+def _far(request: ClusterRequest) -> str:
+    """The first path between two nodes; empty: all are on one."""
+    return next((path for path in request.paths if path not in ("pod-same", "vm-same")), "")
+
+
+class _Machine(NamedTuple):
+    """A virtual machine: its URL, what the plan says of it, and the name of its node."""
+
+    url: str = ""
+    words: str = ""
+    node: str = ""
+
+
+def _machine_of(cluster: PodCluster, text: str) -> _Machine:
     found = _MACHINE.fullmatch(text)
     if found is None:
         raise UsageError(f"--vm {text!r}: expected [USER@]NAMESPACE/NAME")
@@ -212,7 +234,8 @@ def _machine_of(cluster: PodCluster, text: str) -> tuple[str, str]:
     if why:
         raise EndpointError(f"--vm: {namespace}/{name} {plain(why)}")
     login = f"{user}@" if user else ""
-    return f"ssh://{login}{_in_url(address)}?address={address}", status.node_name
+    url = f"ssh://{login}{_in_url(address)}"
+    return _Machine(f"{url}?address={address}", f"VM {namespace}/{name}, {url}", status.node_name)
 
 
 def _pod_address(instance: MachineInstance) -> str:
@@ -227,34 +250,49 @@ def _pod_address(instance: MachineInstance) -> str:
     return next(addresses, "")
 
 
-def _planned(path: str, number: int, nodes: Sequence[Node], machine: str) -> PlannedPath:
-    """The path of that name, between the nodes; a virtual machine (its URL) is on the first."""
+def _planned(path: str, number: int, nodes: Sequence[Node], machine: _Machine) -> PlannedPath:
+    """The path of that name, between the nodes; a virtual machine is on the first."""
     first, last = nodes[0], nodes[-1]
     if path == "host":
-        return PlannedPath(path, _host(first), _host(last))
+        return PlannedPath(path, *_hosts(first, last))
     if path == "hostnetwork":
         ends = (GeneratorPod("host-a", first, is_host=True),
                 GeneratorPod("host-b", last, is_host=True))  # fmt: skip
         return PlannedPath(path, *ends)
     if path.startswith(NAD):
         network = path.removeprefix(NAD)
-        name = f"nad-{network.replace('/', '.')}"[:_NAME_MOST]
+        name = f"nad-{network.replace('/', '.')}"
+        if len(name) > _NAME_MOST:  # others may begin alike
+            mark = sha256(network.encode()).hexdigest()[:6]
+            name = f"{name[: _NAME_MOST - len(mark) - 1]}-{mark}"
         pods = (GeneratorPod(f"net{number}-{end}", node, network)
                 for end, node in (("a", first), ("b", last)))  # fmt: skip
         return PlannedPath(name, *pods)
     here, beside, away = (GeneratorPod(name, node) for name, node in (
         ("a1", first), ("a2", first), ("b1", last)))  # fmt: skip
     if path.startswith("vm-"):
-        target: End = KnownEnd(machine, "the virtual machine", first)
+        target: End = KnownEnd(machine.url, machine.words, first)
         return PlannedPath(path, target, here if path == "vm-same" else away)
     return PlannedPath(path, here, beside if path == "pod-same" else away)
 
 
-def _host(node: Node) -> KnownEnd:
-    if not node.address:
-        raise EndpointError(f"node {node.name} has no InternalIP, by which ssh could reach it")
-    url = f"ssh://{_in_url(node.address)}?address={node.address}"
-    return KnownEnd(url, "the node, by ssh", node)
+def _hosts(first: Node, last: Node) -> tuple[KnownEnd, KnownEnd]:
+    """Two nodes, by their first addresses of one version."""
+    for node in (first, last):
+        if not node.addresses:
+            raise EndpointError(f"node {node.name} has no InternalIP, by which ssh could reach it")
+    for here, there in product(first.addresses, last.addresses):
+        if _parsed(here).version == _parsed(there).version:
+            return _host(first, here), _host(last, there)
+    raise EndpointError(
+        f"nodes {first.name} and {last.name}: one has InternalIPs of version 4 only, the other of "
+        "version 6"
+    )
+
+
+def _host(node: Node, address: str) -> KnownEnd:
+    url = f"ssh://{_in_url(address)}"
+    return KnownEnd(f"{url}?address={address}", url, node)
 
 
 def _in_url(address: str) -> str:

@@ -213,11 +213,19 @@ def _warning(run: PodRun, pod: GeneratorPod) -> str:
 
 
 def _addresses(run: PodRun, found: Mapping[str, PodObject]) -> dict[str, str]:
-    return {
-        pod.name: _of_network(pod, found[pod.name]) if pod.network
-        else found[pod.name].status.pod_ip
-        for pod in run.plan.pods
-    }  # fmt: skip
+    addresses: dict[str, str] = {}
+    pods_at: dict[tuple[str, str], GeneratorPod] = {}
+    for pod in run.plan.pods:
+        if not pod.network:
+            addresses[pod.name] = found[pod.name].status.pod_ip
+            continue
+        address = addresses[pod.name] = _of_network(pod, found[pod.name])
+        if pods_at.setdefault((pod.network, address), pod) is not pod:
+            raise EndpointError(
+                f"both pods got {address} in {pod.network}: its IPAM is per node, as host-local is;"
+                " use whereabouts, or a range for each node"
+            )
+    return addresses
 
 
 def _of_network(pod: GeneratorPod, found: PodObject) -> str:
@@ -231,9 +239,10 @@ def _of_network(pod: GeneratorPod, found: PodObject) -> str:
         ) from None
     others = [each for each in told if not each.default]
     own = [each for each in others if each.name == pod.network] or others
-    if len(own) != 1 or not own[0].ips:
-        what = "no address" if len(own) == 1 else "no single interface"
-        raise _not_running(pod, f"{what} in {pod.network} ({NETWORK_STATUS}: {text})")
+    if len(own) != 1:
+        raise _not_running(pod, f"{len(own)} of its networks may be {pod.network}, instead of one")
+    if not own[0].ips:
+        raise EndpointError(f"{pod.network} gives no address: its CNI configuration has no IPAM")
     return own[0].ips[0]
 
 
@@ -299,7 +308,10 @@ def leftovers(
         if run in alive:
             at_work = "is at work"
         elif run not in ended and not _is_over(until, now):
-            at_work = f"not a run of this state folder; it may be at work until {plain(until)}"
+            at_work = (
+                f"not a run of this state folder; it may be at work until {plain(until)}; if it is "
+                f"dead: kubectl delete namespace {meta.name}"
+            )
         found.append(
             Leftover(meta.name, run, plain(meta.annotations.get(OWNER, "?")), pods, at_work)
         )

@@ -56,7 +56,7 @@ generator_options = group(
         "cluster_paths",
         metavar="PATH,...",
         help="Paths of the cluster: host, hostnetwork, pod-same, pod-cross, vm-same, vm-cross, "
-        "nad:NS/NAME. The others are compared with the first.",
+        "nad:NS/NAME. Each step is compared with the path that has one thing less.",
     ),
     click.option(
         "--image",
@@ -94,14 +94,16 @@ def measure_over_cluster(
     from vnicaudit.cli.bench.output import measure
     from vnicaudit.cli.output.question import confirm
 
+    if not over.cluster:
+        raise UsageError("--cluster is empty: write kube:CONTEXT")
     if not over.cluster_paths:
         raise UsageError("--cluster needs --paths, such as --paths pod-same,pod-cross")
     wanted = ClusterRequest(
-        tuple(over.cluster_paths.split(",")), over.pod_image or "",
-        tuple(over.nodes.split(",")) if over.nodes else (), over.machine or "",
+        _parts(over.cluster_paths), (over.pod_image or "").strip(),
+        _parts(over.nodes) if over.nodes else (), over.machine or "",
     )  # fmt: skip
     run = time_id(datetime.now(timezone.utc))
-    cluster = opened_cluster(over.cluster or "", wiring)
+    cluster = opened_cluster(over.cluster, wiring)
     plan = plan_of(cluster, wanted, run)
     if plan.pods and shutil.which("kubectl") is None:
         raise EndpointError("kubectl, which reaches pods, is not installed on this machine")
@@ -141,6 +143,10 @@ def _other_words(other: Leftover) -> str:
     )
 
 
+def _parts(text: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in text.split(","))
+
+
 def opened_cluster(target: str, wiring: Wiring) -> PodCluster:
     """The cluster of a target. Raises UsageError, TargetError."""
     from vnicaudit.cli.options.environment import environment
@@ -172,7 +178,7 @@ def _told(cluster: PodCluster, plan: PodPlan, longest: str, seconds: int) -> lis
 
     def end(one: GeneratorPod | KnownEnd) -> str:
         what = one.words if isinstance(one, KnownEnd) else f"pod {one.name}"
-        return f"{what} on {one.node.name}"
+        return f"{what} ({one.node.name})"
 
     rows = [("cluster", f"{plan.target} ({cluster.server})")]
     rows += [("nodes", f"{', '.join(each.name for each in plan.choice.nodes)}: "
@@ -189,7 +195,7 @@ def _told(cluster: PodCluster, plan: PodPlan, longest: str, seconds: int) -> lis
             ("removed", "all of these namespaces, at the end, on Ctrl-C and on errors; after a "
              "kill: vnicaudit bench clean"),
         ]  # fmt: skip
-    rows += [("path", f"{path.name}: to {end(path.target)}, from {end(path.peer)}")
+    rows += [("path", f"{path.name}: {end(path.peer)} -> {end(path.target)}")
              for path in plan.paths]  # fmt: skip
     now = datetime.now(timezone.utc)
     rows += [("beware", _other_words(each)) for each in others_at_work(cluster, plan.run, now)]
