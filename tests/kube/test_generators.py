@@ -139,6 +139,9 @@ def test_a_run_at_work_and_what_is_of_others_is_kept(
         assert "vnicaudit-bench-other" in runs.left()
         assert len(runs.pods()) == 2
         assert begun.poll() is None
+        second = vnicaudit(*runs.words("pod-same")[:-1], env=runs.environment)
+        assert second.returncode == 2  # it does not begin without a yes
+        assert "may be measuring as well: two runs at once" in " ".join(second.stderr.split())
     finally:
         runs.cluster.ask("DELETE", "/api/v1/namespaces/vnicaudit-bench-other")
     begun.send_signal(signal.SIGINT)

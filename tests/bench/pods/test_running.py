@@ -55,6 +55,13 @@ def test_addresses_are_those_of_pods() -> None:
     assert life.said == ["waiting for 2 generator pods", "removing 2 generator pods"]
 
 
+def test_paths_without_pods_leave_nothing_to_wait_for_and_to_remove() -> None:
+    life = Life("host")
+    assert life.run() == {}
+    assert life.is_removed
+    assert (life.said, life.cluster.calls) == ([], [])
+
+
 def with_networks(*networks: dict[str, object]) -> dict[str, Any]:
     text = json.dumps([{"name": "ovn", "default": True, "ips": ["10.0.0.1"]}, *networks])
     annotations = {"k8s.v1.cni.cncf.io/network-status": text}

@@ -79,6 +79,10 @@ class PodRun(NamedTuple):
 def generator_pods(run: PodRun) -> Iterator[Mapping[str, str]]:
     """Pods that run, by their names: their addresses. However this is left, they are removed; if
     that fails, ``warn`` is told. Raises TargetError and EndpointError with the cluster's words."""
+    if not run.plan.pods:
+        run.removed()
+        yield {}
+        return
     try:
         _create(run)
         yield _addresses(run, _running(run))
