@@ -7,8 +7,16 @@ from msgspec.structs import replace
 
 from tests.bench.judging.made import RR, TCP, runs, steady
 from vnicaudit.bench.judging.statistics import simes
-from vnicaudit.bench.judging.steps import JudgedStep, Step, judged_steps, lone_paths, steps_of
+from vnicaudit.bench.judging.steps import (
+    JudgedStep,
+    Step,
+    judged_steps,
+    lone_paths,
+    runs_needed,
+    steps_of,
+)
 from vnicaudit.bench.judging.terms import Terms
+from vnicaudit.bench.profiles.load import load_profile
 from vnicaudit.model.measurement import Sample, Workload
 
 SIX = Terms(looks=(6,), alphas=(0.05,), design="paths", acts=False)
@@ -76,6 +84,7 @@ def test_paths_that_are_compared_with_none_are_known() -> None:
     assert lone_paths(("pod-same", "pod-cross")) == {}
 
 
+ACROSS = ("pod-cross", "vm-cross", "nad-lab-fast")
 ALIKE = dict.fromkeys(CLUSTER, 10e9)
 
 
@@ -137,6 +146,39 @@ def test_among_many_steps_few_runs_may_be_chance() -> None:
     assert {each.outcome for each in found.values()} == {"undecided"}
     assert found["path1"].p == pytest.approx(7 * 2 / 252)
     assert {each.outcome for each in judged(levels, 6).values()} == {"loses"}
+
+
+@pytest.mark.parametrize(
+    ("profile", "arms", "needed"),
+    [
+        ("line-100g", CLUSTER[:1] + CLUSTER[2:4], 6),  # as shipped: host, pod-same, pod-cross
+        ("line-100g", CLUSTER[:1] + CLUSTER[2:5], 7),
+        ("line-100g", CLUSTER, 7),
+        ("k8s-netperf", CLUSTER[2:4], 5),  # as shipped
+        ("k8s-netperf", CLUSTER[:1] + CLUSTER[2:4], 6),
+    ],
+)
+def test_the_runs_that_tell_a_loss_in_one_row(
+    profile: str, arms: tuple[str, ...], needed: int
+) -> None:
+    """With one run less, no loss in one row is beyond chance, however large it is."""
+    loaded = load_profile(profile)
+    assert runs_needed(arms, loaded.comparisons, 0.05) == needed
+    rows = [(one, metric) for one in loaded.workloads if one.primary for metric in one.decides]
+    for n, outcome in ((needed - 1, "undecided"), (needed, "loses")):
+        samples = [
+            sample
+            for arm_at, arm in enumerate(arms)
+            for row_at, (workload, metric) in enumerate(rows)
+            for sample in runs(
+                arm,
+                steady(1.0 if not row_at and arm in ACROSS else 10.0, n),
+                workload.id, metric, start=100 * arm_at,
+            )
+        ]  # fmt: skip
+        terms = Terms(looks=(n,), alphas=(0.05,), design="paths", acts=False)
+        steps = judged_steps(samples, loaded.workloads, arms, terms)
+        assert [each.outcome for each in steps if each.step.lower == "pod-cross"] == [outcome]
 
 
 def test_a_path_that_was_not_measured_is_said_to_be_none() -> None:

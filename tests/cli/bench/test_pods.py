@@ -96,6 +96,23 @@ def test_another_run_that_began_meanwhile_is_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("paths", "words"),
+    [
+        ("pod-cross,host,pod-same",
+         "6 runs of each path tell a loss in one row from chance, among 10 rows of 2 steps"),
+        ("host,pod-same,pod-cross,nad:lab/fast",
+         "with 6 runs of each path, a loss in one row alone cannot be told from chance, among 10 "
+         "rows of 3 steps: that needs 7 (--repeats)"),
+    ],
+)  # fmt: skip
+def test_the_plan_tells_how_many_runs_name_a_step(tmp_path: Path, paths: str, words: str) -> None:
+    cluster = CannedCluster(node("n1"), node("n2"))
+    cluster.networks.add("lab/fast")
+    result = told(cluster, *RUN, "-p", "line-100g", "--paths", paths, "--state", tmp_path)
+    assert words in " ".join(result.stderr.split())
+
+
+@pytest.mark.parametrize(
     ("words", "message"),
     [
         (("bench", "run", "local", "--image", "x"), "belong to --cluster kube:CONTEXT"),

@@ -20,6 +20,7 @@ from typing import Literal, NamedTuple
 from vnicaudit.bench.judging.comparing import compare
 from vnicaudit.bench.judging.statistics import holm, simes
 from vnicaudit.bench.judging.terms import Terms
+from vnicaudit.bench.judging.terms import fewest_runs as fewest_to_decide
 from vnicaudit.bench.judging.verdict import HARMLESS, fewest_runs
 from vnicaudit.model.measurement import ArmSummary, Comparison, Path, Sample, Workload
 
@@ -91,6 +92,12 @@ def steps_of(arms: Sequence[str]) -> Iterator[Step]:
         uppers = before if above is None else [upper for upper in above if upper in arms]
         if uppers:
             yield Step(tuple(uppers), arm)
+
+
+def runs_needed(arms: Sequence[str], rows: int, alpha: float) -> int:
+    """Valid runs of each path from which the loss of one row alone, in one step, can be told from
+    chance."""
+    return fewest_to_decide(alpha, rows * len(list(steps_of(arms))))
 
 
 def lone_paths(arms: Sequence[str]) -> dict[str, tuple[str, ...]]:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from vnicaudit.bench.pods.cluster import PodCluster
     from vnicaudit.bench.pods.plan import GeneratorPod, PodPlan
     from vnicaudit.bench.pods.running import Leftover
+    from vnicaudit.bench.running.collector import MeasurementTerms
     from vnicaudit.bench.running.run import MeasurementRequest
     from vnicaudit.cli.bench.options import MeasuringOptions
     from vnicaudit.cli.wiring import Wiring
@@ -168,7 +169,25 @@ def _length(request: MeasurementRequest) -> tuple[str, int]:
     )
     hours = 1 + math.ceil(2 * ahead.remaining / _HOUR)
     words = f"at most {count(ahead.most, 'run')}, {about(ahead.remaining)}, not counting repeats"
-    return words, hours * _HOUR
+    return "; ".join(filter(None, (words, *runs_words(terms)))), hours * _HOUR
+
+
+def runs_words(terms: MeasurementTerms) -> tuple[str, str]:
+    """How many runs tell where speed is lost, and the same if there are too few; of both, one is
+    empty, or both if there are no steps."""
+    from vnicaudit.bench.judging.steps import runs_needed, steps_of
+
+    rows, steps = terms.profile.comparisons, len(list(steps_of(terms.arms)))
+    if terms.terms.design != "paths" or not steps or not rows:
+        return "", ""
+    runs, needed = terms.terms.looks[-1], runs_needed(terms.arms, rows, terms.terms.alphas[-1])
+    among = f"among {count(rows, 'row')} of {count(steps, 'step')}"
+    if runs >= needed:
+        return f"{needed} runs of each path tell a loss in one row from chance, {among}", ""
+    return "", (
+        f"with {count(runs, 'run')} of each path, a loss in one row alone cannot be told from "
+        f"chance, {among}: that needs {needed} (--repeats)"
+    )
 
 
 def _told(cluster: PodCluster, plan: PodPlan, longest: str, seconds: int) -> list[str]:

@@ -20,7 +20,12 @@ from vnicaudit.cli.bench.options import (
     named_values,
     readable,
 )
-from vnicaudit.cli.bench.pods import GeneratorOptions, generator_options, measure_over_cluster
+from vnicaudit.cli.bench.pods import (
+    GeneratorOptions,
+    generator_options,
+    measure_over_cluster,
+    runs_words,
+)
 from vnicaudit.cli.options.candidates import profiles
 from vnicaudit.cli.options.records import Number, SectionedCommand, as_record
 from vnicaudit.cli.output.progress import tell
@@ -29,6 +34,7 @@ from vnicaudit.errors import UsageError
 
 if TYPE_CHECKING:
     from vnicaudit.bench.profiles.profile import Profile
+    from vnicaudit.bench.running.collector import MeasurementTerms
     from vnicaudit.bench.running.run import MeasurementRequest
     from vnicaudit.remedy.hypervisor import GetAdapters
 
@@ -156,14 +162,15 @@ def command(options: BenchRunOptions, wiring: Wiring) -> int:
     if not options.paths:
         raise click.UsageError("Missing argument 'PATH...', or --cluster with --paths.")
     request = _request(options, wiring.adapters)
-    measurement_terms_of(request)
+    terms = measurement_terms_of(request)
     if not options.output.quiet:
-        _tell_if_runs_are_too_few(request)
+        _tell_if_runs_are_too_few(request, terms)
     return measure(request, options)
 
 
-def _tell_if_runs_are_too_few(request: MeasurementRequest) -> None:
-    """Say so, if something is compared and the profile's runs cannot show any difference."""
+def _tell_if_runs_are_too_few(request: MeasurementRequest, terms: MeasurementTerms) -> None:
+    """Say so, if something is compared and the profile's runs cannot show any difference, or not
+    where speed is lost."""
     from vnicaudit.bench.judging.terms import fewest_runs
 
     profile = request.profile
@@ -176,6 +183,8 @@ def _tell_if_runs_are_too_few(request: MeasurementRequest) -> None:
             f"with {count(profile.looks[-1], 'run')} of each arm, no difference can be told from "
             f"chance{among}: that needs {needed} (--repeats)"
         )
+    elif few := runs_words(terms)[1]:
+        tell(few)
 
 
 def _request(
