@@ -46,7 +46,7 @@ def url(name: str, address: str, space: str = SPACE) -> str:
 
 def test_pods_are_shared_by_paths_and_named_by_where_they_are() -> None:
     found = plan("pod-same", "pod-cross")
-    assert [(pod.name, pod.node.name) for pod in found.pods] == [
+    assert [(pod.name, pod.node) for pod in found.pods] == [
         ("a1", "n1"), ("a2", "n1"), ("b1", "n2"),
     ]  # fmt: skip
     target = url("a1", "10.1.0.1")
@@ -95,7 +95,7 @@ def test_a_virtual_machine_is_the_target_of_pods_beside_it_and_away(vm: str, log
     assert ends(found) == {
         "vm-same": (guest, url("a1", "10.1.0.1")), "vm-cross": (guest, url("b1", "10.1.0.2")),
     }  # fmt: skip
-    assert [pod.node.name for pod in found.pods] == ["n2", "n1"]
+    assert [pod.node for pod in found.pods] == ["n2", "n1"]
 
 
 def test_addresses_of_version_6() -> None:

@@ -60,10 +60,11 @@ class ClusterRequest(NamedTuple):
 
 
 class GeneratorPod(NamedTuple):
-    """A pod that is started. ``network``: the NAD that it is attached to, as NS/NAME."""
+    """A pod that is started. ``node``: by its name. ``network``: the NAD that it is attached to, as
+    NS/NAME."""
 
     name: str
-    node: Node
+    node: str
     network: str = ""
     is_host: bool = False
 
@@ -73,7 +74,7 @@ class KnownEnd(NamedTuple):
 
     url: str
     words: str
-    node: Node
+    node: str
 
 
 End = GeneratorPod | KnownEnd
@@ -125,7 +126,7 @@ class PodPlan(NamedTuple):
     @property
     def labels(self) -> dict[str, str]:
         """Labels of the measurement: where the ends of each path are."""
-        ends = {f"path.{path.name}": f"{path.target.node.name} from {path.peer.node.name}"
+        ends = {f"path.{path.name}": f"{path.target.node} from {path.peer.node}"
                 for path in self.paths}  # fmt: skip
         networks = ", ".join(dict.fromkeys(pod.network for pod in self.pods if pod.network))
         image = {"image": self.image} if self.pods else {}
@@ -157,10 +158,11 @@ def plan_of(cluster: PodCluster, request: ClusterRequest, run: str) -> PodPlan:
             raise EndpointError(
                 f"--paths {path}: there is no NetworkAttachmentDefinition {found[1]}/{found[2]}"
             )
-    machine = _machine_of(cluster, request.machine) if request.machine else _Machine()
+    machine = _machine_of(cluster, request.machine) if request.machine else None
     needed = 2 if _far(request) else 1
     nodes = as_records(cluster.nodes(), Node)
-    choice = chosen_nodes(nodes, request.nodes, needed, machine.node)
+    first = machine.node if machine else ""
+    choice = chosen_nodes(nodes, request.nodes, needed, first)
     paths = tuple(
         _planned(path, number, choice.nodes, machine)
         for number, path in enumerate(request.paths, 1)
@@ -206,15 +208,7 @@ def _far(request: ClusterRequest) -> str:
     return next((path for path in request.paths if path not in ("pod-same", "vm-same")), "")
 
 
-class _Machine(NamedTuple):
-    """A virtual machine: its URL, what the plan says of it, and the name of its node."""
-
-    url: str = ""
-    words: str = ""
-    node: str = ""
-
-
-def _machine_of(cluster: PodCluster, text: str) -> _Machine:
+def _machine_of(cluster: PodCluster, text: str) -> KnownEnd:
     found = _MACHINE.fullmatch(text)
     if found is None:
         raise UsageError(f"--vm {text!r}: expected [USER@]NAMESPACE/NAME")
@@ -235,7 +229,7 @@ def _machine_of(cluster: PodCluster, text: str) -> _Machine:
         raise EndpointError(f"--vm: {namespace}/{name} {plain(why)}")
     login = f"{user}@" if user else ""
     url = f"ssh://{login}{_in_url(address)}"
-    return _Machine(f"{url}?address={address}", f"VM {namespace}/{name}, {url}", status.node_name)
+    return KnownEnd(f"{url}?address={address}", f"VM {namespace}/{name}, {url}", status.node_name)
 
 
 def _pod_address(instance: MachineInstance) -> str:
@@ -250,14 +244,16 @@ def _pod_address(instance: MachineInstance) -> str:
     return next(addresses, "")
 
 
-def _planned(path: str, number: int, nodes: Sequence[Node], machine: _Machine) -> PlannedPath:
+def _planned(
+    path: str, number: int, nodes: Sequence[Node], machine: KnownEnd | None
+) -> PlannedPath:
     """The path of that name, between the nodes; a virtual machine is on the first."""
     first, last = nodes[0], nodes[-1]
     if path == "host":
         return PlannedPath(path, *_hosts(first, last))
     if path == "hostnetwork":
-        ends = (GeneratorPod("host-a", first, is_host=True),
-                GeneratorPod("host-b", last, is_host=True))  # fmt: skip
+        ends = (GeneratorPod("host-a", first.name, is_host=True),
+                GeneratorPod("host-b", last.name, is_host=True))  # fmt: skip
         return PlannedPath(path, *ends)
     if path.startswith(NAD):
         network = path.removeprefix(NAD)
@@ -266,13 +262,12 @@ def _planned(path: str, number: int, nodes: Sequence[Node], machine: _Machine) -
             mark = sha256(network.encode()).hexdigest()[:6]
             name = f"{name[: _NAME_MOST - len(mark) - 1]}-{mark}"
         pods = (GeneratorPod(f"net{number}-{end}", node, network)
-                for end, node in (("a", first), ("b", last)))  # fmt: skip
+                for end, node in (("a", first.name), ("b", last.name)))  # fmt: skip
         return PlannedPath(name, *pods)
-    here, beside, away = (GeneratorPod(name, node) for name, node in (
+    here, beside, away = (GeneratorPod(name, node.name) for name, node in (
         ("a1", first), ("a2", first), ("b1", last)))  # fmt: skip
-    if path.startswith("vm-"):
-        target: End = KnownEnd(machine.url, machine.words, first)
-        return PlannedPath(path, target, here if path == "vm-same" else away)
+    if machine and path.startswith("vm-"):
+        return PlannedPath(path, machine, here if path == "vm-same" else away)
     return PlannedPath(path, here, beside if path == "pod-same" else away)
 
 
@@ -292,7 +287,7 @@ def _hosts(first: Node, last: Node) -> tuple[KnownEnd, KnownEnd]:
 
 def _host(node: Node, address: str) -> KnownEnd:
     url = f"ssh://{_in_url(address)}"
-    return KnownEnd(f"{url}?address={address}", url, node)
+    return KnownEnd(f"{url}?address={address}", url, node.name)
 
 
 def _in_url(address: str) -> str:
@@ -338,7 +333,7 @@ def pod_manifest(plan: PodPlan, pod: GeneratorPod, seconds: int) -> ApiObject:
     spec = {
         "affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {
             "nodeSelectorTerms": [{"matchFields": [
-                {"key": "metadata.name", "operator": "In", "values": [pod.node.name]},
+                {"key": "metadata.name", "operator": "In", "values": [pod.node]},
             ]}],
         }}},
         "activeDeadlineSeconds": seconds, "terminationGracePeriodSeconds": _GRACE,

@@ -176,7 +176,7 @@ def _check_nodes(run: PodRun, found: Mapping[str, PodObject]) -> None:
     """Raise EndpointError if a pod is on another node than its path says."""
     for pod in run.plan.pods:
         node = found[pod.name].spec.node_name
-        if node != pod.node.name:
+        if node != pod.node:
             raise _not_running(pod, f"the cluster runs it on {node or 'no node that it tells'}")
 
 
@@ -204,7 +204,7 @@ def _why_never(pod: PodObject | None) -> str:
 
 
 def _not_running(pod: GeneratorPod, why: str) -> EndpointError:
-    return EndpointError(f"generator pod {pod.name} on {plain(pod.node.name)}: {plain(why)}")
+    return EndpointError(f"generator pod {pod.name} on {plain(pod.node)}: {plain(why)}")
 
 
 def _warning(run: PodRun, pod: GeneratorPod) -> str:

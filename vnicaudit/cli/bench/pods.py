@@ -197,7 +197,7 @@ def _told(cluster: PodCluster, plan: PodPlan, longest: str, seconds: int) -> lis
 
     def end(one: GeneratorPod | KnownEnd) -> str:
         what = one.words if isinstance(one, KnownEnd) else f"pod {one.name}"
-        return f"{what} ({one.node.name})"
+        return f"{what} ({one.node})"
 
     rows = [("cluster", f"{plan.target} ({cluster.server})")]
     rows += [("nodes", f"{', '.join(each.name for each in plan.choice.nodes)}: "
@@ -225,7 +225,7 @@ def _told(cluster: PodCluster, plan: PodPlan, longest: str, seconds: int) -> lis
 def _pod_words(pod: GeneratorPod) -> str:
     network = f", attached to {pod.network}" if pod.network else ""
     host = ", hostNetwork" if pod.is_host else ""
-    return f"{pod.name} on {pod.node.name}{network}{host}"
+    return f"{pod.name} on {pod.node}{network}{host}"
 
 
 def _question(plan: PodPlan) -> str:
