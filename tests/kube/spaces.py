@@ -127,8 +127,13 @@ def _cgroup(inside: Space | None, name: str) -> Path | None:
 
 
 def _removed(cgroup: Path) -> bool:
-    """With those in it. Processes that were killed are there for a moment."""
+    """With those in it, and their processes: one that changed its user outlives what began it, and
+    those that were killed are there for a moment."""
     with suppress(OSError):
+        for listed in (cgroup, *cgroup.glob("*/")):
+            for pid in map(int, (listed / "cgroup.procs").read_text().split()):
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
         for one in sorted(cgroup.glob("*/"), reverse=True):
             one.rmdir()
         cgroup.rmdir()
