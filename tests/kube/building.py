@@ -73,7 +73,16 @@ def podexec() -> Path:
 def etcd() -> Path:
     """The program of this machine, or Debian's, without its service. Raises Missing."""
     found = shutil.which("etcd")
-    return Path(found) if found else _made("etcd", _unpack)
+    return Path(found) if found else _made("etcd", lambda program: _unpack(program, "etcd-server"))
+
+
+def kubectl() -> Path:
+    """The program of this machine, or Debian's: the package itself cannot be installed beside those
+    of others. Raises Missing."""
+    found = shutil.which("kubectl")
+    if found:
+        return Path(found)
+    return _made("kubectl", lambda program: _unpack(program, "kubernetes-client"))
 
 
 def obstacle() -> str:
@@ -137,17 +146,18 @@ def _build(program: Path, what: str, package: str, flags: Sequence[str] = FLAGS)
     shutil.rmtree(work)
 
 
-def _unpack(program: Path) -> None:
-    work = folder() / "unpacked"
+def _unpack(program: Path, package: str) -> None:
+    """A program out of one of Debian's packages."""
+    work = folder() / f"unpacked-{package}"
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir()
     try:
-        run("apt-get", "download", "etcd-server", cwd=work)
+        run("apt-get", "download", package, cwd=work)
     except RigError as error:
-        raise Missing(f"Debian's etcd-server cannot be fetched: {error}") from error
-    (package,) = work.glob("*.deb")
-    run("dpkg-deb", "--extract", package, work)
-    (work / "usr/bin/etcd").rename(program)
+        raise Missing(f"Debian's {package} cannot be fetched: {error}") from error
+    (file,) = work.glob("*.deb")
+    run("dpkg-deb", "--extract", file, work)
+    (work / "usr/bin" / program.name.removesuffix(".part")).rename(program)
     shutil.rmtree(work)
 
 

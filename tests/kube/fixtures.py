@@ -1,10 +1,11 @@
 """Fixtures that give tests a real API server. It lasts for the session."""
 
-import shutil
+import os
 from collections.abc import Iterator
 
 import pytest
 
+from tests.kube import building
 from tests.kube.nodes import Nodes, running_nodes
 from tests.kube.pods import Pods, running_pods
 from tests.kube.server import Server, running_server
@@ -71,11 +72,19 @@ def virt(virt_of_module: Virt, cluster: Server) -> Iterator[Virt]:
     virt_of_module.clear()
 
 
+@pytest.fixture(scope="session")
+def kubectl() -> None:
+    """The program is found by its name."""
+    try:
+        os.environ["PATH"] += f":{building.kubectl().parent}"
+    except Missing as error:
+        not_run("kube", str(error))
+
+
 @pytest.fixture(scope="module")
-def nodes_of_module(api_server: Server) -> Iterator[Nodes]:
+def nodes_of_module(api_server: Server, kubectl: None) -> Iterator[Nodes]:
     """Two nodes whose pods run."""
-    if not shutil.which("kubectl"):
-        not_run("kube", "kubectl is not installed: see scripts/packages/tests.apt")
+    del kubectl  # commands are run in pods by it
     try:
         with running_nodes(api_server) as running:
             yield running

@@ -120,13 +120,12 @@ def test_every_manifest_passes_a_strict_dry_run(
             assert result["spec"].items() >= document["spec"].items()
 
 
+@pytest.mark.usefixtures("kubectl")
 @pytest.mark.parametrize("attachment", ["ipvlan-l2", "sriov-netdev", "linux-bridge"])
 def test_the_commands_in_the_files_do_it(
     operators: Server, attachment: Attachment, tmp_path: Path
 ) -> None:
     """kubectl itself reads the file, and does what it says, up to the last step."""
-    if shutil.which("kubectl") is None:
-        not_run("kube", "kubectl is not installed")
     commands = 0
     for file in written(attachment, placement="apart").files:
         (tmp_path / file.name).write_text(file.text)
@@ -141,12 +140,11 @@ def test_the_commands_in_the_files_do_it(
 NETWORKS = "k8s.v1.cni.cncf.io/networks"
 
 
+@pytest.mark.usefixtures("kubectl")
 def test_flows_of_one_workload_are_there_together_and_what_was_there_can_be_put_back(
     operators: Server, tmp_path: Path
 ) -> None:
     """kubectl does what the files say: what others made is neither changed nor removed."""
-    if shutil.which("kubectl") is None:
-        not_run("kube", "kubectl is not installed")
     place = "/apis/apps/v1/namespaces/demo/deployments/two"
     two: Any = json.loads(
         json.dumps(SHOP).replace('"name": "shop", "namesp', '"name": "two", "namesp')
