@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from vnicaudit.advise.manifest_files import DEVICE, NAME, WORD
+from vnicaudit.advise.network_facts import DEVICE, NAME, WORD
 from vnicaudit.model.decoding import converted, json_as
 
 _Name = Annotated[str, Meta(pattern=rf"^{NAME}\Z")]
@@ -70,6 +70,11 @@ class _Localnet(_Cni, tag="ovn-k8s-cni-overlay", kw_only=True, frozen=True):
     physical_network_name: _Word
     vlan_id: _Vlan | None = msgspec.field(default=None, name="vlanID")
     net_attach_def_name: Annotated[str, Meta(pattern=rf"^{NAME}/{NAME}\Z")]
+    mtu: Annotated[int, Meta(ge=576, le=65536)] | None = None
+    subnets: str | None = None
+    allow_persistent_ips: Literal[True] | None = msgspec.field(
+        default=None, name="allowPersistentIPs"
+    )
 
 
 class _NodesNic(_Part, frozen=True):

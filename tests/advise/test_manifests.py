@@ -8,10 +8,11 @@ from typing import Any
 import msgspec
 import pytest
 import yaml
+from msgspec.structs import replace
 
 from tests.advise.manifest_forms import check_config, check_manifest, check_state
 from tests.advise.manifests import ADVISABLE, ROW, network, written, written_together
-from vnicaudit.advise.manifests import manifests_for
+from vnicaudit.advise.manifests import Manifests, manifests_for
 from vnicaudit.errors import UsageError
 from vnicaudit.model.advice import FlowAdvice, NetworkAdvice
 from vnicaudit.model.scenario import Attachment, Scenario, ScenarioPlatform, TrafficFlow
@@ -128,6 +129,24 @@ def test_ovn_reaches_a_physical_network_by_the_name_that_nodes_map(
     assert config["physicalNetworkName"] == name
     assert config["netAttachDefName"] == "demo/orders"
     assert config["vlanID"] == 10
+
+
+def test_a_vm_on_a_physical_network_keeps_its_address_where_it_must() -> None:
+    facts = network(of_vm=True, vlan=0)
+    flow = TrafficFlow(name="db", source="vm", to="external", fixed_ip=True, network=facts)
+    advice = NetworkAdvice(flows=(
+        FlowAdvice(flow="db", answer="advised", attachments=("ovn-localnet",)),
+    ))  # fmt: skip
+
+    def made(flow: TrafficFlow) -> Manifests:
+        return manifests_for(Scenario(platform=ScenarioPlatform(mtu=9000), flows=(flow,)), advice)
+
+    text = next(one.text for one in made(flow).files if one.name == "db-network.yaml")
+    config = json.loads(loaded(text)["spec"]["config"])
+    assert config["allowPersistentIPs"] is True
+    assert (config["subnets"], config["mtu"]) == ("10.200.0.0/16", 9000)
+    (lacking,) = made(replace(flow, network=replace(facts, subnet=None))).unwritten
+    assert lacking.facts == ("flow.network.subnet",)
 
 
 @pytest.mark.parametrize(

@@ -100,13 +100,12 @@ def ended_at(
     return process.returncode, told
 
 
-@pytest.mark.parametrize(
-    ("place", "arrives"), [(1, True), (2, False), (3, True), (4, False), (5, True)]
-)
+@pytest.mark.parametrize(("place", "arrives"), [(1, True), (2, False), (3, True), (4, False)])
 def test_killed_at_each_request(
     cluster: Server, ways: tuple[Between, str], tmp_path: Path, place: int, arrives: bool
 ) -> None:
-    """The namespace, the pods, the namespace's end, that of the first pod."""
+    """The namespace, both pods, the namespace's end. What comes then depends on who is faster: the
+    pods end with their namespace."""
     code, _told = ended_at(place, ways, tmp_path, signal.SIGKILL, arrives=arrives)
     assert code == -signal.SIGKILL
     wait_for(lambda: left(cluster), "the last request arrives")

@@ -1,9 +1,5 @@
 """Files that an advised attachment needs, and how each is applied and undone.
 
-A fact that nobody said is noted where it is asked for (:class:`NetworkFacts`); its file is not
-written. Names get into configurations that programs read as root on every node: their forms are
-checked here, before anything is made of them.
-
 Sources: NetConf of the plugins bridge, host-device, ipvlan, macvlan and static
 (containernetworking/plugins at 3d27709f); multus-cni at 95a09323, examples/macvlan-pod.yml (``ips``
 of the annotation go to plugins with that capability); types.NetConf of ovn-kubernetes at 6c366bb4;
@@ -12,8 +8,8 @@ policy that is deleted leaves what it made); sriov-network-operator at 249e2001,
 (namespaces), pkg/webhook/validate.go (names of resources) and pkg/daemon/daemon.go (nodes may be
 drained and restarted); ovn-kubernetes at 8871cd9c, CRD of UserDefinedNetwork; openshift-docs,
 virt-creating-udn-namespace-cli.adoc (the label of namespaces) and
-virt-connecting-vm-to-primary-udn.adoc (binding l2bridge of the pod network); KubeVirt v1.9.0,
-fields of interfaces.
+virt-connecting-vm-to-primary-udn.adoc (binding l2bridge of the pod network); docs/okeps of
+ovn-kubernetes on localnet (MTU 1400, allowPersistentIPs); KubeVirt v1.9.0, fields of interfaces.
 """
 
 from __future__ import annotations
@@ -21,40 +17,16 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from ipaddress import ip_address, ip_interface, ip_network
-from typing import Literal, NamedTuple, cast
+from typing import Literal, NamedTuple
 
+from vnicaudit.advise.network_facts import VM, NetworkFacts, ip_of
 from vnicaudit.errors import UsageError
-from vnicaudit.model.scenario import Attachment, FlowNetwork, ScenarioPlatform, TrafficFlow
+from vnicaudit.model.scenario import Attachment, ScenarioPlatform
 
 Document = Mapping[str, object]
 
-NAME = r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?"
-"""A label of DNS (RFC 1123), which the name of every kind of object may be."""
-WORD = r"[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?"
-"""The value of a label, and other names that are no objects'."""
-DEVICE = r"[A-Za-z0-9_][A-Za-z0-9_.@-]{0,14}"
-"""Less than Linux takes."""
 _ON_WORKERS = {"node-role.kubernetes.io/worker": ""}
 _PRIMARY = "k8s.ovn.org/primary-user-defined-network"
-_WORKLOADS = ("Deployment", "StatefulSet", "DaemonSet", "VirtualMachine")
-_VM = "VirtualMachine/"
-_KEY = rf"([a-z0-9]([a-z0-9.-]{{0,251}}[a-z0-9])?/)?{WORD}"
-_FORMS: Mapping[str, tuple[str, str]] = {
-    "namespace": (NAME, "no name of a namespace: small letters, digits and -, at most 63"),
-    "device": (DEVICE, "no name of a NIC"),
-    "bridge": (DEVICE, "no name of a bridge"),
-    "physical_network": (WORD, "no name of one: letters, digits, _, . and -, at most 63"),
-    "resource": (
-        r"[a-zA-Z0-9]([a-zA-Z0-9_-]{0,61}[a-zA-Z0-9])?",
-        "no name of a resource: letters, digits, _ and -, at most 63",
-    ),
-    "workload": (
-        rf"({'|'.join(_WORKLOADS)})/{NAME}",
-        f"no KIND/NAME, where KIND is {', '.join(_WORKLOADS)}",
-    ),
-}
-"""Field of a flow's network -> its form, and what a text is that has another one."""
 
 
 CREATE, IF_CREATED = "kubectl create -f {file}", "only if `create` made it"
@@ -92,109 +64,6 @@ def _joined_parts(parts: Sequence[object]) -> object:
         return json.dumps(_joined_parts([*map(json.loads, texts)]))
     items = (each for one in parts if isinstance(one, list) for each in one)
     return [*{json.dumps(each): each for each in items}.values()]
-
-
-class NetworkFacts:
-    """The facts about a flow's network. Each that is asked for and that nobody said is noted, until
-    :meth:`take_missing`."""
-
-    def __init__(self, flow: TrafficFlow, platform: ScenarioPlatform) -> None:
-        self.name, self.flow, self.platform = flow.name, flow, platform
-        self._missing: list[str] = []
-        self._network = flow.network or FlowNetwork()
-        _check(flow.name, self._network)
-
-    def text(self, field: str) -> str:
-        """A text, empty if it is missing."""
-        return cast("str", self._known(field) or "")
-
-    def number(self, field: str) -> int:
-        """A number, 0 if it is missing."""
-        return cast("int", self._known(field) or 0)
-
-    def addresses(self) -> list[str]:
-        """Those of the pod's further interface."""
-        return [*cast("tuple[str, ...]", self._known("addresses"))]
-
-    def labels(self) -> Mapping[str, str]:
-        """Those of the pods that it is placed by."""
-        return cast("Mapping[str, str]", self._known("labels"))
-
-    def or_else(self, field: str, text: str) -> str:
-        """A text that has another one in its place."""
-        return cast("str | None", getattr(self._network, field)) or text
-
-    def machine(self) -> str:
-        """Name of the virtual machine that is attached."""
-        kind, _slash, name = (self._network.workload or "").partition("/")
-        if f"{kind}/" != _VM:
-            self._missing.append(f"flow.network.workload ({_VM}NAME)")
-        return name
-
-    def steering(self) -> tuple[str, ...]:
-        """The facts that RFS needs and that are missing."""
-        self.text("device"), self.number("rx_queues")
-        return self.take_missing() + (() if self.flow.connections else ("flow.connections",))
-
-    def take_missing(self) -> tuple[str, ...]:
-        """The facts that were missing since the last time."""
-        missing = (*dict.fromkeys(self._missing),)
-        self._missing.clear()
-        return missing
-
-    def _known(self, field: str) -> object:
-        value: object = getattr(self._network, field)
-        if value is None or value == () or value == {}:
-            self._missing.append(f"flow.network.{field}")
-        return value
-
-    @property
-    def is_of_vm(self) -> bool:
-        """True if an end of the flow is a virtual machine."""
-        return "vm" in (self.flow.source, self.flow.to)
-
-
-def _check(flow: str, network: FlowNetwork) -> None:
-    """Raises UsageError for a text that has not the form of what it stands for."""
-    if not re.fullmatch(NAME, flow):
-        raise UsageError(
-            f"flow {json.dumps(flow)}: its objects are called after it: give it a name of small "
-            "letters, digits and -, of at most 63 characters"
-        )
-
-    def refuse(field: str, text: object, what: str) -> None:
-        raise UsageError(f"flow {flow}: network.{field} is {json.dumps(text)}, which is {what}")
-
-    for field, (form, what) in _FORMS.items():
-        text = getattr(network, field)
-        if text is not None and not re.fullmatch(form, text):
-            refuse(field, text, what)
-    seen: set[str] = set()
-    for address in network.addresses:
-        ip = ip_of(address) if _is(ip_interface, address) else ""
-        if not ip or ip in seen:
-            what = "no address with its prefix, such as 192.0.2.10/24, or there twice"
-            refuse("addresses", address, what)
-        seen.add(ip)
-    if network.subnet is not None and not _is(ip_network, network.subnet):
-        refuse("subnet", network.subnet, "no network, such as 10.200.0.0/16")
-    for key, value in network.labels.items():
-        if not re.fullmatch(_KEY, key) or not re.fullmatch(f"({WORD})?", value):
-            refuse("labels", {key: value}, "no label of pods")
-
-
-def _is(form: Callable[[str], object], text: str) -> bool:
-    """True for an address, or a network, with a prefix and no zone (``%``)."""
-    try:
-        form(text)
-    except ValueError:
-        return False
-    return "/" in text and "%" not in text
-
-
-def ip_of(address: str) -> str:
-    """An address without its prefix, as everybody writes it."""
-    return str(ip_address(address.partition("/")[0]))
 
 
 def files_for(attachment: Attachment, facts: NetworkFacts) -> Iterator[ManifestFile]:
@@ -264,12 +133,18 @@ def _bridge(facts: NetworkFacts) -> ManifestFile:
 
 
 def _localnet(facts: NetworkFacts) -> ManifestFile:
-    config = {
+    config: Document = {
         "type": "ovn-k8s-cni-overlay", "topology": "localnet",
         "physicalNetworkName": facts.or_else("physical_network", facts.name),
         "netAttachDefName": f"{facts.text('namespace')}/{facts.name}", **_vlan(facts, "vlanID"),
     }  # fmt: skip
-    return _attachment(facts, config)
+    if facts.flow.fixed_ip:
+        config = {**config, "subnets": facts.text("subnet"), "allowPersistentIPs": True}
+    if facts.platform.mtu:
+        return _attachment(facts, {**config, "mtu": facts.platform.mtu})
+    return _attachment(
+        facts, config, "without mtu, OVN-Kubernetes takes 1400, whatever the NIC has"
+    )
 
 
 def _vlan(facts: NetworkFacts, key: str) -> Document:
@@ -416,7 +291,7 @@ def _patched(
 
 def _annotation(facts: NetworkFacts) -> ManifestFile:
     """The further interface of pods."""
-    if facts.text("workload").startswith(_VM):
+    if facts.text("workload").startswith(VM):
         raise UsageError(f"flow {facts.name}: network.workload is a VM, the flow's ends are pods")
     space, addresses = facts.text("namespace"), facts.addresses()
     asked = [{"name": facts.name, "namespace": space, "ips": addresses}]
@@ -442,7 +317,7 @@ def _interface(facts: NetworkFacts, attachment: Attachment) -> ManifestFile:
     if "name" in binding:
         network = {"name": name, "pod": {}}
         how = "in place of those on the pod network"
-        place = f"the pod network of {_VM}{machine} in {space}"
+        place = f"the pod network of {VM}{machine} in {space}"
     spec = {
         "domain": {"devices": {"interfaces": [{"name": name, **binding}]}}, "networks": [network],
     }  # fmt: skip

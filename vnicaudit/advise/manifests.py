@@ -13,13 +13,13 @@ from vnicaudit.advise.manifest_files import (
     FOR_VMS,
     IF_CREATED,
     ManifestFile,
-    NetworkFacts,
     affinity,
     files_for,
     is_openshift,
     joined,
 )
 from vnicaudit.advise.manifest_text import comment_lines, yaml_text
+from vnicaudit.advise.network_facts import NetworkFacts
 from vnicaudit.errors import UsageError
 from vnicaudit.knowledge.attachments import AttachmentRow, attachment_table
 from vnicaudit.knowledge.fixes.host_owners import owners_way

@@ -205,7 +205,10 @@ def _write_manifests(scenario: Scenario, advice: NetworkAdvice, folder: str) -> 
 
     found = manifests_for(scenario, advice)
     write_files({os.path.join(folder, one.name): one.text for one in found.files}, folder)
-    tell(f"{count(len(found.files), 'file')} in {safe(folder)}: review them; nothing was applied")
+    written = (
+        f"{count(len(found.files), 'file')} in {safe(folder)}: review them; nothing was applied"
+    )
+    tell(written if found.files else "No file was written")
     for note in found.notes:
         tell(f"Note: {safe(note)}")
     for one in found.unwritten:
