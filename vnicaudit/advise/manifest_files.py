@@ -21,6 +21,7 @@ from typing import Literal, NamedTuple
 
 from vnicaudit.advise.network_facts import VM, NetworkFacts, ip_of
 from vnicaudit.errors import UsageError
+from vnicaudit.model.cluster import POD_NETWORKS
 from vnicaudit.model.scenario import Attachment, ScenarioPlatform
 
 Document = Mapping[str, object]
@@ -266,8 +267,6 @@ def _vf_network(facts: NetworkFacts) -> ManifestFile:
 
 # Workloads.
 
-_NETWORKS = "k8s.v1.cni.cncf.io/networks"
-
 
 def _patched(
     facts: NetworkFacts, what: str, change: Document, part: tuple[str, str], mind: str
@@ -295,13 +294,16 @@ def _annotation(facts: NetworkFacts) -> ManifestFile:
         raise UsageError(f"flow {facts.name}: network.workload is a VM, the flow's ends are pods")
     space, addresses = facts.text("namespace"), facts.addresses()
     asked = [{"name": facts.name, "namespace": space, "ips": addresses}]
-    annotations = {_NETWORKS: json.dumps(asked)}
+    annotations = {POD_NETWORKS: json.dumps(asked)}
     mind = (
         'A bare NAME there is {"name": "NAME"} here. Its pods are started anew. The addresses are '
         "for one pod: each further one, as that of the flow's other end, needs its own, or an IPAM "
         "for the whole cluster in the network"
     )
-    part = f"the annotation {_NETWORKS}", "metadata.annotations." + _NETWORKS.replace(".", r"\.")
+    part = (
+        f"the annotation {POD_NETWORKS}",
+        "metadata.annotations." + POD_NETWORKS.replace(".", r"\."),
+    )
     change = {"metadata": {"annotations": annotations}}
     claims = ((f"address {ip_of(each)}", f"in network {facts.name}") for each in addresses)
     return _patched(facts, "pod", change, part, mind)._replace(claims=(*claims,))

@@ -64,6 +64,7 @@ _SHOWN = 80
 _LONGEST = 400
 """Maximum number of characters of a message from outside."""
 _LINE_LONGEST = 200
+_MOST_NAMES = 5
 _USAGE = re.compile(r"usage:|busybox v\d", re.IGNORECASE)
 """The beginning of the usage page that a program prints for an unknown option."""
 
@@ -71,6 +72,12 @@ _USAGE = re.compile(r"usage:|busybox v\d", re.IGNORECASE)
 def count(number: int, word: str) -> str:
     """``1 domain``, ``12,345 domains``."""
     return f"{number:,} {word}{'' if number == 1 else 's'}"
+
+
+def first_names(names: Sequence[str]) -> str:
+    """``a, b, c, d, e and 7 more``: the first names, and how many others there are."""
+    more = len(names) - _MOST_NAMES
+    return ", ".join(names[:_MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
 
 
 def close_to(word: str, known: Sequence[str]) -> str:

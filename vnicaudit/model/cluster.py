@@ -24,6 +24,9 @@ VHOST_NET = "devices.kubevirt.io/vhost-net"
 """Resources that virt-handler offers on its node."""
 SRIOV_RESOURCE = "k8s.v1.cni.cncf.io/resourceName"
 """Annotation of a network: the resource that its devices are."""
+POD_NETWORKS = "k8s.v1.cni.cncf.io/networks"
+NETWORK_STATUS = "k8s.v1.cni.cncf.io/network-status"
+"""Annotations of a pod: networks that it is to be attached to, and those that it is (Multus)."""
 
 
 class _ClusterRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -17,8 +17,6 @@ RUN = "vnicaudit/run"
 """Label of a namespace of ours: the id of the run; and annotations beside it."""
 OWNER, UNTIL = "vnicaudit/owner", "vnicaudit/until"
 """Who runs it, and when its pods end by themselves, at the latest."""
-NETWORKS = "k8s.v1.cni.cncf.io/networks"
-NETWORK_STATUS = "k8s.v1.cni.cncf.io/network-status"
 
 ApiObject = Mapping[str, object]
 T = TypeVar("T")

@@ -6,13 +6,12 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from vnicaudit.base.wording import count, plain
+from vnicaudit.base.wording import count, first_names, plain
 from vnicaudit.bench.pods.cluster import Node
 from vnicaudit.errors import EndpointError, UsageError
 
 _ROLES = ("node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master")
 _REPELLING = ("NoSchedule", "NoExecute")
-_SHOWN = 5
 
 
 class NodeChoice(NamedTuple):
@@ -110,5 +109,4 @@ def _alike(nodes: Sequence[Node], first: str) -> list[Node]:
 
 def _listed(reasons: dict[str, str], before: str) -> str:
     shown = [f"{plain(name)} ({why})" for name, why in sorted(reasons.items())]
-    more = f" and {len(shown) - _SHOWN} more" if len(shown) > _SHOWN else ""
-    return f"{before}{', '.join(shown[:_SHOWN])}{more}" if shown else ""
+    return f"{before}{first_names(shown)}" if shown else ""

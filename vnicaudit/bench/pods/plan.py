@@ -14,7 +14,6 @@ from vnicaudit.base.wording import plain
 from vnicaudit.bench.endpoints.opening import parse
 from vnicaudit.bench.pods.cluster import (
     MANAGED_BY,
-    NETWORKS,
     OWNER,
     RUN,
     UNTIL,
@@ -26,6 +25,7 @@ from vnicaudit.bench.pods.cluster import (
 )
 from vnicaudit.bench.pods.nodes import NodeChoice, chosen_nodes
 from vnicaudit.errors import EndpointError, UsageError
+from vnicaudit.model.cluster import POD_NETWORKS
 from vnicaudit.reaching.opening import transport_to
 from vnicaudit.text.targets import cluster_parts
 
@@ -344,7 +344,7 @@ def pod_manifest(plan: PodPlan, pod: GeneratorPod, seconds: int) -> ApiObject:
         },
         "containers": [container], "volumes": [{"name": "tmp", "emptyDir": {}}],
     }  # fmt: skip
-    networks = {"annotations": {NETWORKS: pod.network}} if pod.network else {}
+    networks = {"annotations": {POD_NETWORKS: pod.network}} if pod.network else {}
     return {
         "apiVersion": "v1", "kind": "Pod", "spec": spec,
         "metadata": {"name": pod.name, "labels": {key: value, RUN: plan.run}, **networks},

@@ -14,7 +14,6 @@ from vnicaudit.base.deadlines import Clock, moment
 from vnicaudit.base.wording import count, plain
 from vnicaudit.bench.pods.cluster import (
     MANAGED_BY,
-    NETWORK_STATUS,
     OWNER,
     RUN,
     UNTIL,
@@ -33,6 +32,7 @@ from vnicaudit.bench.pods.plan import (
     pod_manifest,
 )
 from vnicaudit.errors import EndpointError, TargetError, VnicauditError
+from vnicaudit.model.cluster import NETWORK_STATUS
 from vnicaudit.model.decoding import json_as
 from vnicaudit.reaching.process import signals_held
 
@@ -52,8 +52,8 @@ _FINAL = frozenset({
     "ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull",
     "CreateContainerConfigError", "CreateContainerError", "RunContainerError", "CrashLoopBackOff",
 })  # fmt: skip
-"""Reasons for which a container waits that do not pass by themselves (pkg/kubelet/images/types.go
-and pkg/kubelet/kuberuntime/kuberuntime_container.go, v1.36)."""
+"""Reasons for which a container waits that do not pass by themselves (images/types.go,
+container/sync_result.go and kuberuntime/kuberuntime_container.go in pkg/kubelet of Kubernetes)."""
 _REFUSALS = ("refused", "authentication")
 """Failures of a request that is not worth repeating."""
 _LATE = re.compile("error looking up service account|openshift.io/sa.scc")

@@ -13,6 +13,8 @@ from msgspec.structs import replace
 from vnicaudit.knowledge.kube_owners import Marks, OwnerReference, owners_of
 from vnicaudit.model.cluster import (
     KVM,
+    NETWORK_STATUS,
+    POD_NETWORKS,
     SRIOV_RESOURCE,
     VHOST_NET,
     Attachment,
@@ -193,9 +195,6 @@ def migration_runs(migration: Object) -> bool:
     return began is not None and ended is None
 
 
-_NETWORKS, _STATUS = "k8s.v1.cni.cncf.io/networks", "k8s.v1.cni.cncf.io/network-status"
-
-
 def pod_of(found: Object) -> ClusterPod | None:
     """A pod; None if it ends or has ended."""
     place = found.place
@@ -204,13 +203,15 @@ def pod_of(found: Object) -> ClusterPod | None:
         return None
     space = found.namespace or ""
     annotations = place.at("metadata", "annotations")
-    told = {key: text_at(annotations, key) or "" for key in (_NETWORKS, _STATUS)}
+    told = {key: text_at(annotations, key) or "" for key in (POD_NETWORKS, NETWORK_STATUS)}
     unread = next((key for key, text in told.items() if len(text) > _LONGEST_CONFIG), "")
     return ClusterPod(
         name=found.name or "",
         namespace=space,
         node=text_at(place, "spec", "nodeName") or "",
-        networks=() if unread == _NETWORKS else tuple(_attachments_in(told[_NETWORKS], space)),
+        networks=()
+        if unread == POD_NETWORKS
+        else tuple(_attachments_in(told[POD_NETWORKS], space)),
         unread=unread,
     )
 
@@ -260,7 +261,7 @@ def launcher_of(found: Object) -> Launcher | None:
     containers = place.at("spec", "containers")
     limits = [each.at("resources", "limits") for each in containers.items()] if containers else []
     asked = {name for each in limits if each is not None for name in each.names()}
-    text = text_at(place, "metadata", "annotations", _STATUS) or ""
+    text = text_at(place, "metadata", "annotations", NETWORK_STATUS) or ""
     return Launcher(
         uid=uid,
         node=text_at(place, "spec", "nodeName") or "",

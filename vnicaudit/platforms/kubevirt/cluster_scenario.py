@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeVar
 import msgspec
 from msgspec.structs import replace
 
-from vnicaudit.base.wording import plain
+from vnicaudit.base.wording import first_names, plain
 from vnicaudit.model.cluster import Attachment
 from vnicaudit.model.scenario import FlowNetwork, Scenario, TrafficFlow
 from vnicaudit.platforms.kubevirt.cluster_objects import attachment_of, is_true
@@ -36,7 +36,6 @@ from vnicaudit.platforms.kubevirt.workloads import (
 T = TypeVar("T", bound=msgspec.Struct)
 _CHANGED = ("Deployment", "StatefulSet", "DaemonSet", "VirtualMachine")
 """Kinds of objects that manifests are written for."""
-_SHOWN = 5
 _NIC = ("master", "device")
 """Settings of CNI plugins that name a NIC of the node."""
 
@@ -287,8 +286,7 @@ def _guest_facts(ends: list[_End]) -> Iterator[ScenarioFact]:
 
 
 def _names(nodes: list[str]) -> str:
-    shown = ", ".join(map(plain, sorted(nodes)[:_SHOWN]))
-    return shown + (f" and {len(nodes) - _SHOWN} more" if len(nodes) > _SHOWN else "")
+    return first_names([*map(plain, sorted(nodes))])
 
 
 def _text_of(selector: Selector) -> str:

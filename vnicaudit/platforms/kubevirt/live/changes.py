@@ -23,7 +23,7 @@ from vnicaudit.platforms.kubevirt.live.client import (
     Cluster,
     Object,
 )
-from vnicaudit.platforms.kubevirt.live.lists import RESOURCES, path_of, pruned
+from vnicaudit.platforms.kubevirt.live.lists import BY_KIND, path_of, pruned
 from vnicaudit.text.json_items import decoded_place
 
 _KINDS = {
@@ -31,7 +31,6 @@ _KINDS = {
     "kube-nad": "NetworkAttachmentDefinition",
     "kube-config": "KubeVirt",
 }
-_LISTS = {one.kind: one for one in RESOURCES}
 _WARNING = re.compile(r'299 \S+ "((?:[^"\\]|\\.)*)"')
 """RFC 7234, 5.5, as Kubernetes writes it (staging/src/k8s.io/apimachinery/pkg/util/net/http.go)."""
 _REFUSALS = (400, 403, 409, 422)
@@ -101,7 +100,7 @@ class ClusterPlace:
         self._answer_to(ApiCall(path, method="PUT", body=body))
 
     def _path(self, kind: str, namespace: str, name: str) -> str:
-        found = _LISTS[kind]
+        found = BY_KIND[kind]
         versions = self._served.get(found.group)
         if not versions:
             raise RefusedError(f"the cluster does not serve {found.name}")

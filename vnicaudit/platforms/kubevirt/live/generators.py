@@ -18,7 +18,13 @@ from vnicaudit.platforms.kubevirt.live.client import (
     part,
     parts,
 )
-from vnicaudit.platforms.kubevirt.live.lists import ClusterList, access_review
+from vnicaudit.platforms.kubevirt.live.lists import (
+    BY_KIND,
+    ClusterList,
+    access_review,
+    is_allowed,
+    path_of,
+)
 from vnicaudit.text.targets import CLUSTER, IN_CLUSTER, cluster_parts
 
 _PAGE = "500"
@@ -48,13 +54,8 @@ class GeneratorCluster:
 
     def may_remove(self) -> bool:
         """False if this user may not delete namespaces; a server that does not tell is tried."""
-        try:
-            told = self._answer(access_review("delete", _NAMESPACES, ""))
-        except ApiError as error:
-            if error.status is None:
-                raise
-            return True
-        return part(told, "status").get("allowed") is not False
+        review = access_review("delete", _NAMESPACES, "")
+        return is_allowed(self._cluster.ask(review)) is not False
 
     def nodes(self) -> Sequence[Object]:
         """All nodes."""
@@ -74,11 +75,11 @@ class GeneratorCluster:
 
     def network(self, namespace: str, name: str) -> Object | None:
         """A NetworkAttachmentDefinition; None: there is none."""
-        return self._of_group("k8s.cni.cncf.io", namespace, "network-attachment-definitions", name)
+        return self._object("NetworkAttachmentDefinition", namespace, name)
 
     def instance(self, namespace: str, name: str) -> Object | None:
         """The instance of a virtual machine; None: there is none."""
-        return self._of_group("kubevirt.io", namespace, "virtualmachineinstances", name)
+        return self._object("VirtualMachineInstance", namespace, name)
 
     def create_namespace(self, body: Mapping[str, object]) -> None:
         """Create one."""
@@ -107,13 +108,14 @@ class GeneratorCluster:
             if not token:
                 return found
 
-    def _of_group(self, group: str, namespace: str, plural: str, name: str) -> Object | None:
-        versions = self._served.get(group)
+    def _object(self, kind: str, namespace: str, name: str) -> Object | None:
+        resource = BY_KIND[kind]
+        versions = self._served.get(resource.group)
         if not versions:
             return None
-        root = f"/apis/{group}/{versions[0]}/namespaces/{quote(namespace, safe='')}"
+        path = path_of(resource, versions[0], namespace)
         try:
-            return self._answer(ApiCall(f"{root}/{plural}/{quote(name, safe='')}"))
+            return self._answer(ApiCall(f"{path}/{quote(name, safe='')}"))
         except ApiError as error:
             if error.status == 404:
                 return None

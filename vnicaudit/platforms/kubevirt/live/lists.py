@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 from urllib.parse import quote
 
-from vnicaudit.base.wording import plain
+from vnicaudit.base.wording import first_names, plain
 from vnicaudit.knowledge.kube_owners import APPLIED
 from vnicaudit.platforms.kubevirt.live.client import (
     ApiCall,
@@ -73,6 +73,7 @@ RESOURCES = (
 )  # fmt: skip
 """In the order in which they are read: virtual machines last, so that whatever they are judged by
 is known when the first page of them comes."""
+BY_KIND = {one.kind: one for one in RESOURCES}
 
 _JUDGED_AT_ONCE = tuple(kind for kind in VMI_SPEC if kind != "VirtualMachineInstance")
 _LIMITS = (500, 50, 5, 1)
@@ -284,12 +285,8 @@ class _ListPages:
         return self._cluster.ask(ApiCall(path_of(self.resource, self._versions[0], space), query))
 
 
-_SHOWN = 5
-
-
 def _first_names(names: list[str]) -> str:
-    shown = ", ".join(plain(name.removeprefix("/")) for name in names[:_SHOWN])
-    return shown + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
+    return first_names([plain(name.removeprefix("/")) for name in names])
 
 
 def path_of(resource: ClusterList, version: str, namespace: str) -> str:
@@ -336,14 +333,7 @@ def rights(cluster: Cluster) -> Iterator[Right]:
         (one, cluster.ask(access_review("list", one, namespace_of(one, cluster)))) for one in wanted
     ]
     for resource, request in asked:
-        try:
-            status = part(request.result(), "status")
-        except ApiError as error:
-            if error.status is None:
-                raise
-            status = {}
-        allowed = status.get("allowed")
-        yield Right(resource, allowed if isinstance(allowed, bool) else None)
+        yield Right(resource, is_allowed(request))
 
 
 def access_review(verb: str, resource: ClusterList, namespace: str) -> ApiCall:
@@ -355,3 +345,15 @@ def access_review(verb: str, resource: ClusterList, namespace: str) -> ApiCall:
         "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
         method="POST", body={"spec": {"resourceAttributes": wanted}},
     )  # fmt: skip
+
+
+def is_allowed(review: ApiRequest) -> bool | None:
+    """The answer to that question; None: the server does not tell. Raises TargetError if it does
+    not answer."""
+    try:
+        allowed = part(review.result(), "status").get("allowed")
+    except ApiError as error:
+        if error.status is None:
+            raise
+        return None
+    return allowed if isinstance(allowed, bool) else None

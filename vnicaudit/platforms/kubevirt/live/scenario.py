@@ -8,13 +8,14 @@ from vnicaudit.errors import UsageError
 from vnicaudit.model.fleet import LiveOptions
 from vnicaudit.model.scenario import Scenario
 from vnicaudit.platforms.kubevirt.cluster_scenario import ROUTER, ROUTER_SPACE, ScenarioReading
-from vnicaudit.platforms.kubevirt.live.client import ApiCall, ApiError, ApiRequest, Cluster, part
+from vnicaudit.platforms.kubevirt.live.client import ApiCall, ApiError, ApiRequest, Cluster
 from vnicaudit.platforms.kubevirt.live.lists import (
-    RESOURCES,
+    BY_KIND,
     ClusterList,
     Lists,
     ListSet,
     access_review,
+    is_allowed,
 )
 from vnicaudit.platforms.kubevirt.objects import decoded_object
 
@@ -70,7 +71,8 @@ def scenario_of_cluster(
                 reading.notes.append(_not_read(cluster, f"{plural}.{group}/{name}", fact, error))
     spaces = dict.fromkeys(one.namespace for one in reading.selectors)
     for space in spaces if reading.has_multus else ():
-        reading.rights |= _allowed(space, cluster.ask(access_review("create", _NADS, space)))
+        allowed = is_allowed(cluster.ask(access_review("create", _NADS, space)))
+        reading.rights |= {} if allowed is None else {space: allowed}
     reading.unread |= lists.unread.keys()
     scenario = reading.scenario()
     notes = [*lists.unread.values(), *lists.notes, *reading.notes]
@@ -78,7 +80,7 @@ def scenario_of_cluster(
     return scenario, (*notes[:_MOST_NOTES], *([f"and {more} more notes"] if more > 0 else []))
 
 
-_NADS = next(one for one in RESOURCES if one.kind == "NetworkAttachmentDefinition")
+_NADS = BY_KIND["NetworkAttachmentDefinition"]
 
 
 def _single(cluster: Cluster, single: tuple[str, str, str, str]) -> ApiRequest:
@@ -87,7 +89,7 @@ def _single(cluster: Cluster, single: tuple[str, str, str, str]) -> ApiRequest:
 
 
 def _lists(reading: ScenarioReading, openshift: bool) -> Iterator[ClusterList]:
-    yield from (one for one in RESOURCES if one.kind in _LISTED)
+    yield from map(BY_KIND.__getitem__, _LISTED)
     yield ClusterList("NodeNetworkState", "nmstate.io", "nodenetworkstates", namespaced=False)
     yield ClusterList(
         "SriovNetworkNodePolicy", "sriovnetwork.openshift.io", "sriovnetworknodepolicies"
@@ -111,13 +113,3 @@ def _not_read(cluster: Cluster, name: str, fact: str, error: ApiError) -> str:
         f"no right to read {name}: {_BY_HAND} {fact}. Grant it ({_ROLE}), then check it: "
         f"{cluster.kubectl} auth can-i get {name}"
     )
-
-
-def _allowed(space: str, request: ApiRequest) -> dict[str, bool]:
-    try:
-        allowed = part(request.result(), "status").get("allowed")
-    except ApiError as error:
-        if error.status is None:
-            raise
-        return {}
-    return {space: allowed} if isinstance(allowed, bool) else {}
