@@ -16,6 +16,7 @@ from pathlib import Path
 from socket import create_connection
 from typing import Literal
 
+from tests.bench.endpoints.private_sshd import SSH, SSHD
 from tests.kube.kubelet import Kubelet, labels, running_kubelet
 from tests.kube.machines import Machine, two_machines
 from tests.kube.objects import instance_of, interface, virtual_machine
@@ -26,24 +27,6 @@ from tests.rig.process import run, wait_for
 
 Step = Literal["wire", "overlay", "pods", "vms", "second wire"]
 _PORT = 10250
-_SSHD = """\
-Port 22
-HostKey {folder}/host
-AuthorizedKeysFile {folder}/user.pub
-PidFile none
-StrictModes no
-UsePAM no
-PasswordAuthentication no
-KbdInteractiveAuthentication no
-"""
-_SSH = """\
-IdentityFile {folder}/user
-IdentitiesOnly yes
-UserKnownHostsFile {folder}/known
-GlobalKnownHostsFile /dev/null
-StrictHostKeyChecking yes
-HostKeyAlias testbed
-"""
 
 
 class Nodes:
@@ -157,8 +140,8 @@ def _make_keys(folder: Path) -> None:
     for name in ("host", "user"):
         run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", folder / name)
     (folder / "known").write_text(f"testbed {(folder / 'host.pub').read_text()}")
-    (folder / "sshd").write_text(_SSHD.format(folder=folder))
-    (folder / "config").write_text(_SSH.format(folder=folder))
+    (folder / "sshd").write_text("Port 22\n" + SSHD.format(folder=folder))
+    (folder / "config").write_text(SSH.format(folder=folder) + "HostKeyAlias testbed\n")
     program = folder / "bin/ssh"
     program.write_text(f'#!/bin/sh\nexec {shutil.which("ssh")} -F {folder}/config "$@"\n')
     program.chmod(0o755)

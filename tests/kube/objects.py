@@ -82,3 +82,22 @@ def small_cluster() -> list[Object]:
     """A VM that runs, and what a cluster has for it."""
     vm = virtual_machine("web", interface(model="e1000"))
     return [kubevirt(), node(), attachment(), vm, instance_of(vm)]
+
+
+ONE_STREAM = """\
+title = "One stream, on a busy machine"
+repeats = 1
+catastrophe-only = true
+cooldown = 0
+max-steal = 100
+max-cpu-wait = 100
+[[workload]]
+engine = "iperf3"
+patterns = ["tcp"]
+directions = ["tx"]
+connections = [1]
+sizes = ["64K"]
+seconds = 1
+warmup = 0
+"""
+"""A profile, as short as one can be."""

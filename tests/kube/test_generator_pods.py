@@ -17,7 +17,7 @@ from tests.cli.command import SCRIPT, vnicaudit
 from tests.cli.inside import inside
 from tests.kube.between import Between, between
 from tests.kube.nodes import Nodes
-from tests.kube.objects import attachment
+from tests.kube.objects import ONE_STREAM, attachment
 from tests.kube.server import Refused, Server
 from tests.kube.test_rights import ROLE
 from tests.platforms.kubevirt.live.api_server import Asked, Reply, kubeconfig
@@ -28,21 +28,6 @@ RULES: list[dict[str, Any]] = YAML(typ="safe", pure=True).load(ROLE.with_name("b
     "rules"
 ]
 RUN = ("bench", "run", "--image", "tools", "-y", "-p", "smoke")
-PROFILE = """\
-title = "One stream, on a busy machine"
-repeats = 1
-catastrophe-only = true
-cooldown = 0
-max-steal = 100
-max-cpu-wait = 100
-[[workload]]
-engine = "iperf3"
-patterns = ["tcp"]
-directions = ["tx"]
-connections = [1]
-seconds = 1
-warmup = 0
-"""
 
 
 def left(server: Server) -> list[str]:
@@ -229,7 +214,7 @@ def test_the_shipped_role_is_enough_and_nothing_else_is_asked_for(
 ) -> None:
     target = account(cluster, "bencher", RULES)
     profile = tmp_path / "patient.toml"
-    profile.write_text(PROFILE)
+    profile.write_text(ONE_STREAM)
     words = (*RUN[:-1], profile)
     config = (
         '{"cniVersion": "0.3.1", "type": "macvlan", "master": "eno2", "mode": "bridge", "ipam":'

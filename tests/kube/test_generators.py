@@ -13,27 +13,11 @@ import pytest
 
 from tests.cli.command import SCRIPT, vnicaudit
 from tests.kube.nodes import Nodes
-from tests.kube.objects import attachment
+from tests.kube.objects import ONE_STREAM, attachment
 from tests.kube.server import Server
 from tests.rig.process import wait_for
 
 pytestmark = pytest.mark.kube
-PROFILE = """\
-title = "One stream"
-repeats = 1
-catastrophe-only = true
-cooldown = 0
-max-steal = 100
-max-cpu-wait = 100
-[[workload]]
-engine = "iperf3"
-patterns = ["tcp"]
-directions = ["tx"]
-connections = [1]
-sizes = ["64K"]
-seconds = 1
-warmup = 0
-"""
 NEVER = {"cniVersion": "0.3.1", "type": "macvlan", "master": "none0", "ipam": {}}
 
 
@@ -43,7 +27,7 @@ class Runs:
     def __init__(self, nodes: Nodes, cluster: Server, folder: Path) -> None:
         self.nodes, self.cluster, self.state = nodes, cluster, folder / "state"
         self.profile = folder / "one.toml"
-        self.profile.write_text(PROFILE)
+        self.profile.write_text(ONE_STREAM)
         self.environment = {**nodes.environment, "KUBECONFIG": str(cluster.admin)}
 
     def words(self, paths: str, seconds: int = 1) -> list[str]:

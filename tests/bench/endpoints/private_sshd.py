@@ -13,9 +13,7 @@ from tests.bench.endpoints.left import listens, until
 from tests.not_run import not_run
 from tests.ports import free_port
 
-_SSHD = """\
-ListenAddress 127.0.0.1
-Port {port}
+SSHD = """\
 HostKey {folder}/host
 AuthorizedKeysFile {folder}/user.pub
 PidFile none
@@ -24,14 +22,15 @@ UsePAM no
 PasswordAuthentication no
 KbdInteractiveAuthentication no
 """
-_SSH = """\
-Host *
-    IdentityFile {folder}/user
-    IdentitiesOnly yes
-    UserKnownHostsFile {folder}/known
-    GlobalKnownHostsFile /dev/null
-    StrictHostKeyChecking yes
+"""Its configuration, beside the place where it listens."""
+SSH = """\
+IdentityFile {folder}/user
+IdentitiesOnly yes
+UserKnownHostsFile {folder}/known
+GlobalKnownHostsFile /dev/null
+StrictHostKeyChecking yes
 """
+"""That of a client."""
 
 
 class PrivateSshd(NamedTuple):
@@ -58,8 +57,10 @@ def private_sshd(folder: Path) -> Iterator[PrivateSshd]:
     for name in ("host", "user"):
         command = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(folder / name)]
         subprocess.run(command, check=True)
-    (folder / "sshd").write_text(_SSHD.format(port=port, folder=folder))
-    (folder / "config").write_text(_SSH.format(folder=folder))
+    (folder / "sshd").write_text(
+        f"ListenAddress 127.0.0.1\nPort {port}\n" + SSHD.format(folder=folder)
+    )
+    (folder / "config").write_text(SSH.format(folder=folder))
     (folder / "known").write_text(f"[127.0.0.1]:{port} {(folder / 'host.pub').read_text()}")
     arguments = [program, "-D", "-e", "-f", str(folder / "sshd")]
     with open(folder / "log", "wb") as log, subprocess.Popen(arguments, stderr=log) as process:
