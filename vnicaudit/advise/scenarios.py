@@ -9,7 +9,7 @@ from typing import Literal, get_args, get_origin, get_type_hints
 import msgspec
 
 from vnicaudit.base.deadlines import standard_input
-from vnicaudit.base.opening import as_usage_error, read_regular
+from vnicaudit.base.opening import as_usage_error, own_text, read_regular
 from vnicaudit.base.wording import mistake, shortened
 from vnicaudit.errors import UsageError
 from vnicaudit.knowledge.attachments import Condition, holds
@@ -70,13 +70,7 @@ def _text(path: str, name: str) -> str:
     else:
         with as_usage_error(path):
             data = read_regular(path, MAX_BYTES + 1)
-    if len(data) > MAX_BYTES:
-        raise UsageError(f"{name}: larger than {MAX_BYTES >> 20} MiB: not a scenario")
-    try:
-        return data.decode("utf-8-sig").replace("\r\n", "\n")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise UsageError(f"{name}:{line}: not UTF-8") from None
+    return own_text(name, data, MAX_BYTES, "a scenario")
 
 
 def _mistake(error: msgspec.ValidationError) -> str:

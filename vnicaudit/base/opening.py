@@ -54,6 +54,18 @@ def read_regular(path: FilePath, most: int) -> bytes:
         return stream.read(most)
 
 
+def own_text(name: str, data: bytes, most: int, kind: str) -> str:
+    """The text of a file that a user wrote, of ``most`` bytes, lines ended alike. Raises UsageError
+    with the place; ``kind``: what it should be (``a scenario``)."""
+    if len(data) > most:
+        raise UsageError(f"{name}: larger than {most >> 20} MiB: not {kind}")
+    try:
+        return data.decode("utf-8-sig").replace("\r\n", "\n")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise UsageError(f"{name}:{line}: not UTF-8") from None
+
+
 def is_packed(head: bytes) -> bool:
     """True for the first bytes of a tar archive, and of what is compressed and may be one."""
     return head.startswith((GZIP, XZ)) or head[257:262] == b"ustar"

@@ -19,7 +19,12 @@ from vnicaudit.cli.diff_compare import (
 )
 from vnicaudit.cli.options.filters import level_option
 from vnicaudit.cli.options.history import HistoryOptions, history_options
-from vnicaudit.cli.options.output import OutputOptions, output_options, screen_options
+from vnicaudit.cli.options.output import (
+    OutputOptions,
+    output_options,
+    report_file_options,
+    screen_options,
+)
 from vnicaudit.cli.options.records import SectionedCommand, as_record
 from vnicaudit.cli.output.files import STDOUT, ReportOutput, formats_of
 from vnicaudit.errors import TargetError, UsageError
@@ -59,20 +64,7 @@ class DiffOptions(msgspec.Struct, frozen=True):
 @click.command("diff", cls=SectionedCommand, epilog=_EPILOG)
 @click.argument("old", metavar="OLD")
 @click.argument("new", metavar="NEW")
-@click.option(
-    "--format",
-    "format",
-    type=click.Choice(tuple(FORMATS)),
-    help="Output format.  [default: text]",
-)
-@click.option(
-    "-o",
-    "--output",
-    "output_file",
-    metavar="FILE",
-    type=click.Path(dir_okay=False),
-    help="Write to FILE; - is standard output. Without --format, the suffix decides the format.",
-)
+@report_file_options(FORMATS)
 @level_option
 @history_options
 @output_options

@@ -17,7 +17,7 @@ import msgspec
 from msgspec.structs import replace
 
 from vnicaudit.audit.reading.files import shown_path
-from vnicaudit.base.opening import as_usage_error, read_regular
+from vnicaudit.base.opening import as_usage_error, own_text, read_regular
 from vnicaudit.errors import UsageError
 from vnicaudit.fleet.ansible import LISTING_MAX, PROGRAM, ask_ansible, listed_hosts
 from vnicaudit.fleet.host_names import (
@@ -279,7 +279,7 @@ def _parsed(file: str, data: bytes) -> SourceHosts:
         )
     if len(data) <= LISTING_MAX and (found := listed_hosts(file, data, file)) is not None:
         return found
-    text = _decoded(file, data)
+    text = own_text(file, data, MAX_BYTES, "an inventory")
     suffix = os.path.splitext(file)[1].lower()
     if suffix == ".toml" or (suffix not in (".yaml", ".yml") and _OWN_TOML.search(text)):
         return read_own(toml_tree(file, text))
@@ -295,13 +295,3 @@ def _parsed(file: str, data: bytes) -> SourceHosts:
             f"`{PROGRAM} -i FILE --list`, which reads Ansible's INI and YAML"
         )
     return ask_ansible(file)
-
-
-def _decoded(file: str, data: bytes) -> str:
-    if len(data) > MAX_BYTES:
-        raise UsageError(f"{file}: larger than {MAX_BYTES >> 20} MiB: not an inventory")
-    try:
-        return data.decode("utf-8-sig").replace("\r\n", "\n")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise UsageError(f"{file}:{line}: not UTF-8") from None

@@ -12,7 +12,12 @@ import msgspec
 import vnicaudit
 from vnicaudit.base.wording import count, path_word
 from vnicaudit.cli.options.environment import environment
-from vnicaudit.cli.options.output import OutputOptions, output_options, screen_options
+from vnicaudit.cli.options.output import (
+    OutputOptions,
+    output_options,
+    report_file_options,
+    screen_options,
+)
 from vnicaudit.cli.options.records import SectionedCommand, as_record
 from vnicaudit.cli.output.files import (
     STDOUT,
@@ -84,20 +89,7 @@ class AdviseNetworkOptions(msgspec.Struct, frozen=True):
     is_flag=True,
     help="Print a commented scenario to start from, or write it to a new file (--output).",
 )
-@click.option(
-    "--format",
-    "format",
-    type=click.Choice(tuple(FORMATS)),
-    help="Output format.  [default: text]",
-)
-@click.option(
-    "-o",
-    "--output",
-    "output_file",
-    metavar="FILE",
-    type=click.Path(dir_okay=False),
-    help="Write to FILE; - is standard output. Without --format, the suffix decides the format.",
-)
+@report_file_options(FORMATS)
 @click.option(
     "--write",
     "folder",

@@ -15,7 +15,7 @@ import msgspec
 from vnicaudit.base.files import check_own, make_private, why_not_own, writing
 from vnicaudit.base.opening import as_usage_error, open_regular
 from vnicaudit.cli.options.candidates import rules
-from vnicaudit.cli.options.records import group
+from vnicaudit.cli.options.records import Decorator, group, together
 from vnicaudit.cli.output.files import stream
 from vnicaudit.errors import UsageError
 from vnicaudit.reports.formats import formats
@@ -23,6 +23,8 @@ from vnicaudit.reports.writers import GROUP_BY, SORT_BY, VIEWS, GroupBy, Options
 from vnicaudit.text.targets import default_state
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from click.shell_completion import CompletionItem
 
     from vnicaudit.reports.redaction import Redactor
@@ -58,6 +60,27 @@ format_option = click.option(
     help="Output format.",
 )
 """``--format``, for commands that print one document for people or for programs."""
+
+
+def report_file_options(formats: Iterable[str]) -> Decorator:
+    """``--format`` and ``--output``, for commands that write one report in one of these formats."""
+    return together(
+        click.option(
+            "--format",
+            "format",
+            type=click.Choice(tuple(formats)),
+            help="Output format.  [default: text]",
+        ),
+        click.option(
+            "-o",
+            "--output",
+            "output_file",
+            metavar="FILE",
+            type=click.Path(dir_okay=False),
+            help="Write to FILE; - is standard output. Without --format, the suffix decides the "
+            "format.",
+        ),
+    )
 
 
 def screen_options(

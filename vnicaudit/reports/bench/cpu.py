@@ -21,7 +21,8 @@ class _Column(NamedTuple):
     of: Callable[[Sample, End], float | None]
 
 
-def _parts(sample: Sample, end: End) -> CpuParts:
+def parts_of(sample: Sample, end: End) -> CpuParts:
+    """The parts of the CPU time at one end of a run."""
     cpu = sample.covariates.cpu
     return cpu.target_parts if end == "target" else cpu.peer_parts
 
@@ -41,7 +42,7 @@ def _per_gbit(sample: Sample, end: End) -> float | None:
     if (known := sample.values.get(f"{end}_cpu_per_gbit")) is not None:
         return known
     seconds, rate = sample.covariates.seconds, sample.values.get("goodput")
-    spent = _parts(sample, end).group
+    spent = parts_of(sample, end).group
     return spent / (rate * seconds / 1e9) if spent is not None and rate and seconds else None
 
 
@@ -56,14 +57,15 @@ def _percent(of: Callable[[Sample, End], float | None]) -> Callable[[Sample, End
 
 
 _MACHINE = _percent(_machine)
+_SHARED = _percent(lambda sample, _end: sample.covariates.cpu.shared)
 _COLUMNS = (
-    _Column("cgroup", _percent(lambda sample, end: _parts(sample, end).group)),
+    _Column("cgroup", _percent(lambda sample, end: parts_of(sample, end).group)),
     _Column("machine", _MACHINE),
-    _Column("softirq", _percent(lambda sample, end: _parts(sample, end).softirq)),
-    _Column("one CPU's", _percent(lambda sample, end: _parts(sample, end).softirq_of_busiest)),
+    _Column("softirq", _percent(lambda sample, end: parts_of(sample, end).softirq)),
+    _Column("one CPU's", _percent(lambda sample, end: parts_of(sample, end).softirq_of_busiest)),
     _Column("steal", _steal),
-    _Column("OVS", _percent(lambda sample, end: _parts(sample, end).vswitch)),
-    _Column("vhost", _percent(lambda sample, end: _parts(sample, end).vhost)),
+    _Column("OVS", _percent(lambda sample, end: parts_of(sample, end).vswitch)),
+    _Column("vhost", _percent(lambda sample, end: parts_of(sample, end).vhost)),
     _Column("µs/Gbit", _per_gbit),
 )
 _CAPTION = (
@@ -109,11 +111,10 @@ def _cells(workload: Workload, runs: Sequence[Sample], columns: list[_Column]) -
     metric = workload.decides[0] if workload.decides else "goodput"
     carried = [run.values[metric] for run in runs if metric in run.values]
     yield quantity(median(carried), metric) if carried else NOT_MEASURED
+    both = _median([_SHARED(run, "target") for run in runs])
     for column in columns:
-        shared = _percent(lambda run, _end: run.covariates.cpu.shared)
-        both = _median([shared(run, "target") for run in runs]) if column.of is _MACHINE else ""
         ends = [_median([column.of(run, end) for run in runs]) for end in _ENDS]
-        is_shared = both not in ("", NOT_MEASURED)
+        is_shared = column.of is _MACHINE and both != NOT_MEASURED
         yield f"= {both}" if is_shared else " / ".join(ends)
 
 

@@ -8,7 +8,8 @@ from vnicaudit.bench.judging.statistics import median
 from vnicaudit.bench.judging.steps import JudgedStep, lone_paths
 from vnicaudit.bench.judging.stored_comparison import judged_steps_of
 from vnicaudit.errors import UsageError
-from vnicaudit.model.measurement import BenchResult, Comparison, Path, Sample, Setup
+from vnicaudit.model.measurement import BenchResult, Comparison, End, Path, Sample, Setup
+from vnicaudit.reports.bench.cpu import parts_of
 from vnicaudit.reports.bench.labels import (
     STYLES,
     change,
@@ -242,7 +243,8 @@ def _softirqs(result: BenchResult, row: Comparison) -> Iterator[str]:
     ]
     path = next((path for path in result.paths if path.name == row.after_arm), None)
     cpus = {setup.endpoint: setup.facts.get("cpus", "") for setup in result.environment}
-    for end, url in (("target", path.target), ("peer", path.peer)) if path else ():
+    ends: dict[End, str] = {"target": path.target, "peer": path.peer} if path else {}
+    for end, url in ends.items():
         number = cpus.get(url, "")
         shares = [share for run in runs if (share := _shares(run, end)) is not None]
         if not shares or not number.isdecimal() or not 1 < int(number) < 100_000:
@@ -256,10 +258,9 @@ def _softirqs(result: BenchResult, row: Comparison) -> Iterator[str]:
             )
 
 
-def _shares(run: Sample, end: str) -> tuple[float, float] | None:
+def _shares(run: Sample, end: End) -> tuple[float, float] | None:
     """Per cent of a CPU in softirqs: of the busiest one, and of all together."""
-    cpu, seconds = run.covariates.cpu, run.covariates.seconds
-    parts = cpu.target_parts if end == "target" else cpu.peer_parts
+    parts, seconds = parts_of(run, end), run.covariates.seconds
     if parts.softirq is None or parts.softirq_of_busiest is None:
         return None
     if seconds is None or seconds < _LEAST_SECONDS:
