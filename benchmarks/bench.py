@@ -38,8 +38,9 @@ from vnicaudit.bench.engines import ENGINES
 from vnicaudit.bench.facts.covariates import ValidityLimits
 from vnicaudit.bench.judging.statistics import median_interval
 from vnicaudit.bench.judging.stopping import Slot
+from vnicaudit.bench.profiles.load import load_profile
 from vnicaudit.bench.running.collector import take_sample
-from vnicaudit.bench.running.opening import SHIPPED, LineFacts, OpenedArm, OpenedEndpoints
+from vnicaudit.bench.running.opening import SHIPPED, OpenedArm, OpenedEndpoints
 from vnicaudit.cli.wiring.adapters import adapters
 from vnicaudit.model.measurement import Workload
 
@@ -202,7 +203,7 @@ def measure(work: Work, pairs: int, draw: random.Random) -> Compared:
         if work.workload.engine == "dnsperf":
             stack.enter_context(dns_server())
         path = parse_path(f"netns://{_SPACE}?address={_ADDRESS}")._replace(name="path")
-        opened = OpenedEndpoints(stack, adapters, say=_say).open(path, LineFacts())
+        opened = OpenedEndpoints(stack, adapters, say=_say).open(path, load_profile("smoke"))
         ways: list[Callable[[], float]] = [lambda: ours(work.workload, opened), work.alone]
         for way in ways:  # warm up
             way()

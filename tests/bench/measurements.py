@@ -46,7 +46,7 @@ def result(
 
 def written(one: BenchResult, file: File) -> File:
     """As `bench run -o` writes it."""
-    file.write_text("".join(pieces(one, one.samples)))
+    file.write_text("".join(pieces(one)))
     return file
 
 

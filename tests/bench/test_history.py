@@ -35,7 +35,7 @@ def test_what_is_kept_is_read_back(tmp_path: Path) -> None:
     assert [one.values["goodput"] for one in again.samples()] == [1.0, 2.0]
     assert next(again.samples()).raw == (said,)
     assert again.head() == result(kept.id)
-    assert again.result().samples == (sample(1.0), sample(2.0))
+    assert again.result().samples == (sample(1.0, raw=(said,)), sample(2.0))
 
 
 def test_nobody_else_may_look(tmp_path: Path) -> None:

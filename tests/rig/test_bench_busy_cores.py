@@ -21,10 +21,9 @@ from tests.not_run import not_run
 from tests.remedy.applying.fakes import World
 from vnicaudit.bench import history
 from vnicaudit.bench.endpoints.opening import PathOption, parse_paths
-from vnicaudit.bench.facts.covariates import ValidityLimits
 from vnicaudit.bench.profiles.profile import Profile
 from vnicaudit.bench.running.forecast import Ahead
-from vnicaudit.bench.running.opening import ArmCommands, LineFacts
+from vnicaudit.bench.running.opening import ArmCommands
 from vnicaudit.bench.running.run import MeasurementRequest, bench
 from vnicaudit.bench.trials.flips import FlippedNic, Flips
 from vnicaudit.bench.trials.request import AFTER, BEFORE, TrialRequest
@@ -39,7 +38,6 @@ pytestmark = [  # it leaves no CPU to any other test
 ]
 
 _WORK = replace(TCP, seconds=1.0, warmup=0.0, direction="rx")
-_WIDE = ValidityLimits(steal=100.0, cpu_wait=100.0, throttled=100.0, seconds=50.0)
 _LOOPS = 4
 """For each CPU."""
 _NIC = FlippedNic("qemu:///system", "5f1c36b5-2f61-4e8b-8f8e-36f9cbd6f6b5", "52:54:00:12:34:56")
@@ -93,7 +91,7 @@ def busy() -> Iterator[BusyCores]:
 
 
 def work(**more: object) -> Profile:
-    return profile(_WORK, runs=5, **more)
+    return profile(_WORK, runs=5, max_steal=100.0, max_cpu_wait=100.0, **more)
 
 
 def path(links: TwoLinks) -> PathOption:
@@ -104,7 +102,7 @@ def path(links: TwoLinks) -> PathOption:
 def asked(
     state: Path, busy: BusyCores, links: TwoLinks, profile: Profile, **more: object
 ) -> TrialRequest:
-    return order(state, profile, busy, limits=_WIDE, path_into=lambda *_: path(links), **more)
+    return order(state, profile, busy, path_into=lambda *_: path(links), **more)
 
 
 def judged(result: BenchResult, busy: BusyCores) -> None:
@@ -126,8 +124,7 @@ def test_blocks(links: TwoLinks, busy: BusyCores, tmp_path: Path) -> None:
     request = MeasurementRequest(
         profile=work(), paths=parse_paths((f"{where.target},{where.peer}",)),
         arms={arm: ArmCommands(("true",)) for arm in (BEFORE, AFTER)}, states={}, labels={},
-        line=LineFacts(),
-        seed=3, limits=_WIDE, adapters=adapters,
+        seed=3, adapters=adapters,
     )  # fmt: skip
     result, _kept = bench(request, tmp_path, busy)
     judged(result, busy)

@@ -108,8 +108,8 @@ class StoredMeasurement:
             raise UsageError(f"{path}: {error.strerror}") from None
 
     def result(self) -> BenchResult:
-        """Everything, except for the output of the tools (:meth:`samples` has it)."""
-        return replace(self.head(), samples=tuple(without_output(one) for one in self.samples()))
+        """Everything."""
+        return replace(self.head(), samples=tuple(self.samples()))
 
 
 def _decoded(path: Path, kind: type[T], what: str) -> T:

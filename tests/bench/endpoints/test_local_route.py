@@ -5,11 +5,12 @@ from contextlib import ExitStack
 
 import pytest
 
+from tests.bench.running.fakes import profile
 from tests.bench.two_links import TwoLinks, two_links
 from tests.cli.command import vnicaudit
 from vnicaudit.bench.endpoints.addresses import refuse_local_route
 from vnicaudit.bench.endpoints.opening import PathOption
-from vnicaudit.bench.running.opening import LineFacts, OpenedEndpoints
+from vnicaudit.bench.running.opening import OpenedEndpoints
 from vnicaudit.cli.wiring.adapters import adapters
 from vnicaudit.errors import UsageError
 
@@ -43,7 +44,7 @@ def test_both_ends_are_one(links: TwoLinks) -> None:
     for address in ("192.0.2.1", "192.0.2.2"):
         path = PathOption("a", f"{url}?address={address}", url)
         with ExitStack() as stack, pytest.raises(UsageError, match="in the same network namespace"):
-            OpenedEndpoints(stack, adapters).open(path, LineFacts())
+            OpenedEndpoints(stack, adapters).open(path, profile())
 
 
 def test_nothing_is_measured(links: TwoLinks, tmp_path_factory: pytest.TempPathFactory) -> None:

@@ -206,7 +206,6 @@ def collecting(
     kept = history.new_measurement(state)
     task = MeasurementTerms(
         profile=one,
-        design="single",
         arms=("a",),
         seed=0,
         terms=Terms(looks=one.looks, alphas=one.alphas, design="single"),

@@ -1,5 +1,6 @@
 """Runs in their order: repeated, given up, kept, stopped."""
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -93,6 +94,14 @@ def test_an_engine_that_fails_has_no_values(tmp_path: Path) -> None:
     assert (only.valid, only.reason, only.values) == (False, "refused", {})
     assert only.invalid_by == ("error",)
     assert only.failure == "tool"
+
+
+def test_numbers_that_are_not_finite_were_not_measured(tmp_path: Path) -> None:
+    """JSON does not have them."""
+    odd = {"goodput": 1.0, "loss": math.nan, "latency_max": math.inf}
+    one, kept = collecting(tmp_path, profile(), Told(), Engine(lambda *_: Measured(values=odd)))
+    one.collect(slots(1), {"a": opened()}, go_on)
+    assert [each.values for each in kept.samples()] == [{"goodput": 1.0}]
 
 
 def test_an_engine_that_measures_nothing_does_not_count(tmp_path: Path) -> None:

@@ -17,30 +17,29 @@ WITNESS = 2 * 3.0
 FIRST = Slot(0, 0, "before", TCP.id)
 
 
-def forecast(design: Design, *looks: int, restarts: bool = False) -> Forecast:
+def forecast(design: Design, *looks: int) -> Forecast:
     terms = Terms(
         looks=looks, alphas=(0.01,) * len(looks), design=design,
         runs_per_turn=3 if design in ("flips", "boots") else 1,
     )  # fmt: skip
-    return Forecast(profile(runs=looks[-1]), terms, 2, restarts=restarts)
+    return Forecast(profile(runs=looks[-1]), terms, 2)
 
 
 @pytest.mark.parametrize(
-    ("design", "restarts", "most", "change"),
+    ("design", "most", "change"),
     [
-        ("single", False, 10, 0.0),
-        ("paths", False, 20, 0.0),
-        ("live-flip", False, 20, 0.0),
-        ("single-flip", False, 20, 30.0 / 20),
-        ("single-flip", True, 20, 90.0 / 20),
-        ("flips", False, 60, 30.0 / 3),
-        ("boots", False, 60, 90.0 / 3),
+        ("single", 10, 0.0),
+        ("paths", 20, 0.0),
+        ("live-flip", 20, 0.0),
+        ("single-flip", 20, 90.0 / 20),
+        ("flips", 60, 30.0 / 3),
+        ("boots", 60, 90.0 / 3),
     ],
 )
 def test_first_guess_is_the_profile_s_with_the_changes_of_the_design(
-    design: Design, restarts: bool, most: int, change: float
+    design: Design, most: int, change: float
 ) -> None:
-    ahead = forecast(design, 5, 10, restarts=restarts).ahead([], FIRST)
+    ahead = forecast(design, 5, 10).ahead([], FIRST)
     assert (ahead.number, ahead.most) == (1, most)
     assert ahead.remaining == pytest.approx(most * (USUAL + change) * 1.05 + WITNESS)
     earliest = most if design in ("single", "single-flip") else most / 2

@@ -10,13 +10,10 @@ from tests.bench.running.fakes import Engine, Told, plugins, profile
 from tests.bench.two_links import TwoLinks, two_links
 from vnicaudit.bench.contract import Ends
 from vnicaudit.bench.endpoints.opening import parse_paths
-from vnicaudit.bench.facts.covariates import ValidityLimits
-from vnicaudit.bench.running.opening import ArmCommands, LineFacts
+from vnicaudit.bench.running.opening import ArmCommands
 from vnicaudit.bench.running.run import MeasurementRequest, bench
 from vnicaudit.cli.wiring.adapters import adapters
 from vnicaudit.model.measurement import BenchResult, Workload
-
-ANY = ValidityLimits(steal=100.0, cpu_wait=100.0, throttled=100.0)
 
 
 @pytest.fixture(scope="module")
@@ -32,9 +29,9 @@ def measured(
     commands = {name: ArmCommands(argv) for name, argv in arms.items()}
     path = f"{links.target.url}?address=192.0.2.1,{links.peer.url}"
     request = MeasurementRequest(
-        profile=profile(TCP, runs=2), paths=parse_paths((path,)), arms=commands, states={},
-        labels={},
-        line=LineFacts(), seed=0, limits=ANY, adapters=adapters, plugins=plugins(engine),
+        profile=profile(TCP, runs=2, max_steal=100.0, max_cpu_wait=100.0),
+        paths=parse_paths((path,)), arms=commands, states={}, labels={}, seed=0,
+        adapters=adapters, plugins=plugins(engine),
     )  # fmt: skip
     result, kept = bench(request, state, told)
     assert all(note in told.said for note in result.notes)

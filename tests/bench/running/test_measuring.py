@@ -34,7 +34,7 @@ STATES: dict[str, tuple[str, ...]] = {"plain": ("rndc", "off"), "querylog": ("rn
 def task(design: Design, arms: Sequence[str], runs: int = 2, **more: object) -> MeasurementTerms:
     terms = Terms(looks=(runs,), alphas=(0.05,), design=design, acts=False)
     made: dict[str, object] = {
-        "profile": profile(runs=runs), "design": design, "arms": tuple(arms), "seed": 7,
+        "profile": profile(runs=runs), "arms": tuple(arms), "seed": 7,
         "terms": terms, "plugins": plugins(),
     }  # fmt: skip
     return MeasurementTerms(**{**made, **more})  # type: ignore[arg-type]

@@ -17,9 +17,7 @@ from vnicaudit.bench.contract import Measured
 from vnicaudit.bench.judging.terms import Terms
 from vnicaudit.bench.running.collector import MeasurementTerms
 from vnicaudit.bench.running.measuring import Measuring
-from vnicaudit.cli.bench.show import named_measurement
-from vnicaudit.model.measurement import BenchResult, Ran
-from vnicaudit.reports.bench.reading import pieces
+from vnicaudit.model.measurement import Ran
 
 SAMPLE = 100_000
 """Bytes that the tools said of a sample."""
@@ -55,7 +53,7 @@ def test_all_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, samples: int
     one = profile(*ten, runs=runs)
     terms = Terms(looks=(runs,), alphas=(0.05,), design="live-flip", acts=False)
     task = MeasurementTerms(
-        profile=one, design="live-flip", arms=("a", "b"), seed=1, terms=terms,
+        profile=one, arms=("a", "b"), seed=1, terms=terms,
         plugins=plugins(Engine(outcome)),
     )  # fmt: skip
     place = history.new_measurement(tmp_path)
@@ -64,21 +62,4 @@ def test_all_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, samples: int
     assert len(result.samples) == samples
     assert {one.before.n for one in result.results if one.before} == {runs}
     assert (place.folder / "samples.jsonl").stat().st_size > total
-    del result
-    document = tmp_path / "all.json"
-    again = tmp_path / "again.json"
-    show(tmp_path, place.id, document, samples)
-    show(tmp_path, str(document), again, samples)
-    assert document.stat().st_size == again.stat().st_size > total
-    for file in (document, again, place.folder / "samples.jsonl"):
-        file.unlink()  # pytest keeps what a test leaves
-
-
-def show(state: Path, name: str, document: Path, samples: int) -> None:
-    """As `bench show NAME -o FILE` and `bench compare` read so many, and write them."""
-    with small(samples):
-        found = named_measurement(name, state)
-        result: BenchResult = found.result()
-        with document.open("w") as output:
-            output.writelines(pieces(replace(result, samples=()), found.samples()))
-    assert len(result.samples) == samples
+    (place.folder / "samples.jsonl").unlink()  # pytest keeps what a test leaves

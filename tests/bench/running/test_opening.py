@@ -6,12 +6,12 @@ from contextlib import ExitStack
 import pytest
 
 from tests.adapters import ADAPTERS
-from tests.bench.running.fakes import End
+from tests.bench.running.fakes import End, profile
 from vnicaudit.bench.contract import Endpoint
 from vnicaudit.bench.endpoints.opening import PathOption
 from vnicaudit.bench.facts.guest_process import GuestHost, GuestProcess
 from vnicaudit.bench.running import opening
-from vnicaudit.bench.running.opening import LineFacts, OpenedEndpoints, merged_setup
+from vnicaudit.bench.running.opening import OpenedEndpoints, merged_setup
 from vnicaudit.errors import EndpointError, MeasureError, UsageError
 from vnicaudit.model.measurement import Ran, Setup
 from vnicaudit.remedy.hypervisor import Adapters, ConnectHypervisor, Hypervisor
@@ -96,8 +96,8 @@ REMOTE = "agent://web01?connect=qemu+ssh://kvm7/system"
 def test_each_place_is_opened_once_and_closed(world: World) -> None:
     with ExitStack() as stack:
         places = OpenedEndpoints(stack, adapters)
-        places.open(PathOption("a", "netns://a", "local"), LineFacts())
-        places.open(PathOption("b", "netns://b", "local"), LineFacts())
+        places.open(PathOption("a", "netns://a", "local"), profile())
+        places.open(PathOption("b", "netns://b", "local"), profile())
         assert [end.url for end in world.opened] == ["netns://a", "local", "netns://b"]
         assert [end.closed for end in world.opened] == [0, 0, 0]
     assert [end.closed for end in world.opened] == [1, 1, 1]
@@ -106,7 +106,7 @@ def test_each_place_is_opened_once_and_closed(world: World) -> None:
 def test_what_was_opened_is_closed_where_another_cannot_be(world: World) -> None:
     world.gone = {"ssh://gen1"}
     with pytest.raises(EndpointError, match="unreachable"), ExitStack() as stack:
-        OpenedEndpoints(stack, adapters).open(PathOption("a", "local", "ssh://gen1"), LineFacts())
+        OpenedEndpoints(stack, adapters).open(PathOption("a", "local", "ssh://gen1"), profile())
     assert [end.closed for end in world.opened] == [1]
 
 
@@ -114,7 +114,7 @@ def test_engines_draw_by_the_seed(world: World) -> None:
     del world
     with ExitStack() as stack:
         opened = OpenedEndpoints(stack, adapters, 7).open(
-            PathOption("a", "netns://a", "local"), LineFacts()
+            PathOption("a", "netns://a", "local"), profile()
         )
     assert opened.ends.seed == 7
 
@@ -141,14 +141,14 @@ def test_whether_packets_leave_the_host(
 ) -> None:
     world.boots = boots
     with ExitStack() as stack:
-        opened = OpenedEndpoints(stack, adapters).open(PathOption("a", target, peer), LineFacts())
+        opened = OpenedEndpoints(stack, adapters).open(PathOption("a", target, peer), profile())
     assert opened.arm.path.same_host is same
 
 
 def test_the_hypervisor_of_a_guest_is_looked_at(world: World) -> None:
     with ExitStack() as stack:
         places = OpenedEndpoints(stack, adapters)
-        opened = places.open(PathOption("a", REMOTE, "local"), LineFacts())
+        opened = places.open(PathOption("a", REMOTE, "local"), profile())
         assert opened.arm.path.hypervisor == "ssh://kvm7"
         assert opened.arm.path.domain == "web01"
         setups = {setup.endpoint: setup for setup in places.setups([opened])}
@@ -161,7 +161,7 @@ def test_a_hypervisor_that_is_the_peer_keeps_its_nic(world: World) -> None:
     del world
     with ExitStack() as stack:
         places = OpenedEndpoints(stack, adapters)
-        opened = places.open(PathOption("a", "agent://web01", "local"), LineFacts())
+        opened = places.open(PathOption("a", "agent://web01", "local"), profile())
         setups = {setup.endpoint: setup for setup in places.setups([opened])}
     assert list(setups) == ["agent://web01", "local"]
     assert setups["local"].facts == {
@@ -175,7 +175,7 @@ def test_a_guest_that_is_not_found_is_not_known(world: World) -> None:
     for domain in ("web01", "odd"):
         with ExitStack() as stack:
             places = OpenedEndpoints(stack, adapters)
-            opened = places.open(PathOption("a", f"agent://{domain}", "netns://x"), LineFacts())
+            opened = places.open(PathOption("a", f"agent://{domain}", "netns://x"), profile())
             setups = {setup.endpoint: setup for setup in places.setups([opened])}
         assert setups["local"].unknown["qemu"] == "not found"
 
@@ -184,13 +184,13 @@ def test_a_hypervisor_that_cannot_be_reached_is_no_error(world: World) -> None:
     world.gone = {"ssh://kvm7"}
     with ExitStack() as stack:
         places = OpenedEndpoints(stack, adapters)
-        opened = places.open(PathOption("a", REMOTE, "local"), LineFacts())
+        opened = places.open(PathOption("a", REMOTE, "local"), profile())
         assert [setup.endpoint for setup in places.setups([opened])] == [REMOTE, "local"]
 
 
 def test_a_url_that_is_none_opens_nothing(world: World) -> None:
     with pytest.raises(UsageError), ExitStack() as stack:
-        OpenedEndpoints(stack, adapters).open(PathOption("a", "local", "foo"), LineFacts())
+        OpenedEndpoints(stack, adapters).open(PathOption("a", "local", "foo"), profile())
     assert [end.closed for end in world.opened] == [1] * len(world.opened)
 
 
@@ -234,7 +234,7 @@ def test_the_guest_of_a_uuid_is_known_by_its_name(world: World) -> None:
     del world
     with ExitStack() as stack:
         opened = OpenedEndpoints(stack, lambda: ADAPTERS._replace(connect=connect)).open(
-            PathOption("a", "agent://u-u-i-d", "netns://x"), LineFacts(), "52:54:00:00:00:01"
+            PathOption("a", "agent://u-u-i-d", "netns://x"), profile(), "52:54:00:00:00:01"
         )
     path = opened.arm.path
     assert (path.domain, path.guest, path.nic) == ("u-u-i-d", "web01", "rtl8139")

@@ -9,8 +9,7 @@ from tests.bench.judging.made import TCP
 from tests.bench.running.fakes import Told, profile
 from vnicaudit.bench import history
 from vnicaudit.bench.endpoints.opening import parse_paths
-from vnicaudit.bench.facts.covariates import ValidityLimits
-from vnicaudit.bench.running.opening import ArmCommands, LineFacts
+from vnicaudit.bench.running.opening import ArmCommands
 from vnicaudit.bench.running.run import (
     MeasurementRequest,
     measurement_terms_of,
@@ -26,8 +25,7 @@ STATES = {"plain": ("rndc", "off")}
 def asked(*paths: str, **more: object) -> MeasurementRequest:
     made: dict[str, object] = {
         "profile": profile(), "paths": parse_paths(paths or ("local",)), "arms": {}, "states": {},
-        "labels": {}, "line": LineFacts(), "seed": 7, "limits": ValidityLimits(),
-        "adapters": adapters,
+        "labels": {}, "seed": 7, "adapters": adapters,
     }  # fmt: skip
     return MeasurementRequest(**{**made, **more})  # type: ignore[arg-type]
 

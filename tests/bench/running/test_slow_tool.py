@@ -15,8 +15,7 @@ from vnicaudit.bench.contract import Ends, Measured
 from vnicaudit.bench.endpoints.opening import parse_paths
 from vnicaudit.bench.engines import iperf3
 from vnicaudit.bench.engines import iperf3 as pairs
-from vnicaudit.bench.facts.covariates import ValidityLimits
-from vnicaudit.bench.running.opening import ArmCommands, LineFacts
+from vnicaudit.bench.running.opening import ArmCommands
 from vnicaudit.bench.running.run import MeasurementRequest, bench
 from vnicaudit.cli.wiring.adapters import adapters
 from vnicaudit.model.measurement import Workload
@@ -46,14 +45,13 @@ def test_is_not_measured_and_no_regression(tmp_path: Path, monkeypatch: pytest.M
 
     work = replace(TCP, seconds=1.0, warmup=0.0, direction="rx")
     request = MeasurementRequest(
-        profile=profile(work, runs=5),
+        profile=profile(work, runs=5, max_steal=100.0, max_cpu_wait=100.0),
         paths=parse_paths(("local?address=127.0.0.1",)),
         arms={
             "a": ArmCommands(("rm", "-f", str(flag))),
             "b": ArmCommands(("touch", str(flag))),
         },
-        states={}, labels={}, line=LineFacts(), seed=0,
-        limits=ValidityLimits(steal=100.0, cpu_wait=100.0, throttled=100.0, seconds=50.0),
+        states={}, labels={}, seed=0,
         adapters=adapters, plugins=plugins(Hurried()),
     )  # fmt: skip
     result, _kept = bench(request, tmp_path / "state", Told())

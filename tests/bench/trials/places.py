@@ -9,16 +9,15 @@ from pathlib import Path
 from tests.bench.running.fakes import End, Told, opened
 from vnicaudit.bench.endpoints.opening import PathOption
 from vnicaudit.bench.endpoints.turns import Say
-from vnicaudit.bench.facts.covariates import ValidityLimits
 from vnicaudit.bench.profiles.profile import Profile
-from vnicaudit.bench.running.opening import LineFacts, OpenedArm
+from vnicaudit.bench.running.opening import OpenedArm, OpenedEndpoints
 from vnicaudit.bench.trials.request import TrialRequest
 from vnicaudit.cli.wiring.adapters import adapters
 from vnicaudit.model.measurement import Setup, Workload
 from vnicaudit.remedy.hypervisor import GetAdapters
 
 
-class Opening:
+class Opening(OpenedEndpoints):
     """Stands for OpenedEndpoints, and notes what is opened."""
 
     def __init__(self) -> None:
@@ -35,8 +34,8 @@ class Opening:
             say(self.remark)
         return self
 
-    def open(self, given: PathOption, line: LineFacts, mac: str | None = None) -> OpenedArm:
-        assert line == LineFacts()
+    def open(self, given: PathOption, profile: Profile, mac: str | None = None) -> OpenedArm:
+        assert profile.line_rate is None
         self.opened.append((given.target, given.peer, mac))
         return opened(given.name, End(given.target))._replace(boot=f"boot {len(self.opened)}")
 
@@ -57,8 +56,7 @@ class Opening:
 def order(state: Path, profile: Profile, told: Told, **more: object) -> TrialRequest:
     """What is asked for."""
     made: dict[str, object] = {
-        "profile": profile, "peer": "ssh://gen1", "line": LineFacts(), "seed": 7,
-        "limits": ValidityLimits(), "undecided": "roll-back", "state": state, "listener": told,
-        "adapters": adapters,
+        "profile": profile, "peer": "ssh://gen1", "seed": 7, "undecided": "roll-back",
+        "state": state, "listener": told, "adapters": adapters,
     }  # fmt: skip
     return TrialRequest(**{**made, **more})  # type: ignore[arg-type]

@@ -349,14 +349,6 @@ def hostile(text: str = NASTY) -> BenchResult:
     )  # fmt: skip
 
 
-def big(number: int, size: int) -> Iterator[Sample]:
-    """Samples that are made when they are asked for, each with ``size`` bytes of tool output."""
-    (first, *_) = one_arm().samples
-    for order in range(number):
-        said = f"{order:08}" * (size // 8)
-        yield replace(first, order=order, raw=(Ran(("iperf3", "-J"), 0, said),))
-
-
 ALL: Sequence[BenchResult] = (
     two_arms(), single_flip(), side_by_side(), one_arm(), switch_dns("2"), sweep(), hostile(),
     applied(),

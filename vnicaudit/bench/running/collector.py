@@ -4,6 +4,7 @@ next.
 
 from __future__ import annotations
 
+import math
 import re
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -195,7 +196,7 @@ def take_sample(
         witness = witness_of(opened, transport)
     return replace(
         _blank_sample(opened, slot, started),
-        values={} if failed else {**measured.values, **cost(measured, covariates)},
+        values={} if failed else _finite({**measured.values, **cost(measured, covariates)}),
         details=measured.details,
         valid=not against,
         reason="; ".join(doubt.words for doubt in against),
@@ -205,6 +206,11 @@ def take_sample(
         covariates=covariates,
         raw=measured.raw,
     )
+
+
+def _finite(values: Mapping[str, float]) -> dict[str, float]:
+    """Numbers that are not finite were not measured, and cannot be stored."""
+    return {metric: value for metric, value in values.items() if math.isfinite(value)}
 
 
 def _blank_sample(opened: OpenedArm, slot: Slot, started: str) -> Sample:
@@ -248,19 +254,21 @@ Judge = Callable[[], NextRun]
 
 
 class MeasurementTerms(msgspec.Struct, frozen=True, kw_only=True):
-    """The measurement to be made. ``states``: name -> the command that switches the server to it.
-    ``restarts``: the change takes a power cycle."""
+    """The measurement to be made. ``states``: name -> the command that switches the server to
+    it."""
 
     profile: Profile
-    design: Design
     arms: tuple[str, ...]
     seed: int
     terms: Terms
-    limits: ValidityLimits = ValidityLimits()
     states: dict[str, tuple[str, ...]] = {}
     labels: dict[str, str] = {}
-    restarts: bool = False
     plugins: BenchPlugins = SHIPPED
+
+    @property
+    def design(self) -> Design:
+        """The order of the arms."""
+        return self.terms.design
 
 
 class Collector:
@@ -271,11 +279,14 @@ class Collector:
         self, task: MeasurementTerms, stored: StoredMeasurement, listener: Listener,
         samples: Iterable[Sample] = (), clock: Clock = time,
     ) -> None:  # fmt: skip
-        self.samples = list(samples)
+        self.samples = [without_output(one) for one in samples]
         self.switch = Switch(task.states)
         self._task, self._stored, self._listener, self._clock = task, stored, listener, clock
         self._workloads = {workload.id: workload for workload in task.profile.workloads}
-        self._forecast = Forecast(task.profile, task.terms, len(task.arms), restarts=task.restarts)
+        self._forecast = Forecast(task.profile, task.terms, len(task.arms))
+        self._limits = ValidityLimits(
+            steal=task.profile.max_steal, cpu_wait=task.profile.max_cpu_wait
+        )
         self._began: float | None = None
         self._lost = 0
         self._astray = 0
@@ -351,8 +362,8 @@ class Collector:
                 if each.arm == opened.arm.name
                 and transport in ("", self._transport(self._workloads[each.workload]))
             )
-            task = self._task
-            sample = take_sample(workload, opened, slot, task.limits, task.plugins, known=known)
+            plugins = self._task.plugins
+            sample = take_sample(workload, opened, slot, self._limits, plugins, known=known)
         except EndpointError as error:
             self._lost += 1
             if self._lost == _GONE:

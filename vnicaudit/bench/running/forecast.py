@@ -14,7 +14,8 @@ from vnicaudit.model.measurement import Sample, Workload
 _REPEATED = 1.05
 """Assumed runs for each one that counts, as others are repeated."""
 _SWAP, _BOOT = 30.0, 90.0
-"""Assumed seconds of a hot swap, and of a power cycle, until the guest can be measured."""
+"""Assumed seconds of a hot swap, and of a power cycle, until the guest can be measured; a single
+flip may be either."""
 _WITNESS = 3.0
 """Seconds that ping and a connection take after the first run of an arm."""
 
@@ -47,18 +48,16 @@ class Listener(Protocol):
 
 
 class Forecast:
-    """Estimated from the profile and the warm-ups at first, then by the pace of the runs so far.
-    ``restarts``: the change is a power cycle."""
+    """Estimated from the profile and the warm-ups at first, then by the pace of the runs so
+    far."""
 
-    def __init__(
-        self, profile: Profile, terms: Terms, arms: int, *, restarts: bool = False
-    ) -> None:
+    def __init__(self, profile: Profile, terms: Terms, arms: int) -> None:
         looks = [look * terms.runs_per_turn for look in terms.looks]
         if terms.design in ("single", "single-flip"):
             looks = looks[:1] if terms.design == "single" else looks[-1:]
         count = len(profile.workloads)
         self._runs_at = [look * arms * count for look in looks]
-        change = _BOOT if restarts or terms.design == "boots" else _SWAP
+        change = _SWAP if terms.design == "flips" else _BOOT
         runs_of_a_change = {"single-flip": self._runs_at[-1]}
         runs_of_a_change |= dict.fromkeys(TURNS, terms.runs_per_turn * count)
         extra = change / runs_of_a_change[terms.design] if terms.design in runs_of_a_change else 0.0

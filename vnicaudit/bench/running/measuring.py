@@ -277,7 +277,7 @@ def _run(task: MeasurementTerms, run_id: str) -> BenchRun:
         alphas=task.terms.alphas,
         labels=task.labels,
         margins=task.terms.margins,
-        max_steal=task.limits.steal,
-        max_cpu_wait=task.limits.cpu_wait,
+        max_steal=task.profile.max_steal,
+        max_cpu_wait=task.profile.max_cpu_wait,
         runs_per_turn=task.terms.runs_per_turn,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -145,30 +145,6 @@ _BOOT_ID = ("cat", "/proc/sys/kernel/random/boot_id")
 _ONLINE = ("nproc",)
 
 
-class LineFacts(NamedTuple):
-    """Facts about the wire: bit/s of the slowest physical link, and the encapsulation of packets on
-    it."""
-
-    rate: float | None = None
-    encapsulation: str = "none"
-
-
-class Places(Protocol):
-    """The ends of a measurement, as :class:`OpenedEndpoints`."""
-
-    def open(self, given: PathOption, line: LineFacts, mac: str | None = None) -> OpenedArm:
-        """Open a path. Raises UsageError, EndpointError."""
-
-    def require(self, opened: Iterable[OpenedArm], workloads: Iterable[Workload]) -> None:
-        """Raises EndpointError that names every missing program at an end."""
-
-    def setups(self, opened: Iterable[OpenedArm]) -> list[Setup]:
-        """Setup of each place."""
-
-    def labels(self, opened: Sequence[OpenedArm]) -> dict[str, str]:
-        """Labels of one target."""
-
-
 class OpenedEndpoints:
     """Endpoints, each opened once, all closed when ``stack`` is left. ``adapters``: access to
     guests, loaded if there is one. ``seed``: for the random choices of engines. ``say``: is told
@@ -195,9 +171,10 @@ class OpenedEndpoints:
             self._open[url] = endpoint
         return self._open[url]
 
-    def open(self, given: PathOption, line: LineFacts, mac: str | None = None) -> OpenedArm:
-        """Open a path: an arm of its own name. ``mac``: the requested NIC of the target; None: the
-        one that is found. Raises UsageError, EndpointError."""
+    def open(self, given: PathOption, profile: Profile, mac: str | None = None) -> OpenedArm:
+        """Open a path: an arm of its own name. ``profile``: describes its
+        link. ``mac``: the requested NIC of the target; None: the one that is found. Raises
+        UsageError, EndpointError."""
         target, peer = self.at(given.target), self.at(given.peer)
         wanted = address_option(given.target)
         address = address_of(target, peer, wanted, mac)
@@ -207,7 +184,7 @@ class OpenedEndpoints:
         boot = _printed_line(target, _BOOT_ID)
         one_kernel = bool(boot) and boot == _printed_line(peer, _BOOT_ID)
         refuse_local_route(target, peer, address, one_kernel=one_kernel)
-        path = _path(given, ends, line, one_kernel=one_kernel)
+        path = _path(given, ends, profile, one_kernel=one_kernel)
         host = self._host(path.hypervisor)
         places = [target, peer] if host is None else [target, peer, host]
         self._take_turns(places)
@@ -318,7 +295,7 @@ def _host_setup(host: GuestHost, path: Path) -> Setup:
     return host_setup_of(host.endpoint, guest)
 
 
-def _path(given: PathOption, ends: Ends, line: LineFacts, *, one_kernel: bool) -> Path:
+def _path(given: PathOption, ends: Ends, profile: Profile, *, one_kernel: bool) -> Path:
     nic = nic_with(ends.target, ends.address)
     wanted = address_option(given.target)
     domain = domain_of(given.target)
@@ -332,8 +309,8 @@ def _path(given: PathOption, ends: Ends, line: LineFacts, *, one_kernel: bool) -
         domain=domain[0] if domain else None,
         mac=nic.mac if nic else None,
         mtu=nic.mtu if nic else None,
-        line_rate=line.rate,
-        encapsulation=line.encapsulation,
+        line_rate=profile.line_rate,
+        encapsulation=profile.encapsulation,
         same_host=True if one_kernel else _same_host(given, hypervisor or None),
         hostname=wanted if wanted is not None and is_host_name(wanted) else None,
     )

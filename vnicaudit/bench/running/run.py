@@ -12,7 +12,6 @@ from msgspec.structs import replace
 from vnicaudit.bench import history
 from vnicaudit.bench.endpoints.opening import PathOption
 from vnicaudit.bench.endpoints.turns import TURN_SECONDS
-from vnicaudit.bench.facts.covariates import ValidityLimits
 from vnicaudit.bench.history import StoredMeasurement
 from vnicaudit.bench.judging.terms import Terms, checked_terms
 from vnicaudit.bench.profiles.profile import Profile
@@ -24,7 +23,6 @@ from vnicaudit.bench.running.opening import (
     Arm,
     ArmCommands,
     BenchPlugins,
-    LineFacts,
     OpenedArm,
     OpenedEndpoints,
     prepare_engines,
@@ -44,9 +42,7 @@ class MeasurementRequest(NamedTuple):
     arms: dict[str, ArmCommands]
     states: dict[str, tuple[str, ...]]
     labels: dict[str, str]
-    line: LineFacts
     seed: int
-    limits: ValidityLimits
     adapters: GetAdapters
     patience: float = TURN_SECONDS
     plugins: BenchPlugins = SHIPPED
@@ -58,11 +54,9 @@ def measurement_terms_of(request: MeasurementRequest) -> MeasurementTerms:
     names = tuple(request.arms) or tuple(path.name for path in request.paths)
     return MeasurementTerms(
         profile=_in_known_states(request.profile, request.states),
-        design=design,
         arms=names,
         seed=request.seed,
         terms=terms_of(request.profile, design),
-        limits=request.limits,
         states=request.states,
         labels=request.labels,
         plugins=request.plugins,
@@ -97,7 +91,7 @@ def bench(
         opened = []
         for path in request.paths:
             listener.prepares(f"connecting to {path.target} and {path.peer}")
-            opened.append(places.open(path, request.line))
+            opened.append(places.open(path, terms.profile))
         prepare_engines(terms.profile, opened, listener, request.plugins)
         listener.prepares("checking tools, versions and settings")
         places.require(opened, terms.profile.workloads)

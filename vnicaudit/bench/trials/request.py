@@ -11,7 +11,6 @@ from urllib.parse import quote
 
 from vnicaudit.bench.endpoints.opening import PathOption
 from vnicaudit.bench.endpoints.turns import Say
-from vnicaudit.bench.facts.covariates import ValidityLimits
 from vnicaudit.bench.judging.effect import TURNS
 from vnicaudit.bench.judging.stopping import turns
 from vnicaudit.bench.judging.terms import MOST_ALPHA, Terms, alphas_of_turns, checked_terms
@@ -21,10 +20,8 @@ from vnicaudit.bench.running.forecast import Listener
 from vnicaudit.bench.running.opening import (
     SHIPPED,
     BenchPlugins,
-    LineFacts,
     OpenedArm,
     OpenedEndpoints,
-    Places,
     prepare_engines,
 )
 from vnicaudit.model.measurement import Design
@@ -44,9 +41,7 @@ class TrialRequest(NamedTuple):
 
     profile: Profile
     peer: str
-    line: LineFacts
     seed: int
-    limits: ValidityLimits
     undecided: Literal["keep", "roll-back"]
     state: Path
     listener: Listener
@@ -54,11 +49,11 @@ class TrialRequest(NamedTuple):
     restarts: bool = False
     """The change takes a power cycle; else it is swapped while the guest runs."""
     plugins: BenchPlugins = SHIPPED
-    opening: Callable[[ExitStack, GetAdapters, int, Say], Places] = OpenedEndpoints
+    opening: Callable[[ExitStack, GetAdapters, int, Say], OpenedEndpoints] = OpenedEndpoints
     path_into: Callable[[str, str, str], PathOption] = guest_path
     """The path into a guest, from its host's URI, its UUID and the peer."""
 
-    def places(self, stack: ExitStack, say: Say) -> Places:
+    def places(self, stack: ExitStack, say: Say) -> OpenedEndpoints:
         """The ends of the measurement; everything opened there is closed with ``stack``."""
         return self.opening(stack, self.adapters, self.seed, say)
 
@@ -92,12 +87,9 @@ def trial_terms(request: TrialRequest, design: Design) -> MeasurementTerms:
     )
     return MeasurementTerms(
         profile=profile,
-        design=design,
         arms=(BEFORE, AFTER),
         seed=request.seed,
         terms=checked_terms(terms),
-        limits=request.limits,
-        restarts=request.restarts,
         plugins=request.plugins,
     )
 

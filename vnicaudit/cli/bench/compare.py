@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from itertools import chain
 from pathlib import Path
 
 import click
 import msgspec
 
+from vnicaudit.bench.judging.stored_comparison import compare_results, warnings
 from vnicaudit.cli.bench.options import ReportOptions, report_options
+from vnicaudit.cli.bench.output import check_places, code_of, write_reports
 from vnicaudit.cli.bench.show import named_measurement
 from vnicaudit.cli.options.candidates import measurements
 from vnicaudit.cli.options.output import OutputOptions, output_options
 from vnicaudit.cli.options.records import SectionedCommand, as_record, state_folder
 from vnicaudit.cli.output.progress import tell
 from vnicaudit.errors import UsageError
+from vnicaudit.reports.safe import safe
 
 _EPILOG = """\b
 Examples:
@@ -58,36 +60,13 @@ def command(options: BenchCompareOptions) -> int:
     distinguish drift from a real change, so their numbers are not judged. `bench run` with several
     arms can, and two arms of one such run are judged by its own design.
     """
-    from vnicaudit.bench.judging.stored_comparison import (
-        chosen_arms,
-        compare_results,
-        renamed_samples,
-        warnings,
-    )
-    from vnicaudit.cli.bench.output import check_places, code_of, write_reports
-    from vnicaudit.reports.safe import safe
-
     check_places(options.report)
     state = Path(state_folder(options.state))
-    first, second = (
-        named_measurement(options.before, state),
-        named_measurement(options.after, state),
-    )
-    a, b = first.result(), second.result()
-    arms = _arms(options.arms)
-    result = compare_results(a, b, arms)
+    a, b = (named_measurement(name, state) for name in (options.before, options.after))
+    result = compare_results(a, b, _arms(options.arms))
     for warning in () if options.output.quiet else warnings(a, b):
         tell(f"Note: {safe(warning)}")
-    sides = zip((first, second), chosen_arms(a, b, arms), result.arms, strict=True)
-    each = [(one.samples, arm, name) for one, arm, name in sides]
-    write_reports(
-        result,
-        lambda: chain.from_iterable(
-            renamed_samples(samples(), arm, name) for samples, arm, name in each
-        ),
-        options.report,
-        options.output,
-    )
+    write_reports(result, options.report, options.output)
     return code_of(result)
 
 

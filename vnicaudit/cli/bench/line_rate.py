@@ -15,6 +15,8 @@ from vnicaudit.cli.options.output import (
 )
 from vnicaudit.cli.options.records import SectionedCommand, as_record
 from vnicaudit.cli.output.files import emit
+from vnicaudit.reports.bench.profiles import line_rate_text
+from vnicaudit.reports.safe import encode
 
 _EPILOG = """\b
 Examples:
@@ -74,9 +76,6 @@ def command(options: BenchLineRateOptions) -> int:
     A result above 97 % of this maximum cannot show a difference between two NICs, because the link
     is the limit.
     """
-    from vnicaudit.reports.bench.profiles import line_rate_text
-    from vnicaudit.reports.safe import encode
-
     framing = Framing(
         mtu=options.mtu, encapsulation=options.encapsulation, ip=6 if options.ipv6 else 4
     )

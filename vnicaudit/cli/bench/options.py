@@ -5,11 +5,11 @@ from __future__ import annotations
 import random
 import re
 import shlex
-from typing import TYPE_CHECKING
 
 import click
 import msgspec
 
+from vnicaudit.bench.running.opening import ArmCommands
 from vnicaudit.cli.options.output import OutputOptions, output_options, pairs
 from vnicaudit.cli.options.records import group, together
 from vnicaudit.cli.output.files import (
@@ -20,13 +20,9 @@ from vnicaudit.cli.output.files import (
     which_format,
 )
 from vnicaudit.errors import UsageError
-from vnicaudit.reports.bench import FORMATS
+from vnicaudit.reports.bench.formats import RENDERERS
 
-if TYPE_CHECKING:
-    from vnicaudit.bench.facts.covariates import ValidityLimits
-    from vnicaudit.bench.profiles.profile import Profile
-    from vnicaudit.bench.running.opening import ArmCommands, LineFacts
-
+FORMATS = tuple(RENDERERS)
 SEED_MAX = 2**32
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]{0,39}")
 
@@ -81,23 +77,6 @@ line_rate_option = click.option(
 
 measuring_options = together(line_rate_option, report_options, output_options)
 """Options of :class:`MeasuringOptions`."""
-
-
-def limits_of(profile: Profile) -> ValidityLimits:
-    """The profile's limits of validity."""
-    from vnicaudit.bench.facts.covariates import ValidityLimits
-
-    return ValidityLimits(steal=profile.max_steal, cpu_wait=profile.max_cpu_wait)
-
-
-def line_of(profile: Profile, line_rate: str | None = None) -> LineFacts:
-    """The link that the profile describes; ``line_rate``: its speed, instead of the profile's.
-    Raises UsageError for an invalid speed."""
-    from vnicaudit.bench.line_rate import parse_rate
-    from vnicaudit.bench.running.opening import LineFacts
-
-    rate = profile.line_rate if line_rate is None else parse_rate(line_rate)
-    return LineFacts(rate, profile.encapsulation)
 
 
 def report_places(report: ReportOptions) -> list[tuple[str, str]]:
@@ -158,8 +137,6 @@ _AT_PEER = "@peer"
 
 def arms_of(texts: tuple[str, ...]) -> dict[str, ArmCommands]:
     """Parse repeated ``NAME[@peer]=COMMAND`` options. Raises UsageError."""
-    from vnicaudit.bench.running.opening import ArmCommands
-
     is_there = [text.partition("=")[0].endswith(_AT_PEER) for text in texts]
     there = (text.replace(_AT_PEER, "", 1) for text, at in zip(texts, is_there, strict=True) if at)
     here = (text for text, at in zip(texts, is_there, strict=True) if not at)

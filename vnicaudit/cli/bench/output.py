@@ -4,36 +4,26 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-from msgspec.structs import replace
 
 from vnicaudit.base.deadlines import Clock
 from vnicaudit.base.wording import count
 from vnicaudit.bench.judging.verdict import amount
 from vnicaudit.bench.metrics import METRICS
 from vnicaudit.bench.profiles.profile import sample_seconds
+from vnicaudit.bench.running.forecast import Ahead
+from vnicaudit.bench.running.run import MeasurementRequest, bench
 from vnicaudit.cli.bench.options import MeasuringOptions, ReportOptions, report_places
 from vnicaudit.cli.options.output import OutputOptions, terminal_width, use_color
 from vnicaudit.cli.options.records import state_folder
 from vnicaudit.cli.output.files import READ_BY_OTHERS, STDOUT, ReportOutput, stream
 from vnicaudit.cli.output.progress import Rewritten, is_terminal, show, tell
 from vnicaudit.errors import EndpointError
-from vnicaudit.model.measurement import Sample, Workload
+from vnicaudit.model.measurement import BenchResult, Sample, Workload
+from vnicaudit.reports.bench.formats import RENDERERS
 from vnicaudit.reports.bench.labels import duration
 from vnicaudit.reports.safe import safe
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from vnicaudit.bench.running.forecast import Ahead
-    from vnicaudit.bench.running.run import MeasurementRequest
-    from vnicaudit.model.measurement import BenchResult
-
-_WITH_TOOLS = "json"
-"""Formats with the raw output of the tools, which is too large to hold in memory."""
+from vnicaudit.reports.writers import Options
 
 _MINUTE = 60
 _EXACT = 600
@@ -150,33 +140,31 @@ def check_places(report: ReportOptions) -> None:
 def measure(request: MeasurementRequest, options: MeasuringOptions) -> int:
     """Measure, write the reports, and print where the measurement is stored, even if a report
     cannot be written. Returns the exit code."""
-    from vnicaudit.bench.running.run import bench
-
     progress = BenchProgress(options.output)
     try:
         result, kept = bench(request, Path(state_folder(options.state)), progress)
     finally:
         progress.clear()
     try:
-        write_reports(result, kept.samples, options.report, options.output)
+        write_reports(kept.result(), options.report, options.output)
     finally:
         if not options.output.quiet:
             tell(f"Kept: {kept.shown_by}")
     return code_of(result)
 
 
-def write_reports(
-    result: BenchResult,
-    samples: Callable[[], Iterable[Sample]],
-    report: ReportOptions,
-    output: OutputOptions,
-) -> None:
-    """Write each format to its place. ``samples``: iterates over samples with the raw output of the
-    tools, one at a time."""
+def write_reports(result: BenchResult, report: ReportOptions, output: OutputOptions) -> None:
+    """Write each format to its place."""
     for name, place in report_places(report):
-        pieces = _rendered(name, place, result, samples, output)
+        to_terminal = place == STDOUT and stream().isatty()
+        options = Options(
+            terminal_width() if place == STDOUT else _FILE_WIDTH,
+            use_color(output.color, to_terminal=to_terminal),
+            verbose=output.verbose,
+            quiet=output.quiet,
+        )
         with ReportOutput(place, readable=name in READ_BY_OTHERS) as written:
-            written.finish(pieces)
+            written.finish(RENDERERS[name](result, options))
 
 
 def code_of(result: BenchResult) -> int:
@@ -199,27 +187,3 @@ def code_of(result: BenchResult) -> int:
     if invalid:
         return EndpointError.exit_code
     return _REGRESSED if regressed and result.run.design != "paths" else 0
-
-
-def _rendered(
-    name: str,
-    place: str,
-    result: BenchResult,
-    samples: Callable[[], Iterable[Sample]],
-    output: OutputOptions,
-) -> Iterator[str]:
-    from vnicaudit.reports.bench.formats import RENDERERS
-    from vnicaudit.reports.writers import Options
-
-    if name == _WITH_TOOLS:
-        from vnicaudit.reports.bench.reading import pieces
-
-        return pieces(replace(result, samples=()), samples())
-    to_terminal = place == STDOUT and stream().isatty()
-    options = Options(
-        terminal_width() if place == STDOUT else _FILE_WIDTH,
-        use_color(output.color, to_terminal=to_terminal),
-        verbose=output.verbose,
-        quiet=output.quiet,
-    )
-    return RENDERERS[name](result, options)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 import msgspec
 
+from vnicaudit.bench.profiles.load import load_profile, shipped_profiles
 from vnicaudit.cli.options.candidates import profiles
 from vnicaudit.cli.options.output import (
     Format,
@@ -17,11 +16,7 @@ from vnicaudit.cli.options.output import (
 )
 from vnicaudit.cli.options.records import SectionedCommand, as_record
 from vnicaudit.cli.output.files import emit
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from vnicaudit.bench.profiles.profile import Profile
+from vnicaudit.reports.bench.profiles import render, render_one, to_json
 
 _EPILOG = """\b
 Examples:
@@ -54,22 +49,12 @@ def command(options: BenchProfilesOptions) -> int:
     PROFILE is the name of a built-in profile, or the path of your own .toml file: mistakes in it
     are reported with their table and key. Times are estimates.
     """
-    from vnicaudit.bench.profiles.load import load_profile, shipped_profiles
-
-    profile = options.profile
-    profiles = [load_profile(name) for name in ([profile] if profile else shipped_profiles())]
+    names = [options.profile] if options.profile else shipped_profiles()
+    found = [load_profile(name) for name in names]
     if options.format == "json":
-        from vnicaudit.reports.bench.profiles import to_json
-
-        emit(to_json(profiles))
-    else:
-        _print(profiles, options.output, whole=profile is not None)
-    return 0
-
-
-def _print(profiles: Sequence[Profile], output: OutputOptions, *, whole: bool) -> None:
-    from vnicaudit.reports.bench.profiles import render, render_one
-
-    style = screen_options(output)
-    for text in render_one(profiles[0], style) if whole else render(profiles, style):
+        emit(to_json(found))
+        return 0
+    style = screen_options(options.output)
+    for text in render_one(found[0], style) if options.profile else render(found, style):
         emit(text)
+    return 0

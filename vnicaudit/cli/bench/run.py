@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING
 
 import click
 from msgspec.structs import replace
 
 from vnicaudit.base.wording import count
+from vnicaudit.bench.endpoints.opening import parse_paths
+from vnicaudit.bench.judging.terms import fewest_runs
+from vnicaudit.bench.line_rate import parse_rate
+from vnicaudit.bench.profiles.load import load_profile
+from vnicaudit.bench.profiles.profile import Profile, setting, with_options, with_seconds
+from vnicaudit.bench.running.collector import MeasurementTerms
+from vnicaudit.bench.running.run import MeasurementRequest, measurement_terms_of
 from vnicaudit.cli.bench.options import (
     MeasuringOptions,
     arms_of,
     commands_of,
     drawn_seed,
-    limits_of,
-    line_of,
     measuring_options,
     named_values,
     readable,
 )
+from vnicaudit.cli.bench.output import check_places, measure
 from vnicaudit.cli.bench.pods import (
     GeneratorOptions,
     generator_options,
@@ -31,12 +36,7 @@ from vnicaudit.cli.options.records import Number, SectionedCommand, as_record
 from vnicaudit.cli.output.progress import tell
 from vnicaudit.cli.wiring import Wiring, pass_wiring
 from vnicaudit.errors import UsageError
-
-if TYPE_CHECKING:
-    from vnicaudit.bench.profiles.profile import Profile
-    from vnicaudit.bench.running.collector import MeasurementTerms
-    from vnicaudit.bench.running.run import MeasurementRequest
-    from vnicaudit.remedy.hypervisor import GetAdapters
+from vnicaudit.remedy.hypervisor import GetAdapters
 
 _EPILOG = """\b
 A path is [NAME=]TARGET[,PEER]. TARGET is the end under test; PEER sends the load
@@ -148,9 +148,6 @@ def command(options: BenchRunOptions, wiring: Wiring) -> int:
     state of the machines, never because of its result. All results are stored: see `vnicaudit bench
     show`.
     """
-    from vnicaudit.bench.running.run import measurement_terms_of
-    from vnicaudit.cli.bench.output import check_places, measure
-
     check_places(options.report)
     if options.over.cluster is not None:
         return measure_over_cluster(
@@ -171,8 +168,6 @@ def command(options: BenchRunOptions, wiring: Wiring) -> int:
 def _tell_if_runs_are_too_few(request: MeasurementRequest, terms: MeasurementTerms) -> None:
     """Say so, if something is compared and the profile's runs cannot show any difference, or not
     where speed is lost."""
-    from vnicaudit.bench.judging.terms import fewest_runs
-
     profile = request.profile
     if profile.catastrophe_only or (len(request.arms) < 2 and len(request.paths) < 2):
         return
@@ -190,28 +185,19 @@ def _tell_if_runs_are_too_few(request: MeasurementRequest, terms: MeasurementTer
 def _request(
     options: BenchRunOptions, adapters: GetAdapters, of_cluster: tuple[str, ...] = ()
 ) -> MeasurementRequest:
-    from vnicaudit.bench.endpoints.opening import parse_paths
-    from vnicaudit.bench.running.run import MeasurementRequest
-
-    profile = _profile(options)
     return MeasurementRequest(
-        profile=profile,
+        profile=_profile(options),
         paths=parse_paths((*of_cluster, *options.paths)),
         arms=arms_of(options.arms),
         states=commands_of(options.states, "--server"),
         labels=named_values(options.labels, "--label", "KEY=VALUE"),
-        line=line_of(profile, options.line_rate),
         seed=drawn_seed(),
-        limits=limits_of(profile),
         adapters=adapters,
     )
 
 
 def _profile(options: BenchRunOptions) -> Profile:
     """The profile, changed by the options. Raises UsageError if nothing is left of it."""
-    from vnicaudit.bench.profiles.load import load_profile
-    from vnicaudit.bench.profiles.profile import setting, with_options, with_seconds
-
     profile = load_profile(options.profile)
     if options.settings:
         settings = [setting(readable(text, "--set")) for text in options.settings]
@@ -227,6 +213,8 @@ def _profile(options: BenchRunOptions) -> Profile:
                 f"{options.profile}` lists them"
             )
         profile = replace(profile, workloads=workloads)
+    if options.line_rate is not None:
+        profile = replace(profile, line_rate=parse_rate(options.line_rate))
     if options.repeats is not None:
         profile = replace(profile, looks=(options.repeats,), alphas=(0.05,))
     return profile if options.seconds is None else with_seconds(profile, options.seconds)

@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
 
 import click
 import msgspec
+from msgspec.structs import replace
 
+from vnicaudit.bench import history
+from vnicaudit.bench.judging.stored_comparison import judged_so_far
 from vnicaudit.cli.bench.options import ReportOptions, report_options, report_places
+from vnicaudit.cli.bench.output import check_places, write_reports
 from vnicaudit.cli.options.candidates import measurements
 from vnicaudit.cli.options.output import OutputOptions, output_options, screen_options
 from vnicaudit.cli.options.records import SectionedCommand, as_record, state_folder
 from vnicaudit.cli.output.files import ReportOutput, emit
 from vnicaudit.cli.output.progress import tell
 from vnicaudit.errors import UsageError, VnicauditError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from vnicaudit.model.measurement import BenchResult, Sample
+from vnicaudit.model.measurement import BenchResult
+from vnicaudit.reports.bench.formats import tables
+from vnicaudit.reports.bench.labels import word_of
+from vnicaudit.reports.bench.reading import from_file
+from vnicaudit.reports.safe import safe
 
 _EPILOG = """\b
 Examples:
@@ -61,25 +65,19 @@ def command(options: BenchShowOptions) -> int:
     Several are shown as tables of their medians (--table): one row for each NIC and number of
     vCPUs, by server state and number of generators.
     """
-    from vnicaudit.cli.bench.output import check_places, write_reports
-
     check_places(options.report)
     state = Path(state_folder(options.state))
     if not options.runs and not options.table:
         _list(state)
         return 0
-    found = [named_measurement(name, state) for name in options.runs or _finished_runs(state)]
-    if options.table or len(found) > 1:
-        return _tables(found, options)
-    write_reports(found[0].result(), found[0].samples, options.report, options.output)
+    names = options.runs or _finished_runs(state)
+    if options.table or len(names) > 1:
+        return _tables(names, state, options)
+    write_reports(named_measurement(names[0], state), options.report, options.output)
     return 0
 
 
 def _list(state: Path) -> None:
-    from vnicaudit.bench import history
-    from vnicaudit.reports.bench.labels import word_of
-    from vnicaudit.reports.safe import safe
-
     for name in reversed(history.measurement_ids(state)):
         try:
             head = history.stored_measurement(state, name).head()
@@ -92,12 +90,9 @@ def _list(state: Path) -> None:
         emit(safe(f"{name}  {head.run.profile}  {', '.join(head.arms)}: {ended}") + "\n")
 
 
-def _finished_runs(state: Path) -> list[str]:
+def _finished_runs(state: Path) -> Sequence[str]:
     """Measurements that ran to their end; prints a message for damaged ones. Raises UsageError if
     there is none."""
-    from vnicaudit.bench import history
-    from vnicaudit.reports.safe import safe
-
     found = []
     for name in history.measurement_ids(state):
         try:
@@ -112,14 +107,12 @@ def _finished_runs(state: Path) -> list[str]:
     return found
 
 
-def _tables(found: list[NamedMeasurement], options: BenchShowOptions) -> int:
+def _tables(names: Sequence[str], state: Path, options: BenchShowOptions) -> int:
     """Write the table of medians to every requested place."""
-    from vnicaudit.reports.bench.formats import tables
-
     places = report_places(options.report)
     if {name for name, _place in places} - {"text", "markdown"}:
         raise UsageError("tables of measurements can only be text or Markdown (--format markdown)")
-    results = [each.result() for each in found]
+    results = [_without_output(named_measurement(name, state)) for name in names]
     for name, place in places:
         style = screen_options(options.output)
         with ReportOutput(place) as output:
@@ -127,27 +120,16 @@ def _tables(found: list[NamedMeasurement], options: BenchShowOptions) -> int:
     return 0
 
 
-class NamedMeasurement(NamedTuple):
-    """A measurement and the name it was requested by. ``result``: without the raw output of the
-    tools; ``samples``: with it, one at a time."""
-
-    name: str
-    result: Callable[[], BenchResult]
-    samples: Callable[[], Iterable[Sample]]
+def _without_output(result: BenchResult) -> BenchResult:
+    """The measurement without the output of the tools, of which many take a lot of memory."""
+    return replace(result, samples=tuple(map(history.without_output, result.samples)))
 
 
-def named_measurement(name: str, state: Path) -> NamedMeasurement:
-    """The stored measurement of that name, or else the file. Raises UsageError if neither
-    exists."""
-    from vnicaudit.bench import history
-    from vnicaudit.bench.judging.stored_comparison import judged_so_far
-
+def named_measurement(name: str, state: Path) -> BenchResult:
+    """The stored measurement of that name, or else the one in the file. Raises UsageError if
+    neither exists, or it cannot be read."""
     if name in history.measurement_ids(state) and not os.path.exists(name):
-        kept = history.stored_measurement(state, name)
-        return NamedMeasurement(name, lambda: judged_so_far(kept.result()), kept.samples)
+        return judged_so_far(history.stored_measurement(state, name).result())
     if not (os.path.exists(name) or os.sep in name or name.endswith(".json")):
         history.stored_measurement(state, name)  # raises the error
-    from vnicaudit.reports.bench.reading import from_file, samples_in
-
-    file = Path(name)
-    return NamedMeasurement(name, lambda: judged_so_far(from_file(file)), lambda: samples_in(file))
+    return judged_so_far(from_file(Path(name)))

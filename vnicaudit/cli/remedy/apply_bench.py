@@ -18,7 +18,7 @@ from vnicaudit.bench.trials.guest_by_guest import (
 )
 from vnicaudit.bench.trials.request import TrialRequest, cost
 from vnicaudit.bench.trials.single_flip import TrialFactory
-from vnicaudit.cli.bench.options import drawn_seed, limits_of, line_of
+from vnicaudit.cli.bench.options import drawn_seed
 from vnicaudit.cli.bench.output import BenchProgress
 from vnicaudit.cli.options.output import screen_options
 from vnicaudit.cli.output.progress import tell
@@ -73,9 +73,7 @@ class Measurement:
         self._request = TrialRequest(
             profile=profile,
             peer=peer,
-            line=line_of(profile),
             seed=drawn_seed(),
-            limits=limits_of(profile),
             undecided="keep" if options.trials.on_undecided == "keep" else "roll-back",
             state=Path(options.folder),
             listener=BenchProgress(options.output),

@@ -14,6 +14,7 @@ from vnicaudit.bench.metrics import METRICS
 from vnicaudit.model.measurement import BenchResult, BenchRun, Sample, Workload
 from vnicaudit.reports import as_markdown
 from vnicaudit.reports.as_text import table_text, text_of
+from vnicaudit.reports.bench.html import page
 from vnicaudit.reports.bench.matrix import all_matrices, matrix_table
 from vnicaudit.reports.bench.reading import pieces
 from vnicaudit.reports.bench.rows import values_that_count
@@ -37,16 +38,14 @@ def to_markdown(result: BenchResult, options: Options) -> Iterator[str]:
 
 def to_html(result: BenchResult, options: Options) -> Iterator[str]:
     """One page that needs no other file."""
-    from vnicaudit.reports.bench.html import page  # loaded only when this format is chosen
-
     return page(result, options)
 
 
 def to_json(result: BenchResult, options: Options) -> Iterator[str]:
-    """``vnicaudit.bench/1``, one piece per sample: everything, for ``bench compare`` too. The
+    """``vnicaudit.bench/1``: everything, for ``bench compare`` too. The
     schema is in ``docs/schemas/``."""
     del options
-    return pieces(result, result.samples)
+    return pieces(result)
 
 
 def tables(results: Sequence[BenchResult], options: Options, *, markdown: bool) -> Iterator[str]:
