@@ -65,12 +65,8 @@ def test_codes(version: str) -> None:
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_connections(version: str) -> None:
-    assert statistics(text(f"{version}/max.txt"), connected=False).attempts is None
-    lost = statistics(text(f"{version}/all-lost-tcp.txt"), connected=True)
-    assert lost.attempts is not None
-    assert lost.attempts > 1000
-    found = statistics(text(f"{version}/tcp.txt"), connected=True).attempts
-    assert found == {"2.10.0": 0, "2.14.0": 4}[version]
+    assert statistics(text(f"{version}/all-lost-tcp.txt"), connected=True).completed == 0
+    assert statistics(text(f"{version}/tcp.txt"), connected=True).completed > 0
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -97,8 +93,7 @@ def test_unexpected_answers_have_a_line_after_2_14() -> None:
     whole = text("2.14.0/max.txt")
     lost = next(line for line in whole.splitlines(keepends=True) if "lost:" in line)
     newer = whole.replace(lost, f"{lost}  Unexpected IDs:       17 (0.01%)\n")
-    assert statistics(newer, connected=False).unexpected == 17
-    assert statistics(whole, connected=False).unexpected == 0
+    assert statistics(newer, connected=False) == statistics(whole, connected=False)
 
 
 @pytest.mark.parametrize(

@@ -118,30 +118,17 @@ def test_packet_rate() -> None:
     second = document("3.12", "udp-64", "server")["intervals"][1]["sum"]
     assert found.values["packet_rate"] == pytest.approx(second["packets"] / second["seconds"])
     assert found.values["loss"] == 0
-    assert found.details["size"] == 18
 
 
-def test_details_of_tcp() -> None:
-    second = document("3.12", "tcp")["intervals"][1:3]
+def test_the_version_of_each_end_is_kept() -> None:
     found = measured("3.12", "tcp").details
     assert found["version"] == found["server_version"] == "iperf 3.12"
-    assert found["threads"] == "single"
-    assert found["retransmits"] == sum(i["sum"]["retransmits"] for i in second)
-    assert found["rtt_max_us"] == max(i["streams"][0]["rtt"] for i in second)
-    assert found["cwnd_max"] == max(i["streams"][0]["snd_cwnd"] for i in second)
-    assert (found["mss"], found["congestion"], found["stalls"]) == (32768, "bbr", 0)
-    assert (found["warmup_cut"], found["streams"], found["processes"]) == (1, 1, 1)
-    total = document("3.12", "tcp")["end"]["sum_received"]["bytes"]
-    assert found["bytes_with_warmup"] == total
 
 
-def test_cpu_is_that_of_each_end() -> None:
-    found = measured("3.18", "tcp-streams")
-    use = document("3.18", "tcp-streams")["end"]["cpu_utilization_percent"]
-    assert found.details["peer_cpu"] == use["host_total"]
-    assert found.details["target_cpu"] == pytest.approx(use["remote_total"])
-    assert (found.details["threads"], found.generator_cpu) == ("per stream", None)
-    assert measured("3.18", "tcp").generator_cpu is not None
+def test_cpu_of_the_busiest_thread_is_known_of_a_single_one() -> None:
+    use = document("3.18", "tcp")["end"]["cpu_utilization_percent"]
+    assert measured("3.18", "tcp").generator_cpu == use["host_total"]
+    assert measured("3.18", "tcp-streams").generator_cpu is None
 
 
 def test_a_run_that_was_too_short_is_an_error() -> None:
@@ -158,16 +145,6 @@ def test_nothing_that_arrives_is_an_error() -> None:
 
     found = changed("tcp", client=dead, server=dead)
     assert (found.error, found.values) == ("iperf3: nothing arrived in 2 s", {})
-
-
-def test_a_stall_is_counted() -> None:
-    def stalled(report: Any) -> None:
-        whole = sum(stream["bytes"] for stream in streams(report))
-        for number, stream in enumerate(streams(report)):
-            stream["bytes"] = [whole / 2, whole / 2, 0, 0][number]
-
-    found = changed("tcp", server=stalled, seconds=2)
-    assert (found.error, found.details["stalls"]) == ("", 1)
 
 
 @pytest.mark.parametrize(
@@ -215,7 +192,6 @@ def test_several_pairs_are_summed_where_they_overlap() -> None:
     ]
     first, second = 0.4 * rates[1] + 0.6 * rates[2], rates[1]
     assert found.values["goodput"] == pytest.approx(first + second, rel=0.005)
-    assert (found.details["processes"], found.details["streams"]) == (2, 2)
 
 
 def test_pairs_that_hardly_overlap_are_an_error() -> None:

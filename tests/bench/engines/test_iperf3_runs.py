@@ -1,5 +1,6 @@
 """The engine with a real iperf3, over this machine's loopback; a run takes a second or two."""
 
+import json
 import os
 import shutil
 import signal
@@ -81,7 +82,6 @@ def test_udp(ends: Ends, direction: str) -> None:
     def deviation(found: Measured) -> float:
         """Of the rate, as a share; a loss of 5 % is as much as a share of 0.15."""
         assert found.error == ""
-        assert found.details["window"]
         return max(abs(found.values["goodput"] / (8e6 * ways) - 1), found.values["loss"] * 0.03)
 
     wanted = workload(pattern="udp", rate=8e6, size=1000, direction=direction, connections=2)
@@ -92,8 +92,8 @@ def test_the_warm_up_does_not_count(ends: Ends) -> None:
     def from_a_second(found: Measured) -> float:
         assert found.seconds
         assert found.bytes
-        more = float(found.details["bytes_with_warmup"] or 0) > 1.2 * found.bytes
-        return abs(found.seconds - 1) if more else 1
+        whole = json.loads(found.raw[0].stdout)["end"]["sum_received"]["bytes"]
+        return abs(found.seconds - 1) if whole > 1.2 * found.bytes else 1
 
     wanted = workload(warmup=1.0)
     assert clearest(lambda: iperf3.measure(wanted, ends), from_a_second, 0.1) <= 0.1
@@ -102,7 +102,6 @@ def test_the_warm_up_does_not_count(ends: Ends) -> None:
 def test_more_streams_than_one_iperf3_takes(ends: Ends) -> None:
     found = iperf3.measure(workload(connections=130, size=4096), ends)
     assert found.error == ""
-    assert (found.details["processes"], found.details["streams"]) == (2, 130)
     first, second = ports(ends.target)
     assert second == first + 1
 
@@ -205,7 +204,6 @@ def test_a_client_that_is_refused_is_tried_again(ends: Ends, tmp_path: Path) -> 
 def test_the_packet_rate_at_a_given_load(ends: Ends) -> None:
     def deviation(found: Measured) -> float:
         assert found.error == ""
-        assert found.details["size"] == 18
         return abs(found.values["packet_rate"] / 2000 - 1)
 
     wanted = workload(pattern="udp-pps", rate=2000.0, direction="rx")
@@ -227,7 +225,7 @@ def test_the_packet_rate_is_searched_for(ends: Ends, direction: str) -> None:
         assert (found.error, trial.intended) == ("", 2000.0)
         assert found.values == {"packet_rate": trial.answered}
         assert (found.seconds, found.bytes, found.load_seconds) == (None, None, None)
-        assert (found.details["rate_lower"], found.details["trials"]) == (2000.0, 1)
+        assert found.details["rate_lower"] == 2000.0
         assert len(found.raw) == 4
         return abs(trial.offered / 2000 - 1)
 

@@ -92,10 +92,8 @@ def test_a_rate_is_kept_to_or_it_is_said(ends: Ends) -> None:
 
 def test_how_busy_the_generator_was_is_said(ends: Ends) -> None:
     found = measured(_workload("rr1c-1x1", connections=2), ends)
-    client, server = found.details["client_cpu"], found.details["server_cpu"]
-    assert isinstance(client, float)
-    assert isinstance(server, float)
-    assert found.generator_cpu == max(client, server) > 0
+    assert found.generator_cpu is not None
+    assert found.generator_cpu > 0
     assert found.generator_limited or found.generator_cpu < 95
 
 

@@ -90,9 +90,6 @@ def test_ends_that_take_turns_and_leave_the_network_no_time_limit(
     }  # fmt: skip
     found = rr.measurement_of(workload, _RR, report_of(_line(**sides), _RR), ())
     assert found.generator_limited is limited
-    assert found.details["busy"] == pytest.approx(
-        100 * sum(cpu + wait for cpu, wait in (*client, *server)) / connections
-    )
 
 
 @pytest.mark.parametrize(
@@ -106,8 +103,6 @@ def test_time_in_the_kernel_is_the_path_s(kernel: tuple[float, float], limited: 
     sides["server"] = [_side(cpu=0.4, wait=0.09, kernel=kernel[1])]
     found = rr.measurement_of(workload, _RR, report_of(_line(**sides), _RR), ())
     assert found.generator_limited is limited
-    assert found.details["busy"] == pytest.approx(100)
-    assert found.details["own"] == pytest.approx(100 - 100 * sum(kernel))
 
 
 def test_requests_that_go_out_late_limit() -> None:

@@ -42,7 +42,7 @@ _BLOCK = re.compile(
     rf"  Queries completed:    (?P<completed>{_COUNT}){_SHARE}\n"
     rf"  Queries lost:         (?P<lost>{_COUNT}){_SHARE}\n"
     rf"(?:  Queries interrupted:  \d+{_SHARE}\n)?"
-    rf"(?:  Unexpected IDs:       (?P<unexpected>{_COUNT}){_SHARE}\n)?"
+    rf"(?:  Unexpected IDs:       {_COUNT}{_SHARE}\n)?"
     r"\n"
     r"  Response codes:       (?P<codes>[^\n]*)\n"
     r"  Average packet size:  request \d+, response \d+\n"
@@ -54,7 +54,7 @@ _BLOCK = re.compile(
     rf"(?P<histogram>  Latency bucket \(s\):   answer count\n{_BUCKETS})?"
     r"\n"
     r"(?P<connections>Connection Statistics:\n\n"
-    rf"  (?:Reconnections|Connection attempts): +(?P<attempts>{_COUNT})(?!\d)[^\n]*\n\n"
+    rf"  (?:Reconnections|Connection attempts): +{_COUNT}(?!\d)[^\n]*\n\n"
     rf"{_LATENCY}{_DEVIATION}"
     rf"(?:  Latency bucket \(s\):   connection count\n{_BUCKETS})?"
     r"\n)?\Z"
@@ -86,9 +86,6 @@ class Statistics(NamedTuple):
     most: float
     histogram: tuple[Bucket, ...]
     """Empty if it was not requested, or this build of dnsperf has none."""
-    attempts: int | None
-    """Connection attempts, or reconnections (before 2.14); None: no connections."""
-    unexpected: int
 
     @property
     def useful(self) -> int:
@@ -119,8 +116,6 @@ def statistics(text: str, *, connected: bool) -> Statistics:
         least=_microseconds(found["least"]),
         most=_microseconds(found["most"]),
         histogram=_buckets(found["histogram"] or ""),
-        attempts=int(found["attempts"]) if found["attempts"] else None,
-        unexpected=int(found["unexpected"] or 0),
     )
     if sum(read.codes.values()) != read.completed:
         raise MeasureError("dnsperf's response codes do not add up to the queries completed")
@@ -275,7 +270,7 @@ always end by itself: 2.10 was seen waiting for ever for answers that came late 
 that 2.11 no longer counts queries below zero), 2.14 on TCP connections that were refused."""
 
 
-QueryCount = Literal["sent", "completed", "lost_queries", "useful", "unexpected"]
+QueryCount = Literal["sent", "completed", "lost_queries", "useful"]
 """Counters of one generator."""
 
 

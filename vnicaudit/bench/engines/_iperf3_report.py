@@ -48,10 +48,6 @@ class Stream(msgspec.Struct, frozen=True):
     sender: bool
     packets: Counter | None = None
     lost_packets: Number | None = None
-    jitter_ms: Number | None = None
-    retransmits: Counter | None = None
-    rtt: Counter | None = None
-    snd_cwnd: Number | None = None
 
 
 class ReportInterval(msgspec.Struct, frozen=True):
@@ -88,9 +84,6 @@ class Start(msgspec.Struct, frozen=True):
     cookie: str
     timestamp: Timestamp
     test_start: TestStart
-    system_info: str = ""
-    tcp_mss_default: float | None = None
-    tcp_mss: float | None = None
 
 
 class Total(msgspec.Struct, frozen=True):
@@ -129,7 +122,6 @@ class TestEnd(msgspec.Struct, frozen=True):
     cpu_utilization_percent: Cpu
     sum_received: Sum | None = None
     sum_received_bidir_reverse: Sum | None = None
-    sender_tcp_congestion: str | None = None
 
 
 class Iperf3Report(msgspec.Struct, frozen=True):
@@ -215,11 +207,6 @@ def last(interval: ReportInterval) -> float:
     return fmean(stream.end for stream in interval.streams)
 
 
-def middle(interval: ReportInterval) -> float:
-    """Middle of the interval."""
-    return (first(interval) + last(interval)) / 2
-
-
 # Traffic by direction and time: from the reports of both ends to the numbers of a window.
 #
 # The receiver's counts are used. Its intervals are cut to the requested window: at the beginning
@@ -298,12 +285,11 @@ class Pair(NamedTuple):
 
 class Iperf3Outcome(NamedTuple):
     """The reports of all pairs, and the traffic in each loaded direction: over the whole run, and
-    received in the window, which begins at ``begins`` on the clock of each pair."""
+    received in the window."""
 
     pairs: tuple[Pair, ...]
     flows: dict[Way, tuple[Flow, ...]]
     parts: dict[Way, WindowTotals]
-    begins: tuple[float, ...]
 
 
 def flow(pair: Pair, way: Way) -> Flow:

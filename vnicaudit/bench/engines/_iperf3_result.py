@@ -7,27 +7,22 @@ short runs of iperf3, each with a server of its own.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from operator import attrgetter
-from statistics import fmean, median
+from statistics import fmean
 from typing import Literal
 
 from vnicaudit.base.wording import one_line
 from vnicaudit.bench.contract import Measured, failed_run
-from vnicaudit.bench.engines import _iperf3_command as command
 from vnicaudit.bench.engines import _iperf3_report as report
 from vnicaudit.bench.engines._iperf3_command import Iperf3Load, Iperf3Version
 from vnicaudit.bench.engines._iperf3_report import (
     Iperf3Outcome,
     Pair,
     PairRuns,
-    Slice,
-    Stream,
     Way,
-    WindowTotals,
     began,
     failure,
-    middle,
     parse,
 )
 from vnicaudit.errors import MeasureError, NoTrafficError
@@ -41,26 +36,27 @@ _BUSY = 95.0
 """Per cent of the CPUs that its threads can use from which the process is fully busy."""
 _OFFERED = 0.98
 """A sender that sent a smaller share of the requested load could not send more."""
-_STALL = 0.1
-"""An interval with a smaller share of the median's rate is a stall."""
-_LONG = 0.5
-"""Seconds. Shorter intervals are left over at the window's edges."""
 
 
 def details(plan: Iperf3Load, found: Iperf3Outcome) -> Details:
-    """Details of all pairs together; settings are those of the first pair."""
-    return {
-        **of_setup(plan, found.pairs[0]),
-        "peer_cpu": sum(_peer_cpu(pair) for pair in found.pairs),
-        "target_cpu": sum(_target_cpu(pair) for pair in found.pairs),
-        "warmup_cut": plan.warmup,
-        "bytes_with_warmup": sum(
-            piece.bytes for own in found.flows.values() for flow in own for piece in flow.received
-        ),
-        "stalls": sum(_stalls(part) for part in found.parts.values()),
-        **{f"goodput_{way}": part.rate for way, part in found.parts.items()},
-        **(_of_udp(found) if plan.udp else _of_tcp(found)),
+    """The versions, the goodput in each direction, and what was lost. All else that iperf3 reports
+    is in its output, which is stored with the run."""
+    parts = found.parts.values()
+    lost = {
+        "packets": round(sum(part.offered for part in parts)),
+        "lost_packets": round(sum(part.lost_packets for part in parts)),
     }
+    return {
+        **versions(found.pairs[0]),
+        **{f"goodput_{way}": part.rate for way, part in found.parts.items()},
+        **(lost if plan.udp else {}),
+    }
+
+
+def versions(pair: Pair) -> Details:
+    """The versions of iperf3 at both ends."""
+    client, server = pair.client.start, pair.server.start
+    return {"version": client.version, "server_version": server.version}
 
 
 def limited(plan: Iperf3Load, found: Iperf3Outcome) -> bool:
@@ -119,78 +115,6 @@ def _target_cpu(pair: Pair) -> float:
     return pair.server.end.cpu_utilization_percent.host_total
 
 
-def _stalls(part: WindowTotals) -> int:
-    """Number of intervals of any pair with hardly any traffic."""
-    return sum(
-        rate < _STALL * median(rates) for rates in map(_rates, part.slices) for rate in rates
-    )
-
-
-def _rates(slices: Sequence[Slice]) -> list[float]:
-    """Rates of the complete, or nearly complete, intervals, in bytes/s."""
-    long = [(piece.bytes, piece.end - piece.start) for piece in slices]
-    return [carried / seconds for carried, seconds in long if seconds > _LONG]
-
-
-def of_setup(plan: Iperf3Load, pair: Pair) -> Details:
-    """Versions, and parameters of the run."""
-    client, server = pair.client.start, pair.server.start
-    return {
-        "version": client.version,
-        "server_version": server.version,
-        "system_info": client.system_info,
-        "server_system_info": server.system_info,
-        "threads": "single" if _threads(plan.peer.version, 2) == 1 else "per stream",
-        "streams": sum(plan.streams),
-        "processes": len(plan.streams),
-        "size": command.size(plan.workload),
-        "window": command.buffer(plan),
-    }
-
-
-def _of_tcp(found: Iperf3Outcome) -> Details:
-    streams = [
-        stream
-        for pair, begin in zip(found.pairs, found.begins, strict=True)
-        for stream in _streams(pair, begin, sender=True)
-    ]
-    rtts = [stream.rtt for stream in streams if stream.rtt is not None]
-    known = [stream.retransmits for stream in streams if stream.retransmits is not None]
-    client = found.pairs[0].client
-    return {
-        "mss": client.start.tcp_mss or client.start.tcp_mss_default,
-        "congestion": client.end.sender_tcp_congestion,
-        "retransmits": sum(known) if known else None,
-        "rtt_mean_us": fmean(rtts) if rtts else None,
-        "rtt_max_us": max(rtts, default=None),
-        "cwnd_max": max((s.snd_cwnd for s in streams if s.snd_cwnd is not None), default=None),
-    }
-
-
-def _of_udp(found: Iperf3Outcome) -> Details:
-    jitters = [
-        stream.jitter_ms
-        for pair, begin in zip(found.pairs, found.begins, strict=True)
-        for stream in _streams(pair, begin, sender=False)
-        if stream.jitter_ms is not None
-    ]
-    parts = found.parts.values()
-    return {
-        "jitter_mean_us": 1000 * fmean(jitters) if jitters else None,
-        "packets": round(sum(part.offered for part in parts)),
-        "lost_packets": round(sum(part.lost_packets for part in parts)),
-        **{f"loss_{way}": part.loss for way, part in found.parts.items()},
-    }
-
-
-def _streams(pair: Pair, begin: float, *, sender: bool) -> Iterator[Stream]:
-    """Sending (or receiving) streams at both ends, in intervals after the warm-up."""
-    for each in pair:
-        for interval in each.intervals:
-            if middle(interval) >= begin:
-                yield from (stream for stream in interval.streams if stream.sender is sender)
-
-
 def measurement_of(plan: Iperf3Load, said: Sequence[PairRuns]) -> Measured:
     """The result of one run at one load: numbers, or an error."""
     raw = tuple(ran for own in said for ran in own)
@@ -218,7 +142,7 @@ def outcome(plan: Iperf3Load, said: Sequence[PairRuns]) -> Iperf3Outcome:
     begins = report.begins(pairs, plan.warmup)
     loaded = {way: tuple(report.flow(pair, way) for pair in pairs) for way in plan.ways}
     parts = {way: report.part(own, begins, plan.seconds) for way, own in loaded.items()}
-    return Iperf3Outcome(pairs, loaded, parts, begins)
+    return Iperf3Outcome(pairs, loaded, parts)
 
 
 def _values(plan: Iperf3Load, result: Iperf3Outcome) -> dict[str, float]:

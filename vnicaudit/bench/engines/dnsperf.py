@@ -12,7 +12,6 @@ Latencies exclude lost queries, so they are reported with the loss.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 
 from vnicaudit.bench.contract import (
@@ -107,14 +106,9 @@ def _steady(job: DnsperfJob) -> Measured:
     job.completed = 0
     batch = job.run(options.Load(workload.seconds, rate, places), observed=True)
     must_answer(batch, job)
-    attempts = [one.attempts for one in batch.statistics if one.attempts is not None]
     job.details |= {
-        "outstanding": batch.places,
         "outstanding_taken": round(100 * batch.share_taken, 1),
-        "paced_by_answers": batch.held_back,
         "offered": round(batch.total("sent") / batch.seconds, 1),
-        "connections_made": sum(attempts) if attempts else None,
-        "unexpected_answers": batch.total("unexpected"),
     }
     return Measured(
         values=_values(batch),
@@ -153,14 +147,12 @@ def _capacity(job: DnsperfJob) -> Measured:
     first = _full_speed(job)
     latency = min(one.least for one in first.statistics) / 1e6
     rate = first.total("useful") / first.seconds
-    began = time.monotonic()
     limits = SearchLimits(timeout_s=float(job.options.search_seconds))
     found = search(lambda load, _: _trial(job, load, latency, limits), rate, limits=limits)
     job.details |= {
         "lower": found.lower,
         "upper": found.upper,
         "trials": len(found.trials),
-        "search_seconds": round(time.monotonic() - began, 1),
         "search": found.reason,
     }
     if not found.complete or not found.lower:

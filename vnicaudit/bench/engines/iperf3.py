@@ -211,9 +211,6 @@ def measure_packet_rate(plan: Iperf3Load, ends: Ends, search: Search = search) -
             **trials.details,
             "rate_lower": searched.lower,
             "rate_upper": searched.upper,
-            "trials": len(searched.trials),
-            "flood_sent": flood.offered,
-            "flood_received": flood.answered,
             "search": searched.reason,
         },
         generator_limited=searched.generator_limited,
@@ -237,6 +234,6 @@ class _Trials:
         found = result.outcome(plan, said)
         (way,) = plan.ways
         (part,) = found.parts.values()
-        self.details = result.of_setup(plan, found.pairs[0])
+        self.details = result.versions(found.pairs[0])
         sent = result.sent_packets(found, way)
         return LoadTrial(rate, sent, sent * (1 - part.loss / 100), part.seconds)

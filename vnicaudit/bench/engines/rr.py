@@ -135,13 +135,6 @@ def measurement_of(
     return Measured(
         values=_values(workload, pattern, report),
         details={
-            "busy": 100 * busy,
-            "own": 100 * own,
-            "client_cpu": 100 * max(side.cpu for side in report.client),
-            "server_cpu": 100 * max(side.cpu for side in report.server),
-            "client_wait": waits[0],
-            "server_wait": waits[1],
-            "late": late,
             "waiting": sum(side.waiting for side in report.client),
             "waiting_longest_us": 1e6 * max(side.oldest for side in report.client),
         },

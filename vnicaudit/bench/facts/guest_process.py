@@ -328,10 +328,3 @@ def _earlier(before: Process | None, after: Process) -> int:
 
 def _is_same_process(before: Process, after: Process) -> bool:
     return (before.id, before.started) == (after.id, after.started)
-
-
-def workers_are(reading: QemuReading) -> str | None:
-    """``task`` (threads of QEMU) or ``kthread``; None if there is no vhost worker."""
-    if reading.threads:
-        return "task"
-    return "kthread" if reading.workers else None

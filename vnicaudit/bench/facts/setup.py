@@ -23,7 +23,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from vnicaudit.bench.contract import Endpoint, readable
-from vnicaudit.bench.facts.guest_process import GuestProcess, read_qemu, workers_are
+from vnicaudit.bench.facts.guest_process import GuestProcess
 from vnicaudit.errors import EndpointError, MeasureError
 from vnicaudit.model.measurement import Setup
 from vnicaudit.reaching.sections import Section, ask
@@ -244,99 +244,25 @@ esac
 for daemon in libvirtd virtqemud; do
     command -v "$daemon" >/dev/null && fact libvirt "$daemon" --version && break
 done
-fact threads sed -n 's/^Name:\t//p; s/^Cpus_allowed_list:\t//p' "/proc/$1"/task/[0-9]*/status
-quota() { # MOUNT PATH: of a group and of all above it
-    path=${2%/}
-    case $path in */..*) path= ;; esac
-    [ -d "$1$path" ] || path=
-    part "group $path"
-    while [ -n "$path" ]; do
-        for file in cpu.max cpu.cfs_quota_us; do
-            [ -r "$1$path/$file" ] && part "quota $path" && head -c 64 "$1$path/$file"
-        done
-        path=${path%/*}
-    done
-}
-cat "/proc/$1"/task/[0-9]*/cgroup | sort -u | head -n 256 |
-    while IFS=: read -r number controllers path; do
-        case ,$controllers, in
-            ,,) quota /sys/fs/cgroup "$path" ;;
-            *,cpu,*) quota /sys/fs/cgroup/cpu "$path" ;;
-        esac
-    done
 """
-_NO_QUOTA = re.compile(r"(?:max [0-9]+|-1)\n")
 
 
 def host_setup_of(endpoint: Endpoint, guest: GuestProcess | None) -> Setup:
-    """Versions and settings of a hypervisor, and of one guest's QEMU; ``guest`` None: it was not
-    found, and QEMU's facts are added to ``unknown``."""
+    """Versions and settings of a hypervisor, and the versions of libvirt and of one guest's QEMU;
+    ``guest`` None: it was not found."""
     base = setup_of(endpoint)
     if guest is None:
         why = "the QEMU of that domain was not found"
-        names = ("qemu", "qemu.cpus", "qemu.cpu_quota", "vhost")
-        return Setup(endpoint.url, base.facts, {**base.unknown, **dict.fromkeys(names, why)})
+        return Setup(endpoint.url, base.facts, {**base.unknown, "qemu": why})
     try:
         with readable("what was printed"):
-            facts, unknown = _of_guest(ask(endpoint, _HOST_SCRIPT, str(guest.pid)))
+            facts, unknown = facts_and_reasons(ask(endpoint, _HOST_SCRIPT, str(guest.pid)))
     except (EndpointError, MeasureError) as error:
         facts, unknown = {}, {"qemu": str(error)}
-    facts |= _vhost(endpoint, guest)
-    if "vhost" not in facts:
-        unknown["vhost"] = "no vhost worker was found"
-    return Setup(endpoint.url, {**base.facts, **facts}, {**base.unknown, **unknown})
-
-
-def _of_guest(sections: Sequence[Section]) -> tuple[dict[str, str], dict[str, str]]:
-    ours = ("qemu", "libvirt")
-    facts, unknown = facts_and_reasons([section for section in sections if section.name in ours])
-    for name in ours:
+    for name in ("qemu", "libvirt"):
         if name not in facts:
             unknown.setdefault(name, "its program is not in a system folder")
-    threads = next((each for each in sections if each.name == "threads"), None)
-    cpus = affinity(threads.text) if threads is not None and threads.code == 0 else ""
-    if cpus:
-        facts["qemu.cpus"] = cpus
-    else:
-        unknown["qemu.cpus"] = "its threads cannot be read"
-    if any(each.name.startswith("group ") for each in sections):
-        facts["qemu.cpu_quota"] = quotas(sections)
-    else:
-        unknown["qemu.cpu_quota"] = "its cgroups cannot be read"
-    return facts, unknown
-
-
-def affinity(text: str) -> str:
-    """The CPUs on which threads may run (``Cpus_allowed_list``), from alternating lines of names
-    and lists: one list if all threads have the same, else each group of threads with its own."""
-    lines = text.rstrip("\n").split("\n")
-    by_cpus: dict[str, dict[str, None]] = {}
-    for name, cpus in zip(lines[0::2], lines[1::2], strict=False):
-        by_cpus.setdefault(cpus, {})[name] = None
-    if len(by_cpus) == 1:
-        return f"all threads: {next(iter(by_cpus))}"
-    return "; ".join(f"{', '.join(names)}: {cpus}" for cpus, names in by_cpus.items())
-
-
-def quotas(sections: Sequence[Section]) -> str:
-    """CPU quotas of a process's cgroups and those above: ``cpu.max`` (v2), or microseconds of each
-    period (v1)."""
-    found = {
-        section.name.partition(" ")[2]: section.text.strip()
-        for section in sections
-        if section.name.startswith("quota ") and not _NO_QUOTA.fullmatch(section.text)
-    }
-    return "; ".join(f"{path}: {quota}" for path, quota in found.items()) or "none"
-
-
-def _vhost(endpoint: Endpoint, guest: GuestProcess) -> dict[str, str]:
-    try:
-        with readable("what was printed"):
-            reading = read_qemu(endpoint, guest)
-    except (EndpointError, MeasureError):
-        return {}
-    kind = workers_are(reading) if reading is not None else None
-    return {} if kind is None else {"vhost": kind}
+    return Setup(endpoint.url, {**base.facts, **facts}, {**base.unknown, **unknown})
 
 
 _LINK = ("nic", "nic.mtu", "nic.speed", "nic.duplex")
