@@ -63,8 +63,6 @@ def polled(facts: HostFacts) -> CpuSet:
     """CPUs of Open vSwitch's polling threads (PMD): those that run, else those that its mask
     names."""
     ovs = facts.ovs
-    if ovs is None:
-        return NO_CPUS
     if ovs.pmds is not None:
         return frozenset(pmd.core for pmd in ovs.pmds)
     mask = (ovs.other_config or {}).get("pmd-cpu-mask", "") if ovs.dpdk else ""

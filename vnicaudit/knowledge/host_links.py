@@ -136,7 +136,7 @@ class Ways:
         """Bridge of Open vSwitch -> its ports."""
         self._bridges: dict[str, str] = {}
         """Port of Open vSwitch -> its bridge."""
-        for port in (facts.ovs and facts.ovs.ports) or ():
+        for port in facts.ovs.ports or ():
             if port.bridge:
                 self._ports.setdefault(port.bridge, []).append(port)
                 self._bridges[port.name] = port.bridge

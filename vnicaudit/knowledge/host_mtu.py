@@ -53,7 +53,7 @@ def largest_packets(facts: HostFacts, guests: tuple[HostGuest, ...]) -> int | No
 
 def ovs_tunnels(facts: HostFacts) -> Iterator[tuple[OvsPort, Underlay | None]]:
     """Open vSwitch's ports of VXLAN and Geneve, and the way of their packets; None: not known."""
-    for port in (facts.ovs and facts.ovs.ports) or ():
+    for port in facts.ovs.ports or ():
         if port.type in _ROOM:
             route = route_to(facts.routes or (), port.options.get("remote_ip", ""))
             link = None if route is None else facts.link(route.device)

@@ -1,18 +1,15 @@
 """The facts of a host that rules of scopes ``host`` and ``link`` need, and what would tell each;
 and words for guests and their taps in messages.
-
-These rules apply only where a host was visited: elsewhere they say nothing, not even that they were
-skipped.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from vnicaudit.base import wording
 from vnicaudit.knowledge.host_cpus import interrupts_of, near, serves_on
 from vnicaudit.model.host_facts import HostFacts, HostLink
-from vnicaudit.model.rule import Fact, HostSubject, LinkSubject
+from vnicaudit.model.rule import Fact, HostSubject, Judge, LinkSubject, Problem, VisitedHost
 
 _SHOWN = 3
 DROPS_PERCENT = 0.1
@@ -31,9 +28,24 @@ counted = wording.count
 """For rules, which do not import the room of that function."""
 
 
-def host_fact(known: Callable[[HostFacts], bool], tell: str) -> Fact[HostSubject | LinkSubject]:
+def visited_host(
+    check: Callable[[VisitedHost], Iterable[Problem]],
+    *,
+    applies: Callable[[VisitedHost], bool] = lambda _subject: True,
+    needs: tuple[Fact[VisitedHost], ...] = (),
+) -> Judge[VisitedHost]:
+    """The judge of hosts that were visited. Of others it says nothing, not even that it was
+    skipped."""
+
+    def is_judged(subject: HostSubject) -> bool:
+        return isinstance(subject, VisitedHost) and applies(subject)
+
+    return Judge("host", is_judged, check, needs)
+
+
+def host_fact(known: Callable[[HostFacts], bool], tell: str) -> Fact[VisitedHost | LinkSubject]:
     """A fact of a visited host."""
-    return Fact(lambda subject: subject.facts is not None and known(subject.facts), tell, live=True)
+    return Fact(lambda subject: known(subject.facts), tell, live=True)
 
 
 def link_fact(known: Callable[[HostLink], bool], tell: str) -> Fact[LinkSubject]:
@@ -67,9 +79,9 @@ LINK_SPEED = link_fact(
 )
 
 
-def runs_guests(subject: HostSubject) -> bool:
-    """True for a visited host that runs guests, or is set up to."""
-    return subject.facts is not None and (bool(subject.facts.hypervisor) or bool(subject.guests))
+def runs_guests(subject: VisitedHost) -> bool:
+    """True for a host that runs guests, or is set up to."""
+    return bool(subject.facts.hypervisor) or bool(subject.guests)
 
 
 def is_tap_of_running_guest(subject: LinkSubject) -> bool:
@@ -162,27 +174,26 @@ LINK_NODE: Fact[LinkSubject] = Fact(
 # Open vSwitch.
 
 
-def has_ovs(subject: HostSubject) -> bool:
-    """True for a visited host on which Open vSwitch is, also if it did not answer."""
-    facts = subject.facts
-    return facts is not None and (facts.ovs is not None or facts.has_ovs is not False)
+def has_ovs(subject: VisitedHost) -> bool:
+    """True for a host on which Open vSwitch is, also if it did not answer."""
+    return subject.facts.has_ovs is not False
 
 
-def has_dpdk(subject: HostSubject) -> bool:
+def has_dpdk(subject: VisitedHost) -> bool:
     """True for one whose Open vSwitch uses DPDK, or may."""
     ovs = subject.ovs
-    return has_ovs(subject) and (ovs is None or ovs.dpdk is not False or bool(ovs.pmds))
+    return has_ovs(subject) and (ovs.dpdk is not False or bool(ovs.pmds))
 
 
 OVS_CONFIG = host_fact(
-    lambda facts: facts.ovs is not None and facts.ovs.other_config is not None,
+    lambda facts: facts.ovs.other_config is not None,
     "Open vSwitch's configuration (ovs-vsctl list Open_vSwitch, as root)",
 )
 OVS_PORTS = host_fact(
-    lambda facts: facts.ovs is not None and facts.ovs.ports is not None,
+    lambda facts: facts.ovs.ports is not None,
     "Open vSwitch's ports (ovs-vsctl list Interface, as root)",
 )
 OVS_PMDS = host_fact(
-    lambda facts: facts.ovs is not None and facts.ovs.pmds is not None,
+    lambda facts: facts.ovs.pmds is not None,
     "the PMDs of Open vSwitch (ovs-appctl dpif-netdev/pmd-rxq-show, as root)",
 )

@@ -183,8 +183,8 @@ def _of_host(facts: HostFacts) -> Iterator[tuple[SettingKind, str, str]]:
             yield "governor", f"cpu{cpu}", governor
     for each in facts.huge_pages or ():
         yield "pages", f"node{each.node}/hugepages/hugepages-{each.size}kB", str(each.total)
-    config = None if facts.ovs is None else facts.ovs.other_config
-    for name in () if config is None else OVS_VALUES:
+    config = facts.ovs.other_config
+    for name in OVS_VALUES:
         if config is not None and config.get(name) != "":  # like one that is not set
             yield "ovs", name, config.get(name, "")
 

@@ -7,10 +7,10 @@ lib/netdev-dpdk.c, lib/dpif-netdev.c, Documentation/topics/dpdk/{pmd,vhost-user}
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from vnicaudit.model.host_facts import HostGuest, Ovs, OvsPort, Pmd
-from vnicaudit.model.rule import HostSubject
+from vnicaudit.model.rule import VisitedHost
 
 VHOST_SERVER = "dpdkvhostuser"
 VHOST_CLIENT = "dpdkvhostuserclient"
@@ -82,11 +82,11 @@ def vduse_name(port: OvsPort) -> str | None:
     return path[len(_VDUSE) :] if path.startswith(_VDUSE) else None
 
 
-def guests_of(port: OvsPort, subject: HostSubject) -> Iterator[HostGuest]:
+def guests_of(port: OvsPort, subject: VisitedHost) -> Iterator[HostGuest]:
     """The running guests that name a vhost port's socket, or the vDPA device made from it."""
     path = port.options.get("vhost-server-path", "")
     name = vduse_name(port)
-    devices = (subject.facts and subject.facts.vdpa) or ()
+    devices = subject.facts.vdpa or ()
     nodes = {device.path for device in devices if device.name == name and device.path}
     for guest in subject.guests:
         sockets = {nic.socket for nic in guest.nics if nic.socket}
@@ -96,9 +96,9 @@ def guests_of(port: OvsPort, subject: HostSubject) -> Iterator[HostGuest]:
             yield guest
 
 
-def pmds_on(pmds: Iterable[Pmd], node: int) -> tuple[Pmd, ...]:
+def pmds_on(ovs: Ovs, node: int) -> tuple[Pmd, ...]:
     """The PMDs of a node."""
-    return tuple(pmd for pmd in pmds if pmd.node == node)
+    return tuple(pmd for pmd in ovs.pmds or () if pmd.node == node)
 
 
 def is_on(value: str | None) -> bool:

@@ -160,16 +160,16 @@ def is_known(facts: HostFacts) -> bool:
     cpus = facts.cpus
     if not names or cpus.online is None or cpus.services is None:
         return False
-    return _threads_known(facts) if names == (_KVM,) else cpus.kubelet_reserved is not None
+    return threads_known(facts) if names == (_KVM,) else cpus.kubelet_reserved is not None
 
 
 def uses_of(facts: HostFacts) -> dict[str, Use]:
     """Class of tasks -> the CPUs that it uses, by what is in effect."""
     cpus, ovs = facts.cpus, facts.ovs
-    config = (ovs and ovs.other_config) or {}
-    threads = _threads_known(facts)
+    config = ovs.other_config or {}
+    threads = threads_known(facts)
     served = [serves_on(each) for each in cpus.interrupts or () if each.total != 0]
-    no_polling = facts.has_ovs is False or (ovs is not None and ovs.dpdk is False)
+    no_polling = facts.has_ovs is False or ovs.dpdk is False
     pins = _claims(Claim("pinned vCPUs", pinned(facts)))
     guests = _of_guests(facts, "vcpu", "emulator", "iothread")
     shared = _claims(Claim("Nova's cpu_shared_set", frozenset(cpus.nova_shared or ())))
@@ -181,7 +181,7 @@ def uses_of(facts: HostFacts) -> dict[str, Use]:
         WORKERS: Use(_of_guests(facts, "vhost"), threads),
         PMDS: Use(
             _claims(Claim("Open vSwitch", polled(facts))),
-            no_polling or (ovs is not None and ovs.pmds is not None),
+            no_polling or ovs.pmds is not None,
         ),
         OVS: Use(
             _claims(
@@ -206,7 +206,7 @@ def _tables_of_node(facts: HostFacts) -> tuple[str, ...]:
     if polled(facts):
         return (_POC,)
     found = {None: (_STOCK, _STRICT), True: (_STRICT,), False: (_STOCK,)}[strict]
-    none = facts.has_ovs is False or (ovs is not None and (ovs.pmds == () or ovs.dpdk is False))
+    none = facts.has_ovs is False or ovs.pmds == () or ovs.dpdk is False
     return found if none else (*found, _POC)
 
 
@@ -269,7 +269,8 @@ def _is(use: Use, cpu: int) -> bool | None:
     return True if cpu in use.cpus else (False if use.known else None)
 
 
-def _threads_known(facts: HostFacts) -> bool:
+def threads_known(facts: HostFacts) -> bool:
+    """True if it is known where all threads of the guests may run."""
     return facts.processes is not None and all(
         each.threads and all(thread.cpus is not None for thread in each.threads)
         for each in facts.processes

@@ -30,7 +30,7 @@ def cpus_of_pmds(ovs: Ovs) -> set[int]:
 
 def uses_of_cpus(facts: HostFacts) -> Iterator[tuple[str, set[int]]]:
     """Uses of CPUs beside PMDs: in words, and the CPUs."""
-    cpus, config = facts.cpus, (facts.ovs and facts.ovs.other_config) or {}
+    cpus, config = facts.cpus, facts.ovs.other_config or {}
     yield "in dpdk-lcore-mask", set(from_mask(config.get("dpdk-lcore-mask", "")) or ())
     yield "in Nova's cpu_dedicated_set", set(cpus.nova_dedicated or ())
     yield "in Nova's cpu_shared_set", set(cpus.nova_shared or ())
@@ -47,10 +47,10 @@ def for_pods(facts: HostFacts) -> set[int]:
     return set() if kept is None else set(facts.cpus.online or ()) - set(kept)
 
 
-def change_of_mask(facts: HostFacts | None, nodes: Iterable[int]) -> Change | None:
+def change_of_mask(facts: HostFacts, nodes: Iterable[int]) -> Change | None:
     """The change of the mask that adds, on each of these nodes, one core that the scheduler leaves
     alone and that nobody has; None: one of them has none, or not everything is known."""
-    if facts is None or facts.ovs is None or facts.ovs.other_config is None:
+    if facts.ovs.other_config is None:
         return None
     wanted = set(from_mask(facts.ovs.other_config.get(MASK.name, "")) or ())
     cores = [_free_core(facts, wanted, node) for node in sorted(set(nodes))]
@@ -59,7 +59,7 @@ def change_of_mask(facts: HostFacts | None, nodes: Iterable[int]) -> Change | No
     return change_of(facts, MASK, f"0x{as_mask(wanted.union(*cores))}", _MOVES, safe=False)
 
 
-def more_on(facts: HostFacts | None, node: int) -> tuple[Change | None, str]:
+def more_on(facts: HostFacts, node: int) -> tuple[Change | None, str]:
     """The change of the mask that adds a core of this node, or the words that ask for one."""
     change = change_of_mask(facts, [node])
     return change, "" if change else f"Add a CPU of node {node} to the mask: {CHOOSE_PMDS}"
@@ -70,7 +70,7 @@ def change_without(facts: HostFacts, shared: set[int]) -> Change | None:
     one of its node; None: one node has none that is free, queues are bound to one of these PMDs
     (``pmd-rxq-affinity``), or not everything is known."""
     ovs, cores = facts.ovs, facts.cpus.cores or ()
-    if ovs is None or ovs.pmds is None or ovs.other_config is None:
+    if ovs.pmds is None or ovs.other_config is None:
         return None
     mask = set(from_mask(ovs.other_config.get(MASK.name, "")) or ())
     left = [set(core) for core in cores if mask.intersection(core) and shared.intersection(core)]

@@ -407,8 +407,8 @@ class HostFacts(_Record, frozen=True, dict=True):
     where settings are changed."""
     cpus: CpuFacts = CpuFacts()
     processes: tuple[QemuProcess, ...] | None = None
-    ovs: Ovs | None = None
-    """None: unknown, or there is no Open vSwitch (``has_ovs`` tells)."""
+    ovs: Ovs = Ovs()
+    """Empty: unknown, or there is no Open vSwitch (``has_ovs`` tells)."""
     has_ovs: bool | None = None
     vdpa: tuple[VdpaDevice, ...] | None = None
     z: ZFacts | None = None
@@ -445,8 +445,7 @@ class HostFacts(_Record, frozen=True, dict=True):
     @cached_property
     def ovs_ports(self) -> dict[str, OvsPort]:
         """The ports of Open vSwitch, by name."""
-        ports = (self.ovs and self.ovs.ports) or ()
-        return {port.name: port for port in reversed(ports)}
+        return {port.name: port for port in reversed(self.ovs.ports or ())}
 
     @cached_property
     def interrupts(self) -> dict[str, Interrupt]:

@@ -219,22 +219,26 @@ class DomainSubject(msgspec.Struct, frozen=True):
     """MACs of NICs that only the persistent definition has; nothing else identifies them."""
 
 
-class HostSubject(msgspec.Struct, frozen=True, dict=True):
+class HostSubject(msgspec.Struct, frozen=True):
     """A host as a host rule sees it. ``uses`` lists the traits of its domains' NICs that matter to
     the host: actual types, plus ``kvm-tap`` if one of them gets vhost-net if the host has it.
-    ``facts`` None: the host was not visited, only its libvirt. ``guests``: the domains read there.
-    ``workload`` None: the operator does not say."""
+    ``guests``: the domains read there. ``workload`` None: the operator does not say."""
 
     host: HostConfig
     uses: frozenset[str] = frozenset()
-    facts: HostFacts | None = None
     guests: tuple[HostGuest, ...] = ()
     workload: Workload | None = None
 
+
+class VisitedHost(HostSubject, frozen=True, dict=True, kw_only=True):
+    """A host that was visited itself, beside its libvirt or without it."""
+
+    facts: HostFacts
+
     @property
-    def ovs(self) -> Ovs | None:
-        """Open vSwitch of the host; None: unknown, or there is none."""
-        return None if self.facts is None else self.facts.ovs
+    def ovs(self) -> Ovs:
+        """Open vSwitch of the host."""
+        return self.facts.ovs
 
     @cached_property
     def taps(self) -> frozenset[str | None]:
@@ -256,9 +260,13 @@ class LinkSubject(msgspec.Struct, frozen=True):
     guests whose frames take it, by :func:`vnicaudit.knowledge.host_links.carried`."""
 
     link: HostLink
-    facts: HostFacts
-    host: HostSubject
+    host: VisitedHost
     carries: tuple[str, ...] = ()
+
+    @property
+    def facts(self) -> HostFacts:
+        """Facts of the host."""
+        return self.host.facts
 
     def guests(self) -> tuple[HostGuest, ...]:
         """The guests whose frames take it."""

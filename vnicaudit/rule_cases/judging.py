@@ -34,7 +34,7 @@ from vnicaudit.model.host_facts import HostFacts, HostGuest
 from vnicaudit.model.nic import Nic, NicConfig, PathMtu, RunningNic
 from vnicaudit.model.nova import NovaConfig, Release
 from vnicaudit.model.report import Audited
-from vnicaudit.model.rule import HostSubject
+from vnicaudit.model.rule import HostSubject, VisitedHost
 from vnicaudit.platforms.domain_xml.read import read_bytes
 from vnicaudit.platforms.kubevirt.read import read_bytes as read_manifests
 from vnicaudit.platforms.nova_conf.read import read_bytes as read_nova
@@ -266,9 +266,11 @@ def judge(
 
 
 def _host_subject(host: HostConfig, case: Case) -> HostSubject:
-    facts = None if case.facts is None else converted(case.facts, HostFacts)
     guests = tuple(converted(guest, HostGuest) for guest in case.guests)
-    return HostSubject(host, frozenset(case.uses), facts, guests, case.workload)
+    if case.facts is None:
+        return HostSubject(host, frozenset(case.uses), guests, case.workload)
+    facts = converted(case.facts, HostFacts)
+    return VisitedHost(host, frozenset(case.uses), guests, case.workload, facts=facts)
 
 
 def _judge_description(rule: OneRule, case: Case) -> Audited | None:

@@ -52,7 +52,7 @@ from vnicaudit.knowledge import facts
 from vnicaudit.knowledge.host_setting_values import change_of
 from vnicaudit.knowledge.host_settings import HostSetting
 from vnicaudit.knowledge.kernel_modules import LOADED, NOT_LOADED
-from vnicaudit.model.rule import Fact, HostSubject, Judge, Problem, Rule
+from vnicaudit.model.rule import Fact, HostSubject, Judge, Problem, Rule, VisitedHost
 
 _HARMLESS = "running guests are not affected"
 _MODULE = HostSetting("module", name="vhost_net")
@@ -65,13 +65,12 @@ def applies(subject: HostSubject) -> bool:
 
 def check(subject: HostSubject) -> Iterator[Problem]:
     """One problem per host that has neither the device nor the module."""
-    seen = subject.facts
-    if seen is not None and _is_not_loaded(subject):
+    if isinstance(subject, VisitedHost) and _is_not_loaded(subject):
         yield Problem(
             "no /dev/vhost-net, as the module vhost_net is not loaded: QEMU copies every packet of "
             "the host's virtio NICs itself",
             field=_MODULE.name,
-            change=change_of(seen, _MODULE, LOADED, _HARMLESS),
+            change=change_of(subject.facts, _MODULE, LOADED, _HARMLESS),
             fix="(then power the guests off and on)",
         )
     elif subject.host.vhost_net is False:
@@ -86,10 +85,10 @@ def check(subject: HostSubject) -> Iterator[Problem]:
 def _is_not_loaded(subject: HostSubject) -> bool:
     """True if the kernel has the module, and its device is missing because nothing loaded it. In a
     container the device may be missing for another reason."""
-    seen = subject.facts
-    if seen is None or seen.container or subject.host.vhost_net is not None:
+    if not isinstance(subject, VisitedHost) or subject.facts.container:
         return False
-    return (seen.modules or {}).get(_MODULE.name) == NOT_LOADED
+    state = (subject.facts.modules or {}).get(_MODULE.name)
+    return subject.host.vhost_net is None and state == NOT_LOADED
 
 
 _VHOST_NET = Fact[HostSubject](

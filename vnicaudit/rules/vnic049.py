@@ -48,17 +48,15 @@ from vnicaudit.knowledge import host_needs
 from vnicaudit.knowledge.host_settings import CHOOSE_PMDS
 from vnicaudit.knowledge.ovs_ports import node_of, polled_ports
 from vnicaudit.knowledge.pmd_cpus import change_of_mask
-from vnicaudit.model.rule import HostSubject, Judge, Problem, Rule
+from vnicaudit.model.rule import Problem, Rule, VisitedHost
 
 
-def check(subject: HostSubject) -> Iterator[Problem]:
+def check(subject: VisitedHost) -> Iterator[Problem]:
     """One problem if there is no mask."""
     ovs = subject.ovs
-    if ovs is None or ovs.other_config is None or not ovs.dpdk:
+    if not ovs.dpdk or (ovs.other_config or {}).get("pmd-cpu-mask"):
         return
-    if ovs.other_config.get("pmd-cpu-mask") or (
-        ovs.ports is not None and not any(polled_ports(ovs))
-    ):
+    if ovs.ports is not None and not any(polled_ports(ovs)):
         return
     nodes = {node_of(port) for port in polled_ports(ovs)}
     change = change_of_mask(subject.facts, {node for node in nodes if node is not None})
@@ -79,6 +77,6 @@ RULE = Rule(
     severity="medium",
     groups=("host", "ovs"),
     judges=(
-        Judge("host", needs=(host_needs.OVS_CONFIG,), applies=host_needs.has_dpdk, check=check),
+        host_needs.visited_host(check, needs=(host_needs.OVS_CONFIG,), applies=host_needs.has_dpdk),
     ),
 )

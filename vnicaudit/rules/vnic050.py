@@ -56,19 +56,17 @@ from vnicaudit.knowledge.host_cpus import near
 from vnicaudit.knowledge.host_setting_values import change_of, change_on_queues
 from vnicaudit.knowledge.host_settings import CAN_BE_SET_BACK, HostSetting, command_for
 from vnicaudit.model.host_facts import HostFacts, HostLink
-from vnicaudit.model.rule import Fact, HostSubject, Judge, Problem, Rule
+from vnicaudit.model.rule import Problem, Rule, VisitedHost
 
 
-def applies(subject: HostSubject) -> bool:
-    """A visited host with an adapter that RFS may serve."""
-    return subject.facts is not None and bool(_steered(subject.facts))
+def applies(subject: VisitedHost) -> bool:
+    """A host with an adapter that RFS may serve."""
+    return bool(_steered(subject.facts))
 
 
-def check(subject: HostSubject) -> Iterator[Problem]:
+def check(subject: VisitedHost) -> Iterator[Problem]:
     """One problem for the half that is missing: of the host, or of each adapter."""
     facts = subject.facts
-    if facts is None:
-        return
     entries = facts.sysctl(ENTRIES) or 0
     set_on = [link.name for link in _steered(facts) if _flows(link)]
     for link in _steered(facts) if entries and not set_on else ():
@@ -109,9 +107,8 @@ def _flows(link: HostLink) -> int:
     return max((queue.flows or 0 for queue in link.rps_queues() or ()), default=0)
 
 
-def _both_known(subject: HostSubject) -> bool:
-    facts = subject.facts
-    if facts is None or facts.sysctl(ENTRIES) is None:
+def _both_known(facts: HostFacts) -> bool:
+    if facts.sysctl(ENTRIES) is None:
         return False
     links = _steered(facts)
     known = [
@@ -122,16 +119,15 @@ def _both_known(subject: HostSubject) -> bool:
     return all(known) or (facts.sysctl(ENTRIES) != 0 and any(map(_flows, links)))
 
 
-_BOTH: Fact[HostSubject] = Fact(
+_BOTH = host_needs.host_fact(
     _both_known,
     f"both {ENTRIES} and rps_flow_cnt of each adapter (a network namespace lacks the first, a "
     "sosreport the second)",
-    live=True,
 )
 
 RULE = Rule(
     name="rfs-half-set",
     severity="low",
     groups=("host", "steering"),
-    judges=(Judge("host", needs=(_BOTH,), applies=applies, check=check),),
+    judges=(host_needs.visited_host(check, needs=(_BOTH,), applies=applies),),
 )

@@ -52,7 +52,7 @@ from vnicaudit.knowledge import host_needs
 from vnicaudit.knowledge.host_links import is_host_port
 from vnicaudit.knowledge.host_mtu import too_narrow_for
 from vnicaudit.knowledge.host_setting_values import change_of_mtu
-from vnicaudit.model.rule import HostSubject, Judge, Problem, RuleSettings, adjustable_rule, setting
+from vnicaudit.model.rule import Problem, RuleSettings, VisitedHost, adjustable_rule, setting
 
 
 class LogLimits(RuleSettings, frozen=True):
@@ -63,17 +63,10 @@ class LogLimits(RuleSettings, frozen=True):
     ] = 10
 
 
-def applies(subject: HostSubject) -> bool:
-    """A visited host."""
-    return subject.facts is not None
-
-
-def check(subject: HostSubject, limits: LogLimits) -> Iterator[Problem]:
+def check(subject: VisitedHost, limits: LogLimits) -> Iterator[Problem]:
     """One problem for each device."""
     facts = subject.facts
-    if facts is None or facts.log is None:
-        return
-    for device, count in sorted(facts.log.over_mtu.items()):
+    for device, count in sorted(facts.log.over_mtu.items() if facts.log else ()):
         if count < limits.min_messages or is_host_port(facts, device):
             continue
         guest = next(
@@ -94,11 +87,9 @@ def check(subject: HostSubject, limits: LogLimits) -> Iterator[Problem]:
 
 RULE = adjustable_rule(
     LogLimits,
-    lambda limits: Judge(
-        "host",
+    lambda limits: host_needs.visited_host(
+        lambda subject: check(subject, limits),
         needs=(host_needs.LOG,),
-        applies=applies,
-        check=lambda subject: check(subject, limits),
     ),
     name="mtu-drops-seen",
     severity="high",

@@ -59,7 +59,7 @@ from vnicaudit.knowledge.host_mtu import (
     room,
 )
 from vnicaudit.knowledge.host_setting_values import change_of_mtu
-from vnicaudit.model.rule import Fact, HostSubject, Judge, LinkSubject, Problem, Rule
+from vnicaudit.model.rule import Judge, LinkSubject, Problem, Rule, VisitedHost
 
 _WAY = host_needs.link_fact(
     lambda link: link.tunnel is not None and link.tunnel.mtu is not None,
@@ -67,12 +67,9 @@ _WAY = host_needs.link_fact(
 )
 
 
-def _has_way(subject: HostSubject) -> bool:
-    return subject.facts is not None and any(way for _port, way in ovs_tunnels(subject.facts))
-
-
-_OVS_WAY: Fact[HostSubject] = Fact(
-    _has_way, "the way to a remote of Open vSwitch's tunnels (remote_ip, ip route show)", live=True
+_OVS_WAY = host_needs.host_fact(
+    lambda facts: any(way for _port, way in ovs_tunnels(facts)),
+    "the way to a remote of Open vSwitch's tunnels (remote_ip, ip route show)",
 )
 _ONLY_WAY = host_needs.host_fact(
     lambda facts: not ovs_uplinks(facts),
@@ -102,21 +99,15 @@ def check(subject: LinkSubject) -> Iterator[Problem]:
         )
 
 
-def applies_ovs(subject: HostSubject) -> bool:
+def applies_ovs(subject: VisitedHost) -> bool:
     """A host with guests and tunnels in Open vSwitch."""
     facts = subject.facts
-    return (
-        facts is not None
-        and any(True for _each in ovs_tunnels(facts))
-        and bool(ovs_guests(facts, subject.guests))
-    )
+    return any(True for _each in ovs_tunnels(facts)) and bool(ovs_guests(facts, subject.guests))
 
 
-def check_ovs(subject: HostSubject) -> Iterator[Problem]:
+def check_ovs(subject: VisitedHost) -> Iterator[Problem]:
     """One problem for each link by which tunnels leave that is too narrow."""
     facts = subject.facts
-    if facts is None:
-        return
     size = largest_packets(facts, ovs_guests(facts, subject.guests))
     if size is None:
         return
@@ -145,6 +136,6 @@ RULE = Rule(
     groups=("host", "mtu"),
     judges=(
         Judge("link", needs=(_WAY,), applies=applies, check=check),
-        Judge("host", needs=(_OVS_WAY, _ONLY_WAY), applies=applies_ovs, check=check_ovs),
+        host_needs.visited_host(check_ovs, needs=(_OVS_WAY, _ONLY_WAY), applies=applies_ovs),
     ),
 )

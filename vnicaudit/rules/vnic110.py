@@ -53,7 +53,7 @@ from vnicaudit.knowledge.flow_steering import ENTRIES, rfs_is_on
 from vnicaudit.knowledge.host_cpus import loads
 from vnicaudit.knowledge.host_setting_values import change_of
 from vnicaudit.knowledge.host_settings import CAN_BE_SET_BACK, HostSetting
-from vnicaudit.model.rule import HostSubject, Judge, Problem, RuleSettings, adjustable_rule, setting
+from vnicaudit.model.rule import Problem, RuleSettings, VisitedHost, adjustable_rule, setting
 
 
 class ContentionLimits(RuleSettings, frozen=True):
@@ -67,16 +67,16 @@ class ContentionLimits(RuleSettings, frozen=True):
     ] = 10
 
 
-def applies(subject: HostSubject) -> bool:
-    """A visited host on which RFS may be on."""
-    return subject.facts is not None and rfs_is_on(subject.facts) is not False
+def applies(subject: VisitedHost) -> bool:
+    """A host on which RFS may be on."""
+    return rfs_is_on(subject.facts) is not False
 
 
-def check(subject: HostSubject, limits: ContentionLimits) -> Iterator[Problem]:
+def check(subject: VisitedHost, limits: ContentionLimits) -> Iterator[Problem]:
     """One problem if its CPUs are short."""
     facts = subject.facts
-    shares = [] if facts is None else list(loads(facts).values())
-    if facts is None or not shares:
+    shares = list(loads(facts).values())
+    if not shares:
         return
     idle = sum(share.idle for share in shares) / len(shares)
     known = [share.steal for share in shares if share.steal is not None]
@@ -99,11 +99,10 @@ _RFS = host_needs.host_fact(
 
 RULE = adjustable_rule(
     ContentionLimits,
-    lambda limits: Judge(
-        "host",
+    lambda limits: host_needs.visited_host(
+        lambda subject: check(subject, limits),
         needs=(host_needs.NOT_A_CONTAINER, _RFS, host_needs.SHARES),
         applies=applies,
-        check=lambda subject: check(subject, limits),
     ),
     name="rfs-under-contention",
     severity="medium",

@@ -53,7 +53,7 @@ from typing import Annotated
 from vnicaudit.knowledge import host_needs
 from vnicaudit.knowledge.host_cpus import loads, median, serves_on
 from vnicaudit.model.host_facts import HostFacts
-from vnicaudit.model.rule import HostSubject, Judge, Problem, RuleSettings, adjustable_rule, setting
+from vnicaudit.model.rule import Problem, RuleSettings, VisitedHost, adjustable_rule, setting
 
 
 class SoftirqLimits(RuleSettings, frozen=True):
@@ -69,17 +69,15 @@ class SoftirqLimits(RuleSettings, frozen=True):
     ] = 30  # fmt: skip
 
 
-def applies(subject: HostSubject) -> bool:
-    """A visited host, unless it has one CPU."""
-    facts = subject.facts
-    return facts is not None and (facts.cpus.online is None or len(facts.cpus.online) > 1)
+def applies(subject: VisitedHost) -> bool:
+    """A host, unless it has one CPU."""
+    online = subject.facts.cpus.online
+    return online is None or len(online) > 1
 
 
-def check(subject: HostSubject, limits: SoftirqLimits) -> Iterator[Problem]:
+def check(subject: VisitedHost, limits: SoftirqLimits) -> Iterator[Problem]:
     """One problem for each CPU that is full of softirqs while the others are not."""
     facts = subject.facts
-    if facts is None:
-        return
     shares = loads(facts)
     for cpu, share in sorted(shares.items()):
         others = [one.softirq for number, one in shares.items() if number != cpu]
@@ -111,11 +109,10 @@ def _served(facts: HostFacts, cpu: int) -> list[str]:
 
 RULE = adjustable_rule(
     SoftirqLimits,
-    lambda limits: Judge(
-        "host",
+    lambda limits: host_needs.visited_host(
+        lambda subject: check(subject, limits),
         needs=(host_needs.NOT_A_CONTAINER, host_needs.SHARES),
         applies=applies,
-        check=lambda subject: check(subject, limits),
     ),
     name="softirq-on-one-cpu",
     severity="medium",

@@ -56,7 +56,7 @@ from vnicaudit.knowledge.host_setting_values import change_of, change_of_several
 from vnicaudit.knowledge.host_settings import CAN_BE_SET_BACK, HostSetting
 from vnicaudit.model.finding import Change
 from vnicaudit.model.host_facts import HostFacts
-from vnicaudit.model.rule import HostSubject, Judge, Problem, RuleSettings, adjustable_rule, setting
+from vnicaudit.model.rule import Problem, RuleSettings, VisitedHost, adjustable_rule, setting
 
 _BACKLOG, _BUDGET, _TIME = (
     f"net.core.{name}" for name in ("netdev_max_backlog", "netdev_budget", "netdev_budget_usecs")
@@ -74,16 +74,11 @@ class SoftnetLimits(RuleSettings, frozen=True):
     ] = 1
 
 
-def applies(subject: HostSubject) -> bool:
-    """A visited host."""
-    return subject.facts is not None
-
-
-def check(subject: HostSubject, limits: SoftnetLimits) -> Iterator[Problem]:
+def check(subject: VisitedHost, limits: SoftnetLimits) -> Iterator[Problem]:
     """One problem for drops, one for squeezes."""
     facts = subject.facts
-    growth = None if facts is None else facts.cpus.softnet_growth
-    if facts is None or growth is None or not facts.window:
+    growth = facts.cpus.softnet_growth
+    if growth is None or not facts.window:
         return
     dropped, squeezed = sum(growth.dropped.values()), sum(growth.squeezed.values())
     if dropped:
@@ -122,11 +117,9 @@ def _larger(facts: HostFacts) -> Change | None:
 
 RULE = adjustable_rule(
     SoftnetLimits,
-    lambda limits: Judge(
-        "host",
+    lambda limits: host_needs.visited_host(
+        lambda subject: check(subject, limits),
         needs=(host_needs.NOT_A_CONTAINER, host_needs.SOFTNET_WINDOW),
-        applies=applies,
-        check=lambda subject: check(subject, limits),
     ),
     name="softnet-drops",
     severity="medium",

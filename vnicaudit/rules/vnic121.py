@@ -49,23 +49,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from vnicaudit.knowledge import host_needs
 from vnicaudit.knowledge.cpu_lists import as_list
 from vnicaudit.knowledge.host_cpus import CpuSet, housekeeping, pinned, polled
 from vnicaudit.knowledge.host_settings import pin_emulator
+from vnicaudit.knowledge.partitions import threads_known
 from vnicaudit.model.host_facts import QemuProcess
-from vnicaudit.model.rule import Fact, HostSubject, Judge, Problem, Rule
+from vnicaudit.model.rule import Problem, Rule, VisitedHost
 
 
-def applies(subject: HostSubject) -> bool:
-    """A visited host."""
-    return subject.facts is not None
-
-
-def check(subject: HostSubject) -> Iterator[Problem]:
+def check(subject: VisitedHost) -> Iterator[Problem]:
     """One problem for each guest."""
     facts = subject.facts
-    if facts is None:
-        return
     for_vcpus, polling = pinned(facts), polled(facts)
     for process in facts.processes or ():
         allowed = _allowed(process)
@@ -94,21 +89,13 @@ def _allowed(process: QemuProcess) -> CpuSet:
     )
 
 
-def _workers_known(subject: HostSubject) -> bool:
-    processes = None if subject.facts is None else subject.facts.processes
-    return processes is not None and all(
-        process.threads and all(thread.cpus is not None for thread in process.threads)
-        for process in processes
-    )
-
-
-_WORKERS: Fact[HostSubject] = Fact(
-    _workers_known, "the CPUs of QEMU's threads (/proc/PID/task/*/status, as root)", live=True
+_WORKERS = host_needs.host_fact(
+    threads_known, "the CPUs of QEMU's threads (/proc/PID/task/*/status, as root)"
 )
 
 RULE = Rule(
     name="vhost-thread-crowded",
     severity="medium",
     groups=("host", "cpus"),
-    judges=(Judge("host", needs=(_WORKERS,), applies=applies, check=check),),
+    judges=(host_needs.visited_host(check, needs=(_WORKERS,)),),
 )

@@ -48,15 +48,7 @@ from typing import Annotated
 
 from vnicaudit.knowledge import host_needs
 from vnicaudit.model.host_facts import HostFacts
-from vnicaudit.model.rule import (
-    Fact,
-    HostSubject,
-    Judge,
-    Problem,
-    RuleSettings,
-    adjustable_rule,
-    setting,
-)
+from vnicaudit.model.rule import Fact, Problem, RuleSettings, VisitedHost, adjustable_rule, setting
 
 
 class StealLimit(RuleSettings, frozen=True):
@@ -67,16 +59,9 @@ class StealLimit(RuleSettings, frozen=True):
     ] = 5
 
 
-def applies(subject: HostSubject) -> bool:
-    """A visited host."""
-    return subject.facts is not None
-
-
-def check(subject: HostSubject, limit: StealLimit) -> Iterator[Problem]:
+def check(subject: VisitedHost, limit: StealLimit) -> Iterator[Problem]:
     """One problem for time that is stolen, one for vCPUs."""
     facts = subject.facts
-    if facts is None:
-        return
     known = [each.steal for each in (facts.cpus.share or {}).values() if each.steal is not None]
     steal = sum(known) / max(1, len(known))
     if steal >= limit.steal:
@@ -89,11 +74,9 @@ def check(subject: HostSubject, limit: StealLimit) -> Iterator[Problem]:
     yield from _too_many_vcpus(subject)
 
 
-def _too_many_vcpus(subject: HostSubject) -> Iterator[Problem]:
+def _too_many_vcpus(subject: VisitedHost) -> Iterator[Problem]:
     """One problem for vCPUs, which no window is needed to count."""
     facts = subject.facts
-    if facts is None:
-        return
     ratio, cpus = facts.cpus.nova_ratio, facts.cpus.nova_shared or facts.cpus.online
     vcpus = sum(guest.vcpus or 0 for guest in subject.guests if guest.running)
     if ratio and cpus and facts.cpus.nova_dedicated is None and vcpus > ratio * len(cpus):
@@ -113,7 +96,7 @@ def _below(facts: HostFacts) -> str:
     return f"{level}, capped" if facts.z is not None and facts.z.capped else level
 
 
-_SHARES: Fact[HostSubject] = Fact(
+_SHARES: Fact[VisitedHost] = Fact(
     lambda subject: host_needs.SHARES.known(subject) or any(_too_many_vcpus(subject)),
     host_needs.SHARES.tell,
     live=True,
@@ -121,11 +104,9 @@ _SHARES: Fact[HostSubject] = Fact(
 
 RULE = adjustable_rule(
     StealLimit,
-    lambda limit: Judge(
-        "host",
+    lambda limit: host_needs.visited_host(
+        lambda subject: check(subject, limit),
         needs=(host_needs.NOT_A_CONTAINER, _SHARES),
-        applies=applies,
-        check=lambda subject: check(subject, limit),
     ),
     name="stolen-time",
     severity="medium",

@@ -50,7 +50,7 @@ from collections.abc import Iterator
 from vnicaudit.knowledge import host_needs
 from vnicaudit.knowledge.cpu_lists import as_list
 from vnicaudit.knowledge.host_setting_values import change_of_governor
-from vnicaudit.model.rule import HostSubject, Judge, Problem, Rule
+from vnicaudit.model.rule import Problem, Rule, VisitedHost
 
 _PLAIN_PROFILES = frozenset({"balanced", "powersave", "throughput-performance", "virtual-host"})
 _FAST = "performance"
@@ -58,15 +58,13 @@ _SAFE = "it can be set back; CPUs need more power"
 _CHOOSE_THEMSELVES = frozenset({"intel_pstate", "amd-pstate-epp"})
 
 
-def applies(subject: HostSubject) -> bool:
-    """A visited host with guests, but no IBM Z."""
-    return host_needs.runs_guests(subject) and (subject.facts and subject.facts.arch) != "s390x"
+def applies(subject: VisitedHost) -> bool:
+    """A host with guests, but no IBM Z."""
+    return host_needs.runs_guests(subject) and subject.facts.arch != "s390x"
 
 
-def check(subject: HostSubject) -> Iterator[Problem]:
+def check(subject: VisitedHost) -> Iterator[Problem]:
     """One problem for each such governor."""
-    if subject.facts is None:
-        return
     facts, cpus = subject.facts, subject.facts.cpus
     for governor, those in (cpus.governors or {}).items():
         if governor == _FAST:
@@ -102,5 +100,5 @@ RULE = Rule(
     name="governor",
     severity="low",
     groups=("host", "cpus"),
-    judges=(Judge("host", needs=(_GOVERNORS,), applies=applies, check=check),),
+    judges=(host_needs.visited_host(check, needs=(_GOVERNORS,), applies=applies),),
 )

@@ -48,22 +48,22 @@ from vnicaudit.knowledge import host_needs
 from vnicaudit.knowledge.host_setting_values import change_of
 from vnicaudit.knowledge.host_settings import COST, HostSetting
 from vnicaudit.model.host_facts import HostFacts
-from vnicaudit.model.rule import HostSubject, Judge, Problem, Rule
+from vnicaudit.model.rule import Problem, Rule, VisitedHost
 
 _DEFAULT, _ADVISED = 500000, 60000
 _FILE = "migration_cost_ns"
 _FOR_ALL = "it counts for all tasks of the host, and helps guests of OpenShift only"
 
 
-def applies(subject: HostSubject) -> bool:
-    """A visited host with guests, on IBM Z."""
-    return host_needs.runs_guests(subject) and (subject.facts and subject.facts.arch) == "s390x"
+def applies(subject: VisitedHost) -> bool:
+    """A host with guests, on IBM Z."""
+    return host_needs.runs_guests(subject) and subject.facts.arch == "s390x"
 
 
-def check(subject: HostSubject) -> Iterator[Problem]:
+def check(subject: VisitedHost) -> Iterator[Problem]:
     """One problem with the default."""
     facts = subject.facts
-    if facts is not None and facts.migration_cost == _DEFAULT:
+    if facts.migration_cost == _DEFAULT:
         yield Problem(
             f"the scheduler's cost of migration is its default ({_DEFAULT} ns) on a KVM host on "
             "IBM Z: does OpenShift run in its guests?",
@@ -88,5 +88,5 @@ RULE = Rule(
     name="migration-cost",
     severity="info",
     groups=("host", "cpus"),
-    judges=(Judge("host", needs=(_COST,), applies=applies, check=check),),
+    judges=(host_needs.visited_host(check, needs=(_COST,), applies=applies),),
 )

@@ -46,7 +46,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vnicaudit.knowledge import host_needs
-from vnicaudit.model.rule import Fact, HostSubject, Judge, Problem, Rule
+from vnicaudit.model.rule import Problem, Rule, VisitedHost
 
 _FEW = 5
 _SHARE = 10_000
@@ -56,18 +56,17 @@ _FIX = (
 )
 
 
-def applies(subject: HostSubject) -> bool:
+def applies(subject: VisitedHost) -> bool:
     """A host whose Open vSwitch uses the kernel's datapath, or may."""
-    ovs = subject.ovs
-    if not host_needs.has_ovs(subject) or ovs is None or ovs.bridges is None:
-        return host_needs.has_ovs(subject)
-    return any(datapath != "netdev" for datapath in ovs.bridges.values())
+    bridges = subject.ovs.bridges
+    may_be_used = bridges is None or any(kind != "netdev" for kind in bridges.values())
+    return host_needs.has_ovs(subject) and may_be_used
 
 
-def check(subject: HostSubject) -> Iterator[Problem]:
+def check(subject: VisitedHost) -> Iterator[Problem]:
     """One problem if packets are lost."""
     ovs = subject.ovs
-    if ovs is None or ovs.lookups is None or ovs.lookups.lost_upcalls <= _FEW:
+    if ovs.lookups is None or ovs.lookups.lost_upcalls <= _FEW:
         return
     lost, hit = ovs.lookups.lost_upcalls, ovs.lookups.hit
     grown = ovs.lookups_growth.lost_upcalls if ovs.lookups_growth else 0
@@ -87,23 +86,14 @@ def check(subject: HostSubject) -> Iterator[Problem]:
         )
 
 
-def _is_known(subject: HostSubject) -> bool:
-    ovs = subject.ovs
-    return ovs is not None and ovs.lookups is not None
-
+_LOOKUPS = host_needs.host_fact(
+    lambda facts: facts.ovs.lookups is not None,
+    "the datapath's counters (ovs-appctl dpctl/show, as root)",
+)
 
 RULE = Rule(
     name="ovs-lost",
     severity="medium",
     groups=("host", "ovs"),
-    judges=(
-        Judge(
-            "host",
-            needs=(
-                Fact(_is_known, "the datapath's counters (ovs-appctl dpctl/show, as root)", True),
-            ),
-            applies=applies,
-            check=check,
-        ),
-    ),
+    judges=(host_needs.visited_host(check, needs=(_LOOKUPS,), applies=applies),),
 )

@@ -46,14 +46,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vnicaudit.knowledge import host_needs
-from vnicaudit.model.rule import HostSubject, Judge, Problem, Rule
+from vnicaudit.model.rule import Problem, Rule, VisitedHost
 
 _SHOWN = 200
 
 
-def check(subject: HostSubject) -> Iterator[Problem]:
+def check(subject: VisitedHost) -> Iterator[Problem]:
     """One problem for each port with an error."""
-    for port in (subject.ovs and subject.ovs.ports) or ():
+    for port in subject.ovs.ports or ():
         if port.error:
             yield Problem(
                 f"Open vSwitch could not use port {port.name}: {port.error[:_SHOWN]}",
@@ -67,5 +67,7 @@ RULE = Rule(
     name="ovs-port-error",
     severity="medium",
     groups=("host", "ovs"),
-    judges=(Judge("host", needs=(host_needs.OVS_PORTS,), applies=host_needs.has_ovs, check=check),),
+    judges=(
+        host_needs.visited_host(check, needs=(host_needs.OVS_PORTS,), applies=host_needs.has_ovs),
+    ),
 )

@@ -52,7 +52,7 @@ from collections.abc import Iterator
 from vnicaudit.knowledge import host_needs
 from vnicaudit.knowledge.host_setting_values import change_of
 from vnicaudit.knowledge.host_settings import HostSetting
-from vnicaudit.model.rule import HostSubject, Judge, Problem, Rule
+from vnicaudit.model.rule import Problem, Rule, VisitedHost
 
 _NAME = "net.bridge.bridge-nf-call-iptables"
 _DROPPED = ", and the kernel dropped packets as its table of connections was full"
@@ -63,16 +63,16 @@ _RULES = host_needs.host_fact(
 )
 
 
-def applies(subject: HostSubject) -> bool:
+def applies(subject: VisitedHost) -> bool:
     """A host with guests on a Linux bridge whose frames are filtered."""
     facts = subject.facts
-    return facts is not None and facts.sysctl(_NAME) == 1 and bool(_bridged(subject))
+    return facts.sysctl(_NAME) == 1 and bool(_bridged(subject))
 
 
-def check(subject: HostSubject) -> Iterator[Problem]:
+def check(subject: VisitedHost) -> Iterator[Problem]:
     """One problem if nothing needs it."""
     facts = subject.facts
-    if facts is not None and facts.bridge_rules is False:
+    if facts.bridge_rules is False:
         guests = host_needs.guests_named(_bridged(subject))
         is_full = facts.log is not None and facts.log.conntrack_full
         yield Problem(
@@ -84,13 +84,11 @@ def check(subject: HostSubject) -> Iterator[Problem]:
         )
 
 
-def _bridged(subject: HostSubject) -> list[str]:
+def _bridged(subject: VisitedHost) -> list[str]:
     """Guests with a tap in a Linux bridge."""
-    facts = subject.facts
-    if facts is None:
-        return []
-    bridges = {link.name for link in facts.links or () if link.kind == "bridge"}
-    taps = {link.name for link in facts.links or () if link.master in bridges}
+    links = subject.facts.links or ()
+    bridges = {link.name for link in links if link.kind == "bridge"}
+    taps = {link.name for link in links if link.master in bridges}
     return [
         guest.name for guest in subject.guests if taps & {nic.device for nic in guest.nics}
     ]  # fmt: skip
@@ -100,5 +98,5 @@ RULE = Rule(
     name="bridge-nf",
     severity="info",
     groups=("host",),
-    judges=(Judge("host", needs=(_RULES,), applies=applies, check=check),),
+    judges=(host_needs.visited_host(check, needs=(_RULES,), applies=applies),),
 )

@@ -50,19 +50,17 @@ from collections.abc import Iterator
 from vnicaudit.knowledge import host_needs
 from vnicaudit.knowledge.ovs_ports import node_of, pmds_on, polled_ports, pollers
 from vnicaudit.knowledge.pmd_cpus import more_on
-from vnicaudit.model.rule import HostSubject, Judge, Problem, Rule
+from vnicaudit.model.rule import Problem, Rule, VisitedHost
 
 
-def check(subject: HostSubject) -> Iterator[Problem]:
+def check(subject: VisitedHost) -> Iterator[Problem]:
     """One problem for each port."""
     ovs = subject.ovs
-    if ovs is None or ovs.pmds is None:
-        return
     for port in polled_ports(ovs):
         node, polling = node_of(port), tuple(pollers(ovs, port))
         if node is None or len(polling) < 2:
             continue
-        cores = {pmd.core for pmd in pmds_on(ovs.pmds, node) if not pmd.isolated}
+        cores = {pmd.core for pmd in pmds_on(ovs, node) if not pmd.isolated}
         cores |= {pmd.core for pmd, _queue in polling if pmd.node == node}
         if len(cores) == 1:
             change, words = more_on(subject.facts, node)
@@ -80,11 +78,8 @@ RULE = Rule(
     severity="medium",
     groups=("host", "ovs"),
     judges=(
-        Judge(
-            "host",
-            needs=(host_needs.OVS_PORTS, host_needs.OVS_PMDS),
-            applies=host_needs.has_dpdk,
-            check=check,
+        host_needs.visited_host(
+            check, needs=(host_needs.OVS_PORTS, host_needs.OVS_PMDS), applies=host_needs.has_dpdk
         ),
     ),
 )

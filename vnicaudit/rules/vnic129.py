@@ -54,23 +54,19 @@ from vnicaudit.knowledge import host_needs
 from vnicaudit.knowledge.cpu_lists import as_list
 from vnicaudit.knowledge.host_settings import CHOOSE_PMDS
 from vnicaudit.knowledge.ovs_ports import polled_ports, queues_of
-from vnicaudit.model.rule import HostSubject, Judge, Problem, Rule
+from vnicaudit.model.rule import Problem, Rule, VisitedHost
 
 _MORE = f"Add a CPU for a PMD: {CHOOSE_PMDS}"
 _LOG = "Look for the port in the log of ovs-vswitchd: memory that ran out, or a setting it refused"
 
 
-def check(subject: HostSubject) -> Iterator[Problem]:
+def check(subject: VisitedHost) -> Iterator[Problem]:
     """One problem for each port."""
-    ovs = subject.ovs
-    if ovs is None or ovs.pmds is None:
-        return
-    is_free = any(not pmd.isolated for pmd in ovs.pmds)
-    reason = "all PMDs are isolated for pinned queues" if ovs.pmds else "there is no PMD"
+    ovs, pmds = subject.ovs, subject.ovs.pmds or ()
+    is_free = any(not pmd.isolated for pmd in pmds)
+    reason = "all PMDs are isolated for pinned queues" if pmds else "there is no PMD"
     for port in polled_ports(ovs):
-        polled = {
-            queue.queue for pmd in ovs.pmds for queue in pmd.queues if queue.port == port.name
-        }
+        polled = {queue.queue for pmd in pmds for queue in pmd.queues if queue.port == port.name}
         missing = set(range(queues_of(port) or 0)) - polled
         if missing and not (is_free and polled):
             yield Problem(
@@ -86,11 +82,8 @@ RULE = Rule(
     severity="error",
     groups=("host", "ovs"),
     judges=(
-        Judge(
-            "host",
-            needs=(host_needs.OVS_PORTS, host_needs.OVS_PMDS),
-            applies=host_needs.has_dpdk,
-            check=check,
+        host_needs.visited_host(
+            check, needs=(host_needs.OVS_PORTS, host_needs.OVS_PMDS), applies=host_needs.has_dpdk
         ),
     ),
 )

@@ -52,14 +52,12 @@ from vnicaudit.knowledge import host_needs
 from vnicaudit.knowledge.cpu_lists import as_list
 from vnicaudit.knowledge.ovs_ports import node_of, polled_ports, pollers
 from vnicaudit.knowledge.pmd_cpus import more_on
-from vnicaudit.model.rule import HostSubject, Judge, Problem, Rule
+from vnicaudit.model.rule import Problem, Rule, VisitedHost
 
 
-def check(subject: HostSubject) -> Iterator[Problem]:
+def check(subject: VisitedHost) -> Iterator[Problem]:
     """One problem for each port."""
     ovs = subject.ovs
-    if ovs is None:
-        return
     for port in polled_ports(ovs):
         node = node_of(port)
         far: dict[int, int] = {
@@ -84,11 +82,8 @@ RULE = Rule(
     severity="medium",
     groups=("host", "ovs"),
     judges=(
-        Judge(
-            "host",
-            needs=(host_needs.OVS_PORTS, host_needs.OVS_PMDS),
-            applies=host_needs.has_dpdk,
-            check=check,
+        host_needs.visited_host(
+            check, needs=(host_needs.OVS_PORTS, host_needs.OVS_PMDS), applies=host_needs.has_dpdk
         ),
     ),
 )

@@ -50,16 +50,16 @@ from collections.abc import Iterator
 from vnicaudit.knowledge import host_needs
 from vnicaudit.knowledge.cpu_lists import as_list
 from vnicaudit.knowledge.pmd_cpus import change_without, cpus_of_pmds, for_pods, uses_of_cpus
-from vnicaudit.model.rule import Fact, HostSubject, Judge, Problem, Rule
+from vnicaudit.model.rule import Problem, Rule, VisitedHost
 
 _BY_HAND = "Give PMDs whole cores of their own: take these CPUs out of one of the two"
 
 
-def check(subject: HostSubject) -> Iterator[Problem]:
+def check(subject: VisitedHost) -> Iterator[Problem]:
     """One problem for each other use."""
     facts = subject.facts
-    cpus = cpus_of_pmds(facts.ovs) if facts is not None and facts.ovs is not None else set()
-    if facts is None or not cpus:
+    cpus = cpus_of_pmds(facts.ovs)
+    if not cpus:
         return
     siblings = {cpu for core in facts.cpus.cores or () if cpus & set(core) for cpu in core} - cpus
     uses = tuple(uses_of_cpus(facts))
@@ -88,21 +88,14 @@ def check(subject: HostSubject) -> Iterator[Problem]:
         )
 
 
-def _is_known(subject: HostSubject) -> bool:
-    ovs = subject.ovs
-    return ovs is not None and (ovs.pmds is not None or ovs.other_config is not None)
-
+_CPUS_OF_PMDS = host_needs.host_fact(
+    lambda facts: facts.ovs.pmds is not None or facts.ovs.other_config is not None,
+    "Open vSwitch's configuration or its PMDs (as root)",
+)
 
 RULE = Rule(
     name="pmd-cpu-shared",
     severity="high",
     groups=("host", "ovs", "cpus"),
-    judges=(
-        Judge(
-            "host",
-            needs=(Fact(_is_known, "Open vSwitch's configuration or its PMDs (as root)", True),),
-            applies=host_needs.has_dpdk,
-            check=check,
-        ),
-    ),
+    judges=(host_needs.visited_host(check, needs=(_CPUS_OF_PMDS,), applies=host_needs.has_dpdk),),
 )

@@ -52,27 +52,25 @@ from collections.abc import Iterator
 from vnicaudit.knowledge import host_needs
 from vnicaudit.knowledge.ovs_ports import SEGMENTATION_EVENTS, is_connected, is_vhost
 from vnicaudit.model.host import Version
-from vnicaudit.model.host_facts import Ovs, OvsPort
-from vnicaudit.model.rule import Fact, HostSubject, Judge, Problem, Rule
+from vnicaudit.model.host_facts import HostFacts, Ovs, OvsPort
+from vnicaudit.model.rule import Problem, Rule, VisitedHost
 
 _SINCE = Version(3, 3)
 _TUNNELS = frozenset({"vxlan", "geneve"})
 _TSO, _OUTER = "tx_tcp_seg_offload", "tx_out_udp_csum_offload"
 
 
-def applies(subject: HostSubject) -> bool:
+def applies(subject: VisitedHost) -> bool:
     """A host whose Open vSwitch has a userspace datapath, or may."""
-    ovs = subject.ovs
-    if not host_needs.has_ovs(subject) or ovs is None or ovs.bridges is None:
+    bridges = subject.ovs.bridges
+    if bridges is None:
         return host_needs.has_dpdk(subject)
-    return "netdev" in ovs.bridges.values()
+    return host_needs.has_ovs(subject) and "netdev" in bridges.values()
 
 
-def check(subject: HostSubject) -> Iterator[Problem]:
+def check(subject: VisitedHost) -> Iterator[Problem]:
     """One problem if the counters grow."""
     ovs = subject.ovs
-    if ovs is None:
-        return
     grown = sum((ovs.coverage_growth or {}).get(event, 0) for event in SEGMENTATION_EVENTS)
     rate = sum((ovs.coverage_rates or {}).get(event, 0) for event in SEGMENTATION_EVENTS)
     if not grown and not rate:
@@ -110,29 +108,20 @@ def _may_send(port: OvsPort) -> bool:
     return is_connected(port) if is_vhost(port) else port.type in ("", "system", "dpdk", "afxdp")
 
 
-def _is_counted(subject: HostSubject) -> bool:
-    ovs = subject.ovs
-    if ovs is None or ovs.coverage is None:
+def _is_counted(facts: HostFacts) -> bool:
+    ovs = facts.ovs
+    if ovs.coverage is None:
         return False
     return bool(ovs.coverage) or (ovs.version is not None and ovs.version >= _SINCE)
 
+
+_COUNTED = host_needs.host_fact(
+    _is_counted, "the counters of Open vSwitch 3.3 or later (ovs-appctl coverage/show, as root)"
+)
 
 RULE = Rule(
     name="software-segmentation",
     severity="medium",
     groups=("host", "ovs", "offloads"),
-    judges=(
-        Judge(
-            "host",
-            needs=(
-                Fact(
-                    _is_counted,
-                    "the counters of Open vSwitch 3.3 or later (ovs-appctl coverage/show, as root)",
-                    live=True,
-                ),
-            ),
-            applies=applies,
-            check=check,
-        ),
-    ),
+    judges=(host_needs.visited_host(check, needs=(_COUNTED,), applies=applies),),
 )

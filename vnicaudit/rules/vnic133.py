@@ -49,19 +49,17 @@ from collections.abc import Iterator
 from vnicaudit.knowledge import host_needs
 from vnicaudit.knowledge.host_settings import HostSetting, command_for
 from vnicaudit.knowledge.ovs_ports import guests_of, is_connected, is_on
-from vnicaudit.model.rule import HostSubject, Judge, Problem, Rule
+from vnicaudit.model.rule import Problem, Rule, VisitedHost
 
 _KEY = "userspace-tso-enable"
 _COMMAND = command_for(HostSetting("ovs", name=_KEY), "true")
 
 
-def check(subject: HostSubject) -> Iterator[Problem]:
+def check(subject: VisitedHost) -> Iterator[Problem]:
     """One problem for the host, or for each guest that was there before."""
     ovs = subject.ovs
-    if ovs is None or ovs.other_config is None:
-        return
     ports = [port for port in ovs.ports or () if is_connected(port)]
-    if not is_on(ovs.other_config.get(_KEY)):
+    if not is_on((ovs.other_config or {}).get(_KEY)):
         if ports and subject.workload in (None, "streaming"):
             names = [guest.name for port in ports for guest in guests_of(port, subject)]
             named = f" ({host_needs.guests_named(names)})" if names else ""
@@ -91,11 +89,8 @@ RULE = Rule(
     severity="info",
     groups=("host", "ovs", "offloads"),
     judges=(
-        Judge(
-            "host",
-            needs=(host_needs.OVS_CONFIG, host_needs.OVS_PORTS),
-            applies=host_needs.has_dpdk,
-            check=check,
+        host_needs.visited_host(
+            check, needs=(host_needs.OVS_CONFIG, host_needs.OVS_PORTS), applies=host_needs.has_dpdk
         ),
     ),
 )

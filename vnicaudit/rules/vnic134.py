@@ -47,12 +47,12 @@ from collections.abc import Iterator
 from vnicaudit.knowledge import host_needs
 from vnicaudit.knowledge.host_settings import HostSetting, command_for
 from vnicaudit.knowledge.ovs_ports import VHOST_CLIENT, VHOST_SERVER
-from vnicaudit.model.rule import HostSubject, Judge, Problem, Rule
+from vnicaudit.model.rule import Problem, Rule, VisitedHost
 
 
-def check(subject: HostSubject) -> Iterator[Problem]:
+def check(subject: VisitedHost) -> Iterator[Problem]:
     """One problem for each port."""
-    for port in (subject.ovs and subject.ovs.ports) or ():
+    for port in subject.ovs.ports or ():
         setting = HostSetting("ovs-interface", port.name, "type")
         if port.type == VHOST_SERVER:
             yield Problem(
@@ -69,6 +69,6 @@ RULE = Rule(
     severity="medium",
     groups=("host", "ovs"),
     judges=(
-        Judge("host", needs=(host_needs.OVS_PORTS,), applies=host_needs.has_dpdk, check=check),
+        host_needs.visited_host(check, needs=(host_needs.OVS_PORTS,), applies=host_needs.has_dpdk),
     ),
 )

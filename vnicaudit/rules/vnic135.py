@@ -47,12 +47,12 @@ from collections.abc import Iterator
 
 from vnicaudit.knowledge import host_needs
 from vnicaudit.knowledge.ovs_ports import guests_of, is_vhost
-from vnicaudit.model.rule import HostSubject, Judge, Problem, Rule
+from vnicaudit.model.rule import Problem, Rule, VisitedHost
 
 
-def check(subject: HostSubject) -> Iterator[Problem]:
+def check(subject: VisitedHost) -> Iterator[Problem]:
     """One problem for each port."""
-    for port in (subject.ovs and subject.ovs.ports) or ():
+    for port in subject.ovs.ports or ():
         names = [guest.name for guest in guests_of(port, subject)] if is_vhost(port) else []
         if names and port.status.get("status") == "disconnected":
             yield Problem(
@@ -70,6 +70,6 @@ RULE = Rule(
     severity="high",
     groups=("host", "ovs"),
     judges=(
-        Judge("host", needs=(host_needs.OVS_PORTS,), applies=host_needs.has_dpdk, check=check),
+        host_needs.visited_host(check, needs=(host_needs.OVS_PORTS,), applies=host_needs.has_dpdk),
     ),
 )

@@ -47,7 +47,7 @@ from collections.abc import Iterator
 from vnicaudit.knowledge import host_needs
 from vnicaudit.knowledge.ovs_ports import guests_of, number, vduse_name
 from vnicaudit.model.host import Version
-from vnicaudit.model.rule import Fact, HostSubject, Judge, Problem, Rule
+from vnicaudit.model.rule import Problem, Rule, VisitedHost
 
 _KEY = "vhost-max-queue-pairs"
 _SINCE = Version(3, 5)
@@ -61,18 +61,16 @@ _FIX = (
 vSwitch 3.5.0 and 3.7.1)."""
 
 
-def applies(subject: HostSubject) -> bool:
+def applies(subject: VisitedHost) -> bool:
     """A host with a VDUSE port, or one whose ports are unknown."""
-    ovs = subject.ovs
-    if ovs is None or ovs.ports is None:
-        return host_needs.has_dpdk(subject)
-    return any(vduse_name(port) for port in ovs.ports)
+    ports = subject.ovs.ports
+    return host_needs.has_dpdk(subject) if ports is None else any(map(vduse_name, ports))
 
 
-def check(subject: HostSubject) -> Iterator[Problem]:
+def check(subject: VisitedHost) -> Iterator[Problem]:
     """One problem for each port."""
     ovs = subject.ovs
-    if ovs is None or ovs.version is None or ovs.version < _SINCE:
+    if ovs.version is None or ovs.version < _SINCE:
         return
     for port in ovs.ports or ():
         if not vduse_name(port) or (number(port.options.get(_KEY)) or 1) > 1:
@@ -87,24 +85,16 @@ def check(subject: HostSubject) -> Iterator[Problem]:
                 )
 
 
-def _version_is_known(subject: HostSubject) -> bool:
-    ovs = subject.ovs
-    return ovs is not None and ovs.version is not None
-
+_VERSION = host_needs.host_fact(
+    lambda facts: facts.ovs.version is not None,
+    "the version of Open vSwitch (ovs-appctl version)",
+)
 
 RULE = Rule(
     name="vduse-one-queue-pair",
     severity="info",
     groups=("host", "ovs", "queues"),
     judges=(
-        Judge(
-            "host",
-            needs=(
-                host_needs.OVS_PORTS,
-                Fact(_version_is_known, "the version of Open vSwitch (ovs-appctl version)", True),
-            ),
-            applies=applies,
-            check=check,
-        ),
+        host_needs.visited_host(check, needs=(host_needs.OVS_PORTS, _VERSION), applies=applies),
     ),
 )

@@ -49,23 +49,21 @@ from collections.abc import Iterator
 from vnicaudit.knowledge import host_needs
 from vnicaudit.knowledge.ovs_ports import is_connected, number
 from vnicaudit.model.host_facts import OvsPort
-from vnicaudit.model.rule import Fact, HostSubject, Judge, Problem, Rule
+from vnicaudit.model.rule import Problem, Rule, VisitedHost
 
 _SMALL = 256
 _DROPS = "ovs_tx_failure_drops"
 
 
-def applies(subject: HostSubject) -> bool:
+def applies(subject: VisitedHost) -> bool:
     """A host with a guest whose ring is small, or one whose ports are unknown."""
-    ovs = subject.ovs
-    if ovs is None or ovs.ports is None:
-        return host_needs.has_dpdk(subject)
-    return any(_small_ring(port) for port in ovs.ports)
+    ports = subject.ovs.ports
+    return host_needs.has_dpdk(subject) if ports is None else any(map(_small_ring, ports))
 
 
-def check(subject: HostSubject) -> Iterator[Problem]:
+def check(subject: VisitedHost) -> Iterator[Problem]:
     """One problem for each port."""
-    for port in (subject.ovs and subject.ovs.ports) or ():
+    for port in subject.ovs.ports or ():
         size, grown = _small_ring(port), (port.growth or {}).get(_DROPS, 0)
         if size is not None and grown > 0:
             yield Problem(
@@ -88,29 +86,16 @@ def _small_ring(port: OvsPort) -> int | None:
     return min(sizes) if sizes and is_connected(port) and min(sizes) <= _SMALL else None
 
 
-def _has_growth(subject: HostSubject) -> bool:
-    ovs = subject.ovs
-    return ovs is not None and any(port.growth is not None for port in ovs.ports or ())
-
+_GROWTH = host_needs.host_fact(
+    lambda facts: any(port.growth is not None for port in facts.ovs.ports or ()),
+    "two readings of Open vSwitch's counters, which it updates every 5 s (--window 6)",
+)
 
 RULE = Rule(
     name="vhost-ring-small",
     severity="medium",
     groups=("host", "ovs", "rings"),
     judges=(
-        Judge(
-            "host",
-            needs=(
-                host_needs.OVS_PORTS,
-                Fact(
-                    _has_growth,
-                    "two readings of Open vSwitch's counters, which it updates every 5 s "
-                    "(--window 6)",
-                    live=True,
-                ),
-            ),
-            applies=applies,
-            check=check,
-        ),
+        host_needs.visited_host(check, needs=(host_needs.OVS_PORTS, _GROWTH), applies=applies),
     ),
 )

@@ -55,17 +55,17 @@ from vnicaudit.knowledge.host_settings import HostSetting, command_for
 from vnicaudit.knowledge.ovs_ports import is_connected
 from vnicaudit.model.host import Version
 from vnicaudit.model.host_facts import HostFacts, Ovs
-from vnicaudit.model.rule import HostSubject, Judge, Problem, Rule
+from vnicaudit.model.rule import Problem, Rule, VisitedHost
 
 _MANY, _SMALL = 50_000, 256
 _SLEEP = "200"
 _SAFE = "it takes effect at once, and can be set back"
 
 
-def check(subject: HostSubject) -> Iterator[Problem]:
+def check(subject: VisitedHost) -> Iterator[Problem]:
     """One problem at most."""
     facts, workload = subject.facts, subject.workload
-    pmds = (facts and facts.ovs and facts.ovs.pmds) or ()
+    pmds = facts.ovs.pmds or ()
     longest = HostSetting("ovs", name=_key(subject.ovs))
     sleeping = {pmd.core: pmd.sleeps for pmd in pmds if pmd.sleeps}
     if sleeping and workload in (None, "streaming", "latency"):
@@ -73,9 +73,9 @@ def check(subject: HostSubject) -> Iterator[Problem]:
         asked = ": do guests stream, or need low latency?"
         why = f", on a host for {workload}" if workload else asked
         fix = f"If so: {command_for(longest, '0')}"
-        change = change_of(facts, longest, "0", _SAFE) if workload and facts else None
+        change = change_of(facts, longest, "0", _SAFE) if workload else None
         yield Problem(told + why, change=change, fix="" if change else fix)
-    elif not sleeping and facts is not None and workload in (None, "many-connections"):
+    elif not sleeping and workload in (None, "many-connections"):
         rate, size = _to_guests(facts)
         if any(pmd.sleeps == 0 for pmd in pmds) and rate >= _MANY and size <= _SMALL:
             yield Problem(
@@ -85,15 +85,15 @@ def check(subject: HostSubject) -> Iterator[Problem]:
             )
 
 
-def _key(ovs: Ovs | None) -> str:
+def _key(ovs: Ovs) -> str:
     """The key: ``pmd-sleep-max`` was called ``pmd-maxsleep`` in 3.1 (NEWS of Open vSwitch)."""
-    is_old = ovs is not None and ovs.version is not None and ovs.version < Version(3, 2)
+    is_old = ovs.version is not None and ovs.version < Version(3, 2)
     return "pmd-maxsleep" if is_old else "pmd-sleep-max"
 
 
 def _to_guests(facts: HostFacts) -> tuple[float, float]:
     """Packets a second to guests, and their average size in bytes."""
-    ports = (facts.ovs and facts.ovs.ports) or ()
+    ports = facts.ovs.ports or ()
     grown = [port.growth for port in ports if is_connected(port) and port.growth]
     packets = sum(each.get("tx_packets", 0) for each in grown)
     if not packets or not facts.window:
@@ -105,5 +105,7 @@ RULE = Rule(
     name="pmd-sleep",
     severity="info",
     groups=("host", "ovs"),
-    judges=(Judge("host", needs=(host_needs.OVS_PMDS,), applies=host_needs.has_dpdk, check=check),),
+    judges=(
+        host_needs.visited_host(check, needs=(host_needs.OVS_PMDS,), applies=host_needs.has_dpdk),
+    ),
 )

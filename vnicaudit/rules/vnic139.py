@@ -58,15 +58,7 @@ from vnicaudit.knowledge.host_setting_values import change_of
 from vnicaudit.knowledge.host_settings import HostSetting
 from vnicaudit.knowledge.ovs_ports import pmds_on, queues_of
 from vnicaudit.model.host_facts import HostFacts
-from vnicaudit.model.rule import (
-    Fact,
-    HostSubject,
-    Judge,
-    Problem,
-    RuleSettings,
-    adjustable_rule,
-    setting,
-)
+from vnicaudit.model.rule import Problem, RuleSettings, VisitedHost, adjustable_rule, setting
 
 _BALANCE = HostSetting("ovs", name="pmd-auto-lb")
 _MOVES = "queues move to other threads when that pays, with a loss of packets"
@@ -84,16 +76,15 @@ class Loads(RuleSettings, frozen=True):
     ] = 50
 
 
-def check(subject: HostSubject, loads: Loads) -> Iterator[Problem]:
+def check(subject: VisitedHost, loads: Loads) -> Iterator[Problem]:
     """One problem for each overloaded PMD."""
-    facts = subject.facts or HostFacts()
-    pmds = (facts.ovs and facts.ovs.pmds) or ()
-    for pmd in pmds:
+    facts = subject.facts
+    for pmd in facts.ovs.pmds or ():
         if pmd.busy is None or pmd.busy < loads.busy or pmd.node is None or not pmd.queues:
             continue
         idle = [
             other
-            for other in pmds_on(pmds, pmd.node)
+            for other in pmds_on(facts.ovs, pmd.node)
             if not other.isolated and other.busy is not None and other.busy < loads.idle
         ]
         if not idle:
@@ -119,23 +110,22 @@ def check(subject: HostSubject, loads: Loads) -> Iterator[Problem]:
         )
 
 
-def _is_measured(subject: HostSubject) -> bool:
-    pmds = (subject.ovs and subject.ovs.pmds) or ()
+def _is_measured(facts: HostFacts) -> bool:
+    pmds = facts.ovs.pmds or ()
     return len(pmds) < 2 or any(pmd.busy is not None for pmd in pmds)
 
 
-_MEASURED = Fact(
-    _is_measured, "the load of PMDs, which Open vSwitch measures within a minute", live=True
+_MEASURED = host_needs.host_fact(
+    _is_measured, "the load of PMDs, which Open vSwitch measures within a minute"
 )
 
 
 RULE = adjustable_rule(
     Loads,
-    lambda loads: Judge(
-        "host",
+    lambda loads: host_needs.visited_host(
+        lambda subject: check(subject, loads),
         needs=(host_needs.OVS_PMDS, _MEASURED),
         applies=host_needs.has_dpdk,
-        check=lambda subject: check(subject, loads),
     ),
     name="pmd-overloaded",
     severity="medium",

@@ -53,25 +53,21 @@ from vnicaudit.knowledge.host_setting_values import change_of, value_of
 from vnicaudit.knowledge.host_settings import HostSetting
 from vnicaudit.model.finding import Change
 from vnicaudit.model.host_facts import HostFacts, Ovs
-from vnicaudit.model.rule import HostSubject, Judge, Problem, Rule
+from vnicaudit.model.rule import Problem, Rule, VisitedHost
 
 _MIB = 1024
 _MEMORY = "it takes memory from everything else on the host"
 _MOST_NODES = 64
 
 
-def applies(subject: HostSubject) -> bool:
-    """A visited host where something that does not run needs huge pages."""
-    if subject.facts is None:
-        return False
+def applies(subject: VisitedHost) -> bool:
+    """A host where something that does not run needs huge pages."""
     return _waits(subject.facts.ovs) or any(_needed(subject))
 
 
-def check(subject: HostSubject) -> Iterator[Problem]:
+def check(subject: VisitedHost) -> Iterator[Problem]:
     """One problem for each guest, and for each node on which DPDK needs some."""
     facts = subject.facts
-    if facts is None:
-        return
     for name, need in _needed(subject):
         nodes = {pages.node for pages in facts.huge_pages or ()}
         node = nodes.pop() if len(nodes) == 1 else None
@@ -84,7 +80,7 @@ def check(subject: HostSubject) -> Iterator[Problem]:
                 change=_more(facts, node, size, need - free),
                 fix=_reserve(need - free, size),
             )
-    if facts.ovs is not None and _waits(facts.ovs):
+    if _waits(facts.ovs):
         for node, need in _of_dpdk(facts.ovs):
             size, free = max(
                 _free(facts, node).items(), key=lambda item: item[1], default=(2048, 0)
@@ -109,22 +105,18 @@ def _more(facts: HostFacts, node: int | None, size: int, kib: int) -> Change | N
     return change_of(facts, setting, new, _MEMORY, safe=False)
 
 
-def _needed(subject: HostSubject) -> Iterator[tuple[str, int]]:
+def _needed(subject: VisitedHost) -> Iterator[tuple[str, int]]:
     """Guests that are off, and what they need, in KiB."""
     for guest in subject.guests:
         if guest.running is False and guest.huge_kib:
             yield guest.name, guest.huge_kib
 
 
-def _waits(ovs: Ovs | None) -> bool:
+def _waits(ovs: Ovs) -> bool:
     """True if DPDK is switched on with huge pages, but did not start."""
-    config = (ovs.other_config if ovs is not None else None) or {}
+    config = ovs.other_config or {}
     asked = config.get("dpdk-init", "").lower() in ("true", "try")
-    return (
-        asked
-        and (ovs is not None and ovs.dpdk is False)
-        and "no-huge" not in config.get("dpdk-extra", "")
-    )
+    return asked and ovs.dpdk is False and "no-huge" not in config.get("dpdk-extra", "")
 
 
 def _of_dpdk(ovs: Ovs) -> Iterator[tuple[int, int]]:
@@ -164,5 +156,5 @@ RULE = Rule(
     name="hugepages-short",
     severity="high",
     groups=("host", "memory"),
-    judges=(Judge("host", needs=(_PAGES,), applies=applies, check=check),),
+    judges=(host_needs.visited_host(check, needs=(_PAGES,), applies=applies),),
 )

@@ -66,7 +66,7 @@ from vnicaudit.knowledge.partitions import (
     tables_of,
 )
 from vnicaudit.model.host_facts import HostFacts
-from vnicaudit.model.rule import Fact, HostSubject, Judge, Problem, Rule
+from vnicaudit.model.rule import Problem, Rule, VisitedHost
 
 _JUDGED_ELSEWHERE = (INTERRUPTS, WORKERS)
 _FIXES = {
@@ -78,16 +78,14 @@ _FIXES = {
 }
 
 
-def applies(subject: HostSubject) -> bool:
-    """A visited host that is divided between guests, pods and its own work."""
-    facts = subject.facts
-    return facts is not None and is_divided(facts) and facts.hypervisor is not False
+def applies(subject: VisitedHost) -> bool:
+    """A host that is divided between guests, pods and its own work."""
+    return is_divided(subject.facts) and subject.facts.hypervisor is not False
 
 
-def check(subject: HostSubject) -> Iterator[Problem]:
+def check(subject: VisitedHost) -> Iterator[Problem]:
     """One problem for each class of tasks and class of CPUs."""
-    if subject.facts is not None:
-        yield from _problems(subject.facts)
+    return _problems(subject.facts)
 
 
 def _problems(facts: HostFacts) -> Iterator[Problem]:
@@ -110,16 +108,10 @@ def _problems(facts: HostFacts) -> Iterator[Problem]:
             )
 
 
-def _is_judged(subject: HostSubject) -> bool:
-    facts = subject.facts
-    return facts is not None and (is_known(facts) or any(_problems(facts)))
-
-
-_USES: Fact[HostSubject] = Fact(
-    _is_judged,
+_USES = host_needs.host_fact(
+    lambda facts: is_known(facts) or any(_problems(facts)),
     "which CPUs its guests, services and pods may use (/proc/PID/task/*/status of QEMU, as root; "
     "/proc/1/status; kubelet's configuration)",
-    live=True,
 )
 
 RULE = Rule(
@@ -127,11 +119,8 @@ RULE = Rule(
     severity="medium",
     groups=("host", "cpus"),
     judges=(
-        Judge(
-            "host",
-            needs=(host_needs.NOT_A_CONTAINER, host_needs.ONLINE, _USES),
-            applies=applies,
-            check=check,
+        host_needs.visited_host(
+            check, needs=(host_needs.NOT_A_CONTAINER, host_needs.ONLINE, _USES), applies=applies
         ),
     ),
 )

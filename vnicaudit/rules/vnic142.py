@@ -49,19 +49,17 @@ from collections.abc import Iterator
 from vnicaudit.knowledge import host_needs
 from vnicaudit.knowledge.cpu_lists import as_list
 from vnicaudit.knowledge.host_cpus import isolated
-from vnicaudit.model.rule import HostSubject, Judge, Problem, Rule
+from vnicaudit.model.rule import Problem, Rule, VisitedHost
 
 
-def applies(subject: HostSubject) -> bool:
-    """A visited host with isolated CPUs."""
-    return subject.facts is not None and bool(isolated(subject.facts))
+def applies(subject: VisitedHost) -> bool:
+    """A host with isolated CPUs."""
+    return bool(isolated(subject.facts))
 
 
-def check(subject: HostSubject) -> Iterator[Problem]:
+def check(subject: VisitedHost) -> Iterator[Problem]:
     """One problem if services may run on some of them."""
     facts = subject.facts
-    if facts is None:
-        return
     apart, services = isolated(facts), frozenset(facts.cpus.services or ())
     if apart & services:
         left = as_list((services | frozenset(facts.cpus.online or ())) - apart) or "CPUS"
@@ -83,11 +81,8 @@ RULE = Rule(
     severity="low",
     groups=("host", "cpus"),
     judges=(
-        Judge(
-            "host",
-            needs=(host_needs.NOT_A_CONTAINER, _SERVICES),
-            applies=applies,
-            check=check,
+        host_needs.visited_host(
+            check, needs=(host_needs.NOT_A_CONTAINER, _SERVICES), applies=applies
         ),
     ),
 )

@@ -62,19 +62,17 @@ from vnicaudit.knowledge.host_setting_values import change_of_several
 from vnicaudit.knowledge.host_settings import CAN_BE_SET_BACK, HostSetting
 from vnicaudit.model.finding import Change
 from vnicaudit.model.host_facts import HostFacts, Interrupt
-from vnicaudit.model.rule import HostSubject, Judge, Problem, Rule
+from vnicaudit.model.rule import Problem, Rule, VisitedHost
 
 
-def applies(subject: HostSubject) -> bool:
-    """A visited host with such CPUs."""
-    return subject.facts is not None and bool(polled(subject.facts) | dedicated(subject.facts))
+def applies(subject: VisitedHost) -> bool:
+    """A host with such CPUs."""
+    return bool(polled(subject.facts) | dedicated(subject.facts))
 
 
-def check(subject: HostSubject) -> Iterator[Problem]:
+def check(subject: VisitedHost) -> Iterator[Problem]:
     """One problem for each adapter."""
     facts = subject.facts
-    if facts is None:
-        return
     polling, kept = polled(facts), _kept_free(facts)
     hit: dict[str, set[int]] = {}
     numbers: dict[str, list[str]] = {}
@@ -138,5 +136,5 @@ RULE = Rule(
     name="irqs-on-dedicated",
     severity="medium",
     groups=("host", "cpus"),
-    judges=(Judge("host", needs=(host_needs.INTERRUPTS,), applies=applies, check=check),),
+    judges=(host_needs.visited_host(check, needs=(host_needs.INTERRUPTS,), applies=applies),),
 )

@@ -52,19 +52,17 @@ from vnicaudit.knowledge import host_needs
 from vnicaudit.knowledge.cpu_lists import as_list
 from vnicaudit.knowledge.host_cpus import CpuSet, dedicated, isolated, online, polled
 from vnicaudit.model.host_facts import HostFacts
-from vnicaudit.model.rule import HostSubject, Judge, Problem, Rule
+from vnicaudit.model.rule import Problem, Rule, VisitedHost
 
 
-def applies(subject: HostSubject) -> bool:
-    """A visited host that is divided."""
-    return subject.facts is not None and bool(_apart(subject.facts))
+def applies(subject: VisitedHost) -> bool:
+    """A host that is divided."""
+    return bool(_apart(subject.facts))
 
 
-def check(subject: HostSubject) -> Iterator[Problem]:
+def check(subject: VisitedHost) -> Iterator[Problem]:
     """One problem for all such cores."""
     facts = subject.facts
-    if facts is None:
-        return
     apart, here, polling = _apart(facts), online(facts), polled(facts)
     cores = [
         frozenset(core) if here is None else here & set(core) for core in facts.cpus.cores or ()
@@ -94,5 +92,5 @@ RULE = Rule(
     name="smt-split",
     severity="medium",
     groups=("host", "cpus"),
-    judges=(Judge("host", needs=(_CORES,), applies=applies, check=check),),
+    judges=(host_needs.visited_host(check, needs=(_CORES,), applies=applies),),
 )

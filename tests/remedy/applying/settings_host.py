@@ -229,7 +229,7 @@ class SettingsHost:
             self.now = replace(self.now, own_files=self.files | {folder: files})
             return
         if setting.kind == "ovs":
-            config = {**((self.now.ovs or Ovs()).other_config or {}), setting.name: value}
+            config = {**(self.now.ovs.other_config or {}), setting.name: value}
             self.now = replace(
                 self.now, ovs=Ovs(other_config={k: v for k, v in config.items() if v})
             )

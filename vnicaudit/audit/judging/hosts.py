@@ -21,7 +21,7 @@ from vnicaudit.knowledge.partitions import is_divided, partition_of
 from vnicaudit.model.finding import Location, Ref
 from vnicaudit.model.host import Host
 from vnicaudit.model.host_facts import HostFacts, HostGuest, NicOnHost
-from vnicaudit.model.rule import HostSubject, LinkSubject
+from vnicaudit.model.rule import HostSubject, LinkSubject, VisitedHost
 
 if TYPE_CHECKING:
     from vnicaudit.audit.reading.targets import HostItem
@@ -69,8 +69,10 @@ class SeenHost:
         """The host, for its rules; None if nothing was read of it."""
         if self._host is None:
             return None
-        uses, guests = frozenset(self._uses), tuple(self._guests)
-        return HostSubject(self._host.declared, uses, self._facts, guests)
+        host, uses, guests = self._host.declared, frozenset(self._uses), tuple(self._guests)
+        if self._facts is None:
+            return HostSubject(host, uses, guests)
+        return VisitedHost(host, uses, guests, facts=self._facts)
 
 
 def guest_of(domain: Domain) -> HostGuest:
@@ -118,21 +120,19 @@ class HostAuditor:
 
     def audit(self, name: str, host: HostSubject, target: str) -> Audited:
         """Judge the host with that name by itself, then each of its links."""
-        collector, facts = FindingCollector(self._wordings), host.facts
+        collector = FindingCollector(self._wordings)
         self._take(ask(self._host_rules.of(), host), name, Ref("host"), target, collector)
-        if facts is not None and facts.links:
-            rules, carried = self._link_rules.of(), carried_by(facts, host.guests)
-            for link in facts.links:
-                subject = LinkSubject(link, facts, host, carried.get(link.name, ()))
-                verdicts = ask(rules, subject)
-                self._take(verdicts, name, Ref("link", link.name), target, collector)
-        elif facts is not None:
-            for rule in self._link_rules.of():
-                collector.note(RuleVerdict(rule, needs=_LINKS, live=True), Ref("host"))
+        if not isinstance(host, VisitedHost):
+            return collector.audited(target, name, "host", "host")
+        facts, rules = host.facts, self._link_rules.of()
+        carried = carried_by(facts, host.guests)
+        for link in facts.links or ():
+            verdicts = ask(rules, LinkSubject(link, host, carried.get(link.name, ())))
+            self._take(verdicts, name, Ref("link", link.name), target, collector)
+        for rule in () if facts.links else rules:
+            collector.note(RuleVerdict(rule, needs=_LINKS, live=True), Ref("host"))
         audited = collector.audited(target, name, "host", "host")
-        if facts is not None and is_divided(facts):
-            return replace(audited, cpus=partition_of(facts))
-        return audited
+        return replace(audited, cpus=partition_of(facts)) if is_divided(facts) else audited
 
     def _take(
         self,

@@ -45,6 +45,7 @@ from vnicaudit.model.plan import (
     UnitStep,
 )
 from vnicaudit.model.report import ReadError
+from vnicaudit.model.rule import VisitedHost
 from vnicaudit.remedy.planning.run import TargetPlanner
 from vnicaudit.remedy.planning.subject import findings_in, reason_of, safety, unsafe
 from vnicaudit.remedy.replacing import kept_digest
@@ -114,10 +115,11 @@ class HostTargetPlanner(TargetPlanner):
 
     def _plan_host(self, target: Target, items: Iterator[PlannedItem]) -> bool:
         """True if anything could be read."""
-        seen, facts = self._visited(target, items)
+        seen = self._visited(target, items)
         subject, options = seen.subject(), self._request.options
-        if subject is None or facts is None:
+        if not isinstance(subject, VisitedHost):
             return False
+        facts = subject.facts
         if subject.guests:
             self._run.notes.append(_GUESTS.format(target.name))
         if options.to != "virtio" or options.macs:
@@ -145,22 +147,17 @@ class HostTargetPlanner(TargetPlanner):
                 planned.append(step)
         return True
 
-    def _visited(
-        self, target: Target, items: Iterator[PlannedItem]
-    ) -> tuple[SeenHost, HostFacts | None]:
-        """The host, and its facts if they could be read."""
-        seen, facts = SeenHost(), None
+    def _visited(self, target: Target, items: Iterator[PlannedItem]) -> SeenHost:
+        seen = SeenHost()
         for item in items:
             if isinstance(item, LiveDefinition):
                 continue
-            if isinstance(item, HostFacts):
-                facts = item
             left = seen.take(item)
             if isinstance(left, ReadError):
                 self._run.add_unread(target, left)
             elif isinstance(left, LiveDomain):
                 seen.runs(left.domain, left.host)
-        return seen, facts
+        return seen
 
 
 def steps_of(
