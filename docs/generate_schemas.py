@@ -23,8 +23,7 @@ from vnicaudit.cli.doctor import DoctorReport
 from vnicaudit.model.advice import NetworkAdvice
 from vnicaudit.model.finding import SEVERITIES
 from vnicaudit.model.history import AuditDetails, Drift, HistoryStatus, Trend
-from vnicaudit.model.host import HostCpus
-from vnicaudit.model.host_recording import HostRecording
+from vnicaudit.model.host import HostCpus, HostRecording
 from vnicaudit.model.measurement import BenchResult
 from vnicaudit.model.names import RulesReport
 from vnicaudit.model.plan import Plan

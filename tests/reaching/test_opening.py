@@ -5,8 +5,9 @@ from contextlib import closing
 import pytest
 
 from vnicaudit.errors import EndpointError, UsageError
+from vnicaudit.model.host import Section
 from vnicaudit.reaching.opening import open_place
-from vnicaudit.reaching.sections import Section, ask
+from vnicaudit.reaching.sections import ask
 
 
 def test_a_program_runs_there_word_for_word() -> None:

@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 from tests.bench.engines.here import Here
 from vnicaudit.errors import EndpointError
+from vnicaudit.model.host import Section
 from vnicaudit.model.measurement import Ran
-from vnicaudit.reaching.sections import FACT_BYTES, Section, ask, split, text_of
+from vnicaudit.reaching.sections import FACT_BYTES, ask, split, text_of
 
 SEPARATOR = "0123456789abcdef"
 NAMES = st.text(st.characters(codec="ascii", exclude_characters="\n "), min_size=1).filter(
@@ -21,8 +22,8 @@ TEXTS = st.text(st.characters(codec="utf-8")).filter(lambda text: SEPARATOR not 
 def printed(separator: str, *sections: Section) -> str:
     """What a script prints for these."""
     return "".join(
-        f"\n{separator} {name}\n{text}{_end(separator, code)}"
-        for name, text, code in (*sections, Section("end", ""))
+        f"\n{separator} {one.name}\n{one.text}{_end(separator, one.code)}"
+        for one in (*sections, Section("end", ""))
     )
 
 

@@ -29,8 +29,8 @@ from vnicaudit.cli.doctor import DoctorCheck, DoctorReport
 from vnicaudit.fleet.own_format import HostCheck
 from vnicaudit.knowledge.partitions import partition_of
 from vnicaudit.model.fleet import HostOptions
+from vnicaudit.model.host import HostRecording, Section
 from vnicaudit.model.host_facts import CpuFacts, HostFacts
-from vnicaudit.model.host_recording import HostRecording, RecordedSection
 from vnicaudit.model.report import NotFixed
 from vnicaudit.model.runs import Preview
 from vnicaudit.model.scenario import Scenario, ScenarioPlatform, TrafficFlow
@@ -73,7 +73,7 @@ RECORDING = HostRecording(
     version="0.1.0",
     recorded="2026-11-01T02:03:04Z",
     place="ssh://kvm1",
-    sections=(RecordedSection("files", "/proc/uptime\x007.00 1.00"), RecordedSection("a", "", 1)),
+    sections=(Section("files", "/proc/uptime\x007.00 1.00"), Section("a", "", 1)),
 )
 SCENARIO = Scenario(
     platform=ScenarioPlatform(sdn="ovn-kubernetes"),

@@ -1,5 +1,5 @@
-"""Hosts: facts that affect NICs, versions, state of domains, compute nodes of a site, locks, and
-how CPUs are divided."""
+"""Hosts: facts that affect NICs, versions, state of domains, compute nodes of a site, locks,
+recordings of visits, and how CPUs are divided."""
 
 from __future__ import annotations
 
@@ -232,6 +232,33 @@ class GuestExit(msgspec.Struct, frozen=True):
     code: int
     stdout: bytes = b""
     stderr: bytes = b""
+
+
+# What a host printed.
+
+
+class Section(msgspec.Struct, frozen=True):
+    """Text that the host printed under a name. ``code``: how its command ended; None: there is no
+    command, or its text was too long."""
+
+    name: str
+    text: str
+    code: int | None = None
+
+
+RECORDING_SCHEMA: Literal["vnicaudit.host-facts/1"] = "vnicaudit.host-facts/1"
+
+
+class HostRecording(msgspec.Struct, frozen=True, kw_only=True):
+    """``vnicaudit.host-facts/1``: everything that one visit read, with secrets masked. ``version``:
+    of this program, whose script asked for the sections; ``recorded``: UTC, RFC 3339; ``place``:
+    the URL of the place, without options."""
+
+    schema: Literal["vnicaudit.host-facts/1"] = RECORDING_SCHEMA
+    version: str
+    recorded: str
+    place: str
+    sections: tuple[Section, ...]
 
 
 # ``vnicaudit.host-cpus/1``: which tasks may, and do, use which CPUs of a host.

@@ -86,15 +86,12 @@ class Qeth(_Record, frozen=True):
     """Its number on the bus: ``0.0.f500``."""
     card_type: str | None = None
     layer2: bool | None = None
-    online: bool | None = None
     buffers: int | None = None
     buffer_bytes: int | None = None
     """``inbuf_size``."""
-    bridge_role: str | None = None
     bridge_state: str | None = None
     vnicc: dict[str, str] = {}
     """VNIC characteristics: ``flooding``, ``learning``…, as sysfs prints them."""
-    isolation: str | None = None
 
     @property
     def is_hipersockets(self) -> bool | None:
@@ -126,7 +123,6 @@ class HostLink(_Record, frozen=True):
     """It is administratively up."""
     carrier: bool | None = None
     mtu: int | None = None
-    min_mtu: int | None = None
     max_mtu: int | None = None
     queue_length: int | None = None
     """``txqueuelen``."""
@@ -139,8 +135,8 @@ class HostLink(_Record, frozen=True):
     node: int | None = None
     """The NUMA node of its device; -1: the firmware names none."""
     rx_queues: int | None = None
-    """In use; None also where only the number that could be used is known."""
-    tx_queues: int | None = None
+    """In use; None also where only the number that could be used is known. Of the transmit queues
+    nothing is judged."""
     features: dict[str, Feature] | None = None
     """By the names of ``ethtool -k``: ``tcp-segmentation-offload``."""
     private_flags: dict[str, bool] | None = None
@@ -184,11 +180,11 @@ class CpuShare(_Record, frozen=True):
 
 
 class Softnet(_Record, frozen=True):
-    """Row of /proc/net/softnet_stat, by CPU: packets dropped because the backlog was full, and
-    times that the budget ended with packets left (``squeezed``)."""
+    """/proc/net/softnet_stat, of all CPUs: packets dropped because the backlog was full, and times
+    that the budget ended with packets left (``squeezed``)."""
 
-    dropped: Counters = {}
-    squeezed: Counters = {}
+    dropped: int
+    squeezed: int
 
 
 class Interrupt(_Record, frozen=True):
@@ -227,11 +223,9 @@ class CpuFacts(_Record, frozen=True):
     """What says so."""
     share: dict[int, CpuShare] | None = None
     """Per CPU, within the window; None without one."""
-    softnet: Softnet | None = None
     softnet_growth: Softnet | None = None
-    net_rx: dict[int, int] | None = None
-    """Receive softirqs since boot."""
     net_rx_growth: dict[int, int] | None = None
+    """Per CPU: receive softirqs."""
     interrupts: tuple[Interrupt, ...] | None = None
     irqbalance: bool | None = None
     """It runs."""
@@ -255,11 +249,10 @@ class Thread(_Record, frozen=True):
 
 
 class QemuProcess(_Record, frozen=True):
-    """A running QEMU as the host sees it. ``uuid`` and ``guest`` join it to its domain."""
+    """A running QEMU as the host sees it. ``guest``: the name of its domain."""
 
     pid: int
     guest: str | None = None
-    uuid: str | None = None
     threads: tuple[Thread, ...] = ()
 
 
@@ -301,7 +294,6 @@ class Pmd(_Record, frozen=True):
     node: int | None = None
     isolated: bool = False
     queues: tuple[PmdQueue, ...] = ()
-    overhead: float | None = None
     busy: float | None = None
     """Percent of the window, or of the time that OVS measures, with packets."""
     sleeps: int | None = None
@@ -312,7 +304,6 @@ class Lookups(_Record, frozen=True):
     """Flow lookups of the kernel datapath."""
 
     hit: int
-    missed: int
     lost_upcalls: int
 
 
@@ -472,7 +463,6 @@ class NicOnHost(_Record, frozen=True):
     mtu: int | None = None
     is_path_judged: bool = False
     """Its tap and the uplinks of its bridge are judged with the NIC itself."""
-    queues: int | None = None
 
 
 class HostGuest(_Record, frozen=True):
@@ -480,7 +470,6 @@ class HostGuest(_Record, frozen=True):
     :class:`QemuProcess`."""
 
     name: str
-    uuid: str | None = None
     running: bool | None = None
     paused: bool = False
     """It is known to stand still, though it runs."""

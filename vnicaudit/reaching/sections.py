@@ -10,9 +10,12 @@ from __future__ import annotations
 import re
 import secrets
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import Protocol
+
+from msgspec.structs import replace
 
 from vnicaudit.errors import EndpointError
+from vnicaudit.model.host import Section
 from vnicaudit.model.measurement import Ran
 
 BEGINNING = r"""
@@ -41,15 +44,6 @@ FACT_BYTES = 32768
 _CODE = re.compile(r"[0-9]{1,3}")
 _SSH_FAILED = 255
 """ssh(1): its own exit code if there is an error."""
-
-
-class Section(NamedTuple):
-    """Text printed under a name. ``code``: exit code of the command, None if the script does not
-    report it or the output was too long."""
-
-    name: str
-    text: str
-    code: int | None = None
 
 
 class AskedPlace(Protocol):
@@ -98,7 +92,7 @@ def _with_codes(found: Sequence[Section]) -> list[Section]:
     for section in found:
         kind, _space, code = section.name.partition(" ")
         if kind == "code" and _CODE.fullmatch(code) and joined:
-            joined[-1] = joined[-1]._replace(code=int(code))
+            joined[-1] = replace(joined[-1], code=int(code))
         else:
             joined.append(section)
     return joined

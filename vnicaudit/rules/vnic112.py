@@ -80,19 +80,18 @@ def check(subject: VisitedHost, limits: SoftnetLimits) -> Iterator[Problem]:
     growth = facts.cpus.softnet_growth
     if growth is None or not facts.window:
         return
-    dropped, squeezed = sum(growth.dropped.values()), sum(growth.squeezed.values())
-    if dropped:
+    if growth.dropped:
         yield Problem(
-            f"{host_needs.counted(dropped, 'packet')} dropped in {facts.window:.0f} s because the "
-            "backlog of a CPU was full",
+            f"{host_needs.counted(growth.dropped, 'packet')} dropped in {facts.window:.0f} s "
+            "because the backlog of a CPU was full",
             field="backlog",
             change=_more_waiting(facts),
             fix="" if facts.sysctl(_BACKLOG) else f"Double {_BACKLOG}",
         )
-    if squeezed >= limits.squeezes * facts.window:
+    if growth.squeezed >= limits.squeezes * facts.window:
         yield Problem(
-            f"CPUs stopped receiving {squeezed / facts.window:.0f} times a second with packets left"
-            " (time squeeze)",
+            f"CPUs stopped receiving {growth.squeezed / facts.window:.0f} times a second with "
+            "packets left (time squeeze)",
             field="budget",
             severity="low",
             change=(change := _larger(facts)),

@@ -26,7 +26,8 @@ from vnicaudit.bench.facts.cpu import (
     use_between,
 )
 from vnicaudit.errors import MeasureError
-from vnicaudit.reaching.sections import Section, ask
+from vnicaudit.model.host import Section
+from vnicaudit.reaching.sections import ask
 
 FIRST = text("proc/guest.stat").partition("\n")[0] + "\n"
 NONE = Ticks(0, 0, 0, 0, 0, 0, 0, 0)

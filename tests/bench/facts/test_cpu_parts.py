@@ -15,8 +15,8 @@ from tests.not_run import not_run
 from vnicaudit.bench.facts.cpu import CpuReading, cpu_reading, use_between
 from vnicaudit.bench.facts.guest_process import switch_threads
 from vnicaudit.bench.facts.path_check import read_end
+from vnicaudit.model.host import Section
 from vnicaudit.model.measurement import CpuParts, Ran
-from vnicaudit.reaching.sections import Section
 
 
 def reading(uptime: str, **sections: str) -> CpuReading:

@@ -14,7 +14,7 @@ from vnicaudit.bench.facts.path_check import (
     nic_reading,
     read_end,
 )
-from vnicaudit.reaching.sections import Section
+from vnicaudit.model.host import Section
 
 GIB_4 = 2**32
 

@@ -14,8 +14,8 @@ from vnicaudit.bench.facts.path_check import (
     parse_lagged,
     payload_of,
 )
+from vnicaudit.model.host import Section
 from vnicaudit.model.measurement import NicBytes
-from vnicaudit.reaching.sections import Section
 
 MB = 1_000_000
 START = {"lo": 5, "eth0": 10 * MB, "eth1": 0, "br0": 70}

@@ -3,7 +3,7 @@
 import pytest
 
 from vnicaudit.bench.facts.cpu import cpu_reading, longest_wait
-from vnicaudit.reaching.sections import Section
+from vnicaudit.model.host import Section
 
 # Linux 6.18; kernels before 5.13 have no second line.
 CPU = """\

@@ -28,7 +28,7 @@ from vnicaudit.bench.facts.guest_process import (
     qemu_reading,
     read_qemu,
 )
-from vnicaudit.reaching.sections import Section
+from vnicaudit.model.host import Section
 
 CLOCK = (
     Section("uptime", "25467.44 1.00\n"),

@@ -17,7 +17,7 @@ from vnicaudit.bench.facts.setup import (
     host_setup_of,
     setup_of,
 )
-from vnicaudit.reaching.sections import Section
+from vnicaudit.model.host import Section
 
 NIC = [
     Section("nic", "eth0\n", 0),

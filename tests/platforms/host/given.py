@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from vnicaudit.model.host import Section
 from vnicaudit.platforms.host.readings import LATER, SectionReadings
-from vnicaudit.reaching.sections import Section
 
 Texts = Mapping[str, str]
 

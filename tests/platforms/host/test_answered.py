@@ -1,9 +1,8 @@
 """The devices of a host, from its answer."""
 
-from vnicaudit.model.host import Host
+from vnicaudit.model.host import Host, Section
 from vnicaudit.platforms.host.readings import SectionReadings
 from vnicaudit.platforms.host.visiting.answered import host_in
-from vnicaudit.reaching.sections import Section
 
 NAMES = (
     "/proc/sys/kernel/hostname\0kvm1\n/proc/sys/kernel/osrelease\x006.1.0-9-amd64\n"

@@ -18,4 +18,4 @@ def test_text_and_json_give_equal_records(case: dict[str, Any]) -> None:
     (fact,) = (one for one in EVERY_FACT if one.name == case["fact"])
     in_json, in_text = (fact.read(readings_of(outputs=case[form])) for form in ("json", "text"))
     assert in_json == in_text
-    assert all(in_json.values())
+    assert all(value for name, value in in_json.items() if name != "vdpa")

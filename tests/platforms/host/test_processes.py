@@ -6,11 +6,11 @@ from hypothesis import strategies as st
 
 from vnicaudit.base.deadlines import Deadline
 from vnicaudit.model.domain import Domain
+from vnicaudit.model.host import Section
 from vnicaudit.model.report import ReadError
 from vnicaudit.platforms.host.readings import SectionReadings
 from vnicaudit.platforms.host.visiting.answered import host_in
 from vnicaudit.platforms.host.visiting.processes import guests_in
-from vnicaudit.reaching.sections import Section
 
 HOST = "ssh://kvm1"
 WORDS = (

@@ -5,7 +5,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
+from vnicaudit.model.host import Section
 from vnicaudit.model.host_facts import CpuFacts, HostFacts
 from vnicaudit.platforms.host.facts import cpus, uses
 from vnicaudit.platforms.host.readings import (
@@ -55,20 +57,14 @@ def _answer(folder: Path, window: str) -> SectionReadings:
     return SectionReadings(sections(ran.stdout))
 
 
-class _Section:
-    def __init__(self, name: str, text: str) -> None:
-        self.name, self.text = name, text
-        self.code: int | None = None
-
-
-def sections(text: str) -> list[_Section]:
-    found: list[_Section] = []
+def sections(text: str) -> list[Section]:
+    found: list[Section] = []
     for piece in text.split("\n@ ")[1:]:
         name, _end, body = piece.partition("\n")
         if name.startswith("code "):
-            found[-1].code = int(name[5:])
+            found[-1] = replace(found[-1], code=int(name[5:]))
         else:
-            found.append(_Section(name, body))
+            found.append(Section(name, body))
     return found[:-1]
 
 

@@ -8,11 +8,10 @@ import pytest
 from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.errors import TargetError
 from vnicaudit.model.fleet import LiveDomain, LiveOptions
-from vnicaudit.model.host import Host
+from vnicaudit.model.host import Host, Section
 from vnicaudit.model.host_facts import HostFacts
 from vnicaudit.platforms.host.visiting.recording import read_recording, write_recording
 from vnicaudit.platforms.host.visiting.visit import read_recorded, read_visit
-from vnicaudit.reaching.sections import Section
 
 QEMU = "\0".join((
     "/proc/7/cmdline", "/usr/bin/qemu-system-x86_64", "-machine", "q35", "-nodefaults",

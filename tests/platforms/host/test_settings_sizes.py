@@ -6,8 +6,8 @@ import pytest
 
 from vnicaudit.errors import ActionError
 from vnicaudit.knowledge.host_settings import HostSetting
+from vnicaudit.model.host import Section
 from vnicaudit.platforms.host.visiting.settings import SettingsPlace
-from vnicaudit.reaching.sections import Section
 
 _LIMIT = 128 * 1024
 _MASK = ",".join(["ffffffff"] * 16)

@@ -31,8 +31,9 @@ from vnicaudit.bench.facts.setup import ethtool_values
 from vnicaudit.bench.profiles.load import FOLDER
 from vnicaudit.bench.running.collector import run_once
 from vnicaudit.errors import EndpointError, MeasureError
+from vnicaudit.model.host import Section
 from vnicaudit.model.measurement import Ran, Workload
-from vnicaudit.reaching.sections import Section, split
+from vnicaudit.reaching.sections import split
 
 BENCH = Path(__file__).parents[2] / "bench"
 GUARDS, FACTS, ENGINES = (BENCH / part / "data" for part in ("guards", "facts", "engines"))

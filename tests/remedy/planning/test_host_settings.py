@@ -244,7 +244,7 @@ def test_a_nic_that_runs_without_vhost_has_the_module_loaded(
 
 def test_several_settings_of_one_finding(monkeypatch: pytest.MonkeyPatch) -> None:
     names = ("net.core.netdev_budget", "net.core.netdev_budget_usecs")
-    cpus = CpuFacts(softnet_growth=Softnet(squeezed={"0": 90}))
+    cpus = CpuFacts(softnet_growth=Softnet(dropped=0, squeezed=90))
     sysctls = dict(zip(names, ("300", "8000"), strict=True))
     facts = HostFacts(window=2, cpus=cpus, sysctls=sysctls, links=())
     (step,) = plan_of(facts, monkeypatch).steps

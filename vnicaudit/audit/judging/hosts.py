@@ -79,7 +79,6 @@ def guest_of(domain: Domain) -> HostGuest:
     """A domain, as far as the rules on its host need it."""
     return HostGuest(
         name=domain.name,
-        uuid=domain.uuid,
         running=None if domain.state is None else domain.state.active,
         paused=domain.state is not None and domain.state.paused,
         vcpus=domain.declared.vcpus,
@@ -91,7 +90,6 @@ def guest_of(domain: Domain) -> HostGuest:
                 model=(nic.running and nic.running.model) or nic.declared.model or "",
                 mtu=(nic.running and nic.running.mtu) or nic.declared.mtu,
                 is_path_judged=nic.path is not None,
-                queues=nic.declared.queues,
             )
             for nic in domain.nics
         ),

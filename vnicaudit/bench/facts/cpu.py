@@ -31,8 +31,9 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
 from vnicaudit.errors import MeasureError
+from vnicaudit.model.host import Section
 from vnicaudit.model.measurement import CpuParts
-from vnicaudit.reaching.sections import Section, text_of
+from vnicaudit.reaching.sections import text_of
 
 K = TypeVar("K")
 

@@ -30,9 +30,10 @@ from vnicaudit.base.wording import count
 from vnicaudit.bench.contract import Endpoint
 from vnicaudit.bench.facts.cpu import CLOCK, BootTime, clock, longest_wait
 from vnicaudit.errors import MeasureError, TargetError, VnicauditError
+from vnicaudit.model.host import Section
 from vnicaudit.model.nic import NicConfig, RunningNic, RunningQemu
 from vnicaudit.platforms.domain_xml.definitions import definition_of
-from vnicaudit.reaching.sections import Section, ask, text_of
+from vnicaudit.reaching.sections import ask, text_of
 from vnicaudit.remedy.hypervisor import Machine, ReadCommandLine
 
 _KERNEL_THREAD = 0x00200000

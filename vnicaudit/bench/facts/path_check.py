@@ -22,8 +22,9 @@ from vnicaudit.bench.contract import Endpoint, Measured, readable
 from vnicaudit.bench.facts.cpu import CPU_TIME, CpuReading, cpu_reading
 from vnicaudit.bench.facts.guest_process import SWITCH_THREADS, switch_threads
 from vnicaudit.errors import EndpointError, MeasureError
+from vnicaudit.model.host import Section
 from vnicaudit.model.measurement import End, NicBytes
-from vnicaudit.reaching.sections import Section, ask, text_of
+from vnicaudit.reaching.sections import ask, text_of
 
 # Facts read from an end just before and just after a run, in one round trip.
 #

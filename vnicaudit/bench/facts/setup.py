@@ -25,8 +25,9 @@ from collections.abc import Iterator, Sequence
 from vnicaudit.bench.contract import Endpoint, readable
 from vnicaudit.bench.facts.guest_process import GuestProcess
 from vnicaudit.errors import EndpointError, MeasureError
+from vnicaudit.model.host import Section
 from vnicaudit.model.measurement import Setup
-from vnicaudit.reaching.sections import Section, ask
+from vnicaudit.reaching.sections import ask
 
 _ADAPTIVE = re.compile(r"^Adaptive RX: (\S+)  TX: (\S+)[ \t]*$", re.MULTILINE)
 _NOW = "Current hardware settings:\n"

@@ -14,6 +14,7 @@ from typing import NamedTuple, Protocol, TypeVar
 
 import msgspec
 
+from vnicaudit.model.host import Section
 from vnicaudit.model.host_facts import CpuFacts, HostFacts
 
 _T = TypeVar("_T")
@@ -67,8 +68,8 @@ class HostFact(NamedTuple):
 
     name: str
     read: Callable[[HostReadings], dict[str, object]] = lambda _readings: {}
-    """Fields of :class:`~vnicaudit.model.host_facts.HostFacts`, or of its ``cpus``. Those that
-    nothing tells are left out. Never raises: its input is whatever a host prints."""
+    """Fields of :class:`~vnicaudit.model.host_facts.HostFacts`, or of its ``cpus``; those that
+    nothing tells are None, or left out. Never raises: its input is whatever a host prints."""
     files: tuple[str, ...] = ()
     """Patterns of files that are read, as absolute paths."""
     counters: tuple[str, ...] = ()
@@ -172,21 +173,10 @@ def _unique(items: Iterable[_T]) -> list[_T]:
     return list(dict.fromkeys(items))
 
 
-class NamedText(Protocol):
-    """A section of an answer: its name, its text, and how its command ended."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def text(self) -> str: ...
-    @property
-    def code(self) -> int | None: ...
-
-
 class SectionReadings:
     """The answer of a host to the script, or a recording of it."""
 
-    def __init__(self, sections: Sequence[NamedText]) -> None:
+    def __init__(self, sections: Sequence[Section]) -> None:
         names = [section.name for section in sections]
         end = names.index(LATER) if LATER in names else len(names)
         self._outputs = {

@@ -8,10 +8,11 @@ import pytest
 
 from tests.not_run import not_run
 from tests.remedy.applying.settings_host import veth_namespace
+from vnicaudit.model.host import Section
 from vnicaudit.platforms.host.facts import management
 from vnicaudit.platforms.host.readings import SectionReadings, facts_from, script_for
 from vnicaudit.reaching.opening import open_place
-from vnicaudit.reaching.sections import Section, ask
+from vnicaudit.reaching.sections import ask
 
 SESSION, TO, FROM = "ssh session", "way to the client", "way from the client"
 VRF = "ip link show type vrf"

@@ -47,7 +47,8 @@ def container_of(readings: HostReadings) -> str:
         if readings.text(path) is not None:
             return name
     lines = (readings.output(_HOSTNAMECTL.name) or "").split("\n")
-    told = {name.strip(): value.strip() for name, _colon, value in map(_parted, lines)}
+    pairs = (line.partition(":") for line in lines)
+    told = {name.strip(): value.strip() for name, _colon, value in pairs}
     if told.get("Chassis") == "container":
         return told.get("Virtualization", "other")
     is_nested = bool(manager) or not all(is_first) or readings.text(_NESTED) is not None
@@ -58,17 +59,9 @@ def _by_lxcfs(mounts: str) -> str:
     return "lxc" if any(_STAT in line and _LXCFS in line for line in mounts.split("\n")) else ""
 
 
-def _parted(line: str) -> tuple[str, str, str]:
-    return line.partition(":")
-
-
-def _read(readings: HostReadings) -> dict[str, object]:
-    return {"container": container_of(readings)}
-
-
 FACT = HostFact(
     "container",
-    _read,
+    lambda readings: {"container": container_of(readings)},
     files=_MANAGERS,
     excerpts=(Excerpt(f"{_POD}|{_STAT}.*{_LXCFS}", _MOUNTS),),
     present=(*_MARKS, _NESTED),

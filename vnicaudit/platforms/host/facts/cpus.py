@@ -13,7 +13,7 @@ import re
 
 from vnicaudit.knowledge.cpu_lists import from_list
 from vnicaudit.knowledge.host_cpus import isolcpus
-from vnicaudit.model.host_facts import Counters, Cpus, CpuShare, Softnet
+from vnicaudit.model.host_facts import Cpus, CpuShare, Softnet
 from vnicaudit.platforms.host.readings import Excerpt, HostCommand, HostFact, HostReadings
 
 _CPU = "/sys/devices/system/cpu"
@@ -43,18 +43,15 @@ _U32 = 0xFFFFFFFF
 
 
 def _read(readings: HostReadings) -> dict[str, object]:
-    line = _parameters(readings.text(_COMMAND_LINE))
-    cores = _siblings(readings)
-    found = {
+    return {
         "online": _online(readings),
         "isolated": isolated_of(readings),
         "nohz_full": nohz_full_of(readings),
-        "cores": tuple(sorted(set(cores.values()))) or None,
+        "cores": tuple(sorted(set(_siblings(readings).values()))) or None,
         "nodes": _nodes(readings),
-        "command_line": line,
+        "command_line": _parameters(readings.text(_COMMAND_LINE)),
         **_frequency(readings),
     }
-    return {name: value for name, value in found.items() if value is not None}
 
 
 def _cpus(text: str | None) -> Cpus | None:
@@ -154,23 +151,20 @@ def _services(readings: HostReadings, line: dict[str, str] | None) -> dict[str, 
 
 
 def _read_use(readings: HostReadings) -> dict[str, object]:
-    found = _services(readings, _parameters(readings.text(_COMMAND_LINE))) | _loads(readings)
-    return {name: value for name, value in found.items() if value is not None}
-
-
-def _loads(readings: HostReadings) -> dict[str, object]:
     """Counters: softnet_stat and softirqs are the whole host's, /proc/stat may be made by
     lxcfs."""
-    later, rows = readings.later(), _online(readings)
-    softnet, rx = softnet_in(readings.text(_SOFTNET), rows), _net_rx(readings)
-    found: dict[str, object] = {"softnet": softnet, "net_rx": rx}
-    if readings.window is not None:
-        found["share"] = _shares(readings, readings.window)
-        found["softnet_growth"] = _softnet_growth(softnet, softnet_in(later.text(_SOFTNET), rows))
-        last = _net_rx(later)
-        if rx is not None and last is not None:
-            found["net_rx_growth"] = {cpu: max(0, last.get(cpu, n) - n) for cpu, n in rx.items()}
-    return found
+    services = _services(readings, _parameters(readings.text(_COMMAND_LINE)))
+    if readings.window is None:
+        return services
+    first, last = _net_rx(readings), _net_rx(readings.later())
+    return {
+        **services,
+        "share": _shares(readings, readings.window),
+        "softnet_growth": _softnet_growth(readings),
+        "net_rx_growth": {cpu: max(0, last.get(cpu, n) - n) for cpu, n in first.items()}
+        if first and last
+        else None,
+    }
 
 
 def _shares(readings: HostReadings, window: float) -> dict[int, CpuShare] | None:
@@ -204,41 +198,37 @@ def _times(readings: HostReadings) -> dict[int, list[int]]:
     return found
 
 
-def softnet_in(text: str | None, online: Cpus | None) -> Softnet | None:
-    """Rows of softnet_stat; without a column for it, a row's CPU is its place among those that are
-    online."""
-    dropped: Counters = {}
-    squeezed: Counters = {}
+def _softnet_growth(readings: HostReadings) -> Softnet | None:
+    first, last = (_softnet(each.text(_SOFTNET)) for each in (readings, readings.later()))
+    pairs = [(before, last[row]) for row, before in first.items() if row in last]
+    if not pairs:
+        return None
+    dropped, squeezed = (
+        sum(after[at] - before[at] & _U32 for before, after in pairs) for at in range(2)
+    )
+    return Softnet(dropped=dropped, squeezed=squeezed)
+
+
+def _softnet(text: str | None) -> dict[str, tuple[int, int]]:
+    """Row of softnet_stat, by its CPU or else its place -> dropped, squeezed."""
+    found = {}
     for place, line in enumerate((text or "").split("\n")):
         words = line.split()
-        if len(words) < 3 or not all(re.fullmatch(r"[0-9a-f]{8}", word) for word in words):
-            continue
-        known = online is not None and place < len(online)
-        cpu = (
-            int(words[12], 16) if len(words) > 12 else online[place] if online and known else place
-        )
-        dropped[str(cpu)], squeezed[str(cpu)] = int(words[1], 16), int(words[2], 16)
-    return Softnet(dropped=dropped, squeezed=squeezed) if dropped else None
+        if len(words) >= 3 and all(re.fullmatch(r"[0-9a-f]{8}", word) for word in words):
+            row = words[12] if len(words) > 12 else str(place)
+            found[row] = int(words[1], 16), int(words[2], 16)
+    return found
 
 
-def _softnet_growth(first: Softnet | None, last: Softnet | None) -> Softnet | None:
-    if first is None or last is None:
-        return None
-    return Softnet(
-        dropped={cpu: last.dropped.get(cpu, n) - n & _U32 for cpu, n in first.dropped.items()},
-        squeezed={cpu: last.squeezed.get(cpu, n) - n & _U32 for cpu, n in first.squeezed.items()},
-    )
-
-
-def _net_rx(readings: HostReadings) -> dict[int, int] | None:
+def _net_rx(readings: HostReadings) -> dict[int, int]:
     lines = (readings.output(_SOFTIRQS.name) or "").split("\n")
     rows = {words[0]: words for words in map(str.split, lines) if words}
     row = next((rows[name][1:] for name in rows if name == "NET_RX:"), ())
     header = next((rows[name] for name in rows if name.startswith("CPU")), ())
     cpus = [int(word[3:]) for word in header if re.fullmatch(r"CPU\d{1,5}", word)]
     if not row or not all(re.fullmatch(r"\d{1,20}", word) for word in row):
-        return None
-    return {cpu: int(word) for cpu, word in zip(cpus, row, strict=False)} or None
+        return {}
+    return {cpu: int(word) for cpu, word in zip(cpus, row, strict=False)}
 
 
 _PARAMETERS_READ = Excerpt(f"^.|(^|[[:space:]])({_NAMED})=[^[:space:]]*", (_COMMAND_LINE,))
@@ -254,7 +244,6 @@ FACT = HostFact(
 USE = HostFact(
     "use of cpus",
     _read_use,
-    files=(_ONLINE, _SWITCHES, _SIBLINGS),
     counters=(_SOFTNET,),
     commands=(_STAT, _SOFTIRQS),
     excerpts=(

@@ -39,17 +39,13 @@ _OF_ADAPTERS = re.compile(r"virtio\d+-(?:input|output)\.\d+|mlx[45]\w*@\S+")
 
 
 def _read(readings: HostReadings) -> dict[str, object]:
-    found: dict[str, object] = {}
-    programs = programs_of(readings)
-    if programs is not None:
-        found["irqbalance"] = "irqbalance" in programs
-        banned = _banned(readings)
-        if found["irqbalance"] and banned is not None:
-            found["irqbalance_banned"] = banned
-    text = readings.output(_INTERRUPTS.name)
-    if text is not None:
-        found["interrupts"] = _interrupts(readings, text)
-    return found
+    programs, text = programs_of(readings), readings.output(_INTERRUPTS.name)
+    runs = None if programs is None else "irqbalance" in programs
+    return {
+        "irqbalance": runs,
+        "irqbalance_banned": _banned(readings) if runs else None,
+        "interrupts": None if text is None else _interrupts(readings, text),
+    }
 
 
 def _banned(readings: HostReadings) -> Cpus | None:

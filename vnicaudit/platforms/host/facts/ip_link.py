@@ -39,11 +39,9 @@ _TUNNELS = frozenset({"vxlan", "geneve", "gre", "gretap", "ip6gre", "ip6gretap"}
 _NO_KIND = ("alias", "altname", "vf", "prog/xdp", "RX:", "TX:")
 _NUMBERS = {
     "mtu": "mtu",
-    "minmtu": "min_mtu",
     "maxmtu": "max_mtu",
     "qlen": "txqlen",
     "numrxqueues": "num_rx_queues",
-    "numtxqueues": "num_tx_queues",
 }
 """Word of the text -> key of the JSON."""
 _DATA = {"remote": "remote", "group": "group", "dev": "link"}
@@ -79,14 +77,12 @@ def _link(entry: _Fields) -> HostLink | None:
         up=up,
         carrier="LOWER_UP" in flags if up else None,
         mtu=_number(entry, "mtu"),
-        min_mtu=_number(entry, "min_mtu"),
         max_mtu=_number(entry, "max_mtu") or None,
         queue_length=_number(entry, "txqlen") or 0,
         master=_text(entry, "master"),
         lower=_text(entry, "link"),
         physical=True if "parentdev" in entry else None,
-        rx_queues=_only_one(entry, "num_rx_queues"),
-        tx_queues=_only_one(entry, "num_tx_queues"),
+        rx_queues=1 if _number(entry, "num_rx_queues") == 1 else None,  # else fewer may be used
         counters=_counters(_of(entry.get("stats64") or entry.get("stats"))) or None,
         tunnel=_tunnel(data) if kind in _TUNNELS else None,
     )
@@ -97,11 +93,6 @@ def _mac(entry: _Fields, key: str) -> str | None:
     it is not the present one."""
     mac = (_text(entry, key) or "").lower()
     return mac if _MAC.fullmatch(mac) and mac.strip("0:") else None
-
-
-def _only_one(entry: _Fields, key: str) -> int | None:
-    """The number of queues, if only one can be used: else fewer than that may be."""
-    return 1 if _number(entry, key) == 1 else None
 
 
 def _tunnel(data: _Fields) -> Tunnel:

@@ -49,7 +49,7 @@ def _read(readings: HostReadings) -> dict[str, object]:
     kernel, arch = _version(readings)
     sysctls = _sysctls(readings)
     cost = (sysctls or {}).get(COST, readings.text(_DEBUG_COST) or "").strip()
-    found = {
+    return {
         "kernel": kernel,
         "arch": arch or ("s390x" if readings.text(SYSINFO) else None),
         "machine": _machine(readings.output(_MACHINE.name) or ""),
@@ -59,7 +59,6 @@ def _read(readings: HostReadings) -> dict[str, object]:
         "memory_available": _available(readings.text(_MEMORY)),
         "huge_pages": _huge_pages(readings),
     }
-    return {name: value for name, value in found.items() if value is not None}
 
 
 def _version(readings: HostReadings) -> tuple[str | None, str | None]:

@@ -61,8 +61,7 @@ def read(readings: HostReadings) -> dict[str, object]:
                 lower=link.lower if link.lower in names else None,
                 speed=speed if speed is not None and speed > 0 else None,
                 node=nodes.get(name),
-                rx_queues=_count("rx", own, channels) or link.rx_queues,
-                tx_queues=_count("tx", own, channels) or link.tx_queues,
+                rx_queues=_receive_queues(own, channels) or link.rx_queues,
                 features=answers.features.get(name) or None,
                 private_flags=answers.flags.get(name),
                 rings=answers.rings.get(name),
@@ -183,11 +182,8 @@ def _order(queue: Queue) -> tuple[str, int, str]:
     return kind, number_in(number) or 0, queue.name
 
 
-def _count(
-    kind: str, queues: tuple[Queue, ...] | None, channels: Mapping[str, Amount] | None
-) -> int | None:
-    """Queues of that kind (``rx``, ``tx``) in use: those in sysfs, else by ethtool's channels."""
-    listed = sum(queue.name.startswith(f"{kind}-") for queue in queues or ())
-    if listed or channels is None:
-        return listed or None
-    return sum(amount.now for name, amount in channels.items() if name in (kind, "combined"))
+def _receive_queues(queues: tuple[Queue, ...] | None, channels: Mapping[str, Amount] | None) -> int:
+    """Receive queues in use: those in sysfs, else by ethtool's channels; 0: unknown."""
+    listed = sum(queue.name.startswith("rx-") for queue in queues or ())
+    named = (channels or {}).items()
+    return listed or sum(amount.now for name, amount in named if name in ("rx", "combined"))

@@ -98,15 +98,13 @@ _SLEEP = re.compile(r"  max sleep: +(\d{1,9}) us")
 _EVENT = re.compile(
     r"(\w{1,64}) +[\d.]{1,24}/sec +([\d.]{1,24})/sec +[\d.]{1,24}/sec +total: (\d{1,24})"
 )
-_LOOKUPS = re.compile(r" *lookups: hit:(\d{1,24}) missed:(\d{1,24}) lost:(\d{1,24})")
+_LOOKUPS = re.compile(r" *lookups: hit:(\d{1,24}) missed:\d{1,24} lost:(\d{1,24})")
 _VERSION = re.compile(r"(?:Open vSwitch\) )?(\d{1,4}\.\d{1,4}(?:\.\d{1,4})?)")
 
 
 def read(readings: HostReadings) -> dict[str, object]:
     """Open vSwitch and the vDPA devices, as far as they answered."""
-    fields: dict[str, object] = {}
-    if (devices := vdpa_devices(readings)) is not None:
-        fields["vdpa"] = devices
+    fields: dict[str, object] = {"vdpa": vdpa_devices(readings)}
     texts = [readings.output(each.name) for each in (TABLES, *OF_SOS)]
     rows = [row for text in texts if text for row in rows_of(text) if _NAMES & row.keys()]
     alone = value_of(readings.output(OTHER_CONFIG.name) or "")
@@ -229,7 +227,7 @@ def pmds_in(queues: str | None, sleep: str | None) -> tuple[Pmd, ...] | None:
 
 
 def _pmd(node: int, core: int, lines: list[str], sleeps: int | None) -> Pmd:
-    polled, isolated, overhead = [], False, None
+    polled, isolated, overhead = [], False, 0.0
     for line in lines:
         if match := _QUEUE.fullmatch(line):
             usage = None if match[4] is None else float(match[4])
@@ -248,8 +246,7 @@ def _pmd(node: int, core: int, lines: list[str], sleeps: int | None) -> Pmd:
         node=node,
         isolated=isolated,
         queues=tuple(polled),
-        overhead=overhead,
-        busy=sum(used) + (overhead or 0) if len(used) == len(polled) else None,
+        busy=sum(used) + overhead if len(used) == len(polled) else None,
         sleeps=sleeps,
     )
 
@@ -289,18 +286,15 @@ def lookups_in(text: str | None) -> Lookups | None:
             found.append(tuple(map(int, match.groups())))
     if not found:
         return None
-    hit, missed, lost = (sum(each) for each in zip(*found, strict=True))
-    return Lookups(hit=hit, missed=missed, lost_upcalls=lost)
+    hit, lost = (sum(each) for each in zip(*found, strict=True))
+    return Lookups(hit=hit, lost_upcalls=lost)
 
 
 def _grown(readings: HostReadings, first: Lookups | None, second: Lookups | None) -> Lookups | None:
     if readings.window is None or first is None or second is None or second.hit < first.hit:
         return None
-    return Lookups(
-        hit=second.hit - first.hit,
-        missed=second.missed - first.missed,
-        lost_upcalls=second.lost_upcalls - first.lost_upcalls,
-    )
+    lost = second.lost_upcalls - first.lost_upcalls
+    return Lookups(hit=second.hit - first.hit, lost_upcalls=lost)
 
 
 class _Reply(msgspec.Struct, frozen=True):

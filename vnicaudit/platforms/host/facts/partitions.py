@@ -40,8 +40,7 @@ _STRICT = re.compile(r"strict-cpu-reservation[\"']?[ \t]*[:=][ \t]*[\"']?(true|f
 
 
 def _read(readings: HostReadings) -> dict[str, object]:
-    found = _nova(readings) | _kubelet(readings)
-    return {name: value for name, value in found.items() if value is not None}
+    return _nova(readings) | _kubelet(readings)
 
 
 def _nova(readings: HostReadings) -> dict[str, object]:

@@ -11,7 +11,7 @@ thread of the kernel; else it is one of QEMU's own (vhost_task_create of 6.4).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import Literal
 
@@ -115,30 +115,29 @@ def qemus_in(readings: HostReadings) -> tuple[QemuProcess, ...] | None:
     """Running QEMU processes; None: unknown."""
     found, threads = qemus_of(readings), readings.output(_THREADS)
     if found is not None and threads is not None:
-        options = {pid: _names_in(words) for pid, words in found.items()}
-        return _processes(options, _tasks(threads))
+        names = {pid: _name_in(words) for pid, words in found.items()}
+        return _processes(names, _tasks(threads))
     rows = readings.output(_PS.name)
     if rows is None:
         return None
     return _processes(*_from_rows(rows))
 
 
-def _processes(options: dict[int, dict[str, str]], tasks: _Tasks) -> tuple[QemuProcess, ...]:
-    own: dict[int, list[Thread]] = {pid: [] for pid in options}
-    openers = {tid: pid for pid, tid in tasks if pid in options} | {pid: pid for pid in options}
+def _processes(names: Mapping[int, str], tasks: _Tasks) -> tuple[QemuProcess, ...]:
+    own: dict[int, list[Thread]] = {pid: [] for pid in names}
+    openers = {tid: pid for pid, tid in tasks if pid in names} | {pid: pid for pid in names}
     for (pid, tid), task in sorted(tasks.items(), key=lambda item: item[0]):
         role = _role(task.name, pid == tid)
-        pid = pid if pid in options else openers.get(_opener(task.name), -1)
+        pid = pid if pid in names else openers.get(_opener(task.name), -1)
         if role is not None and pid in own:
             own[pid].append(Thread(role=role, cpus=task.cpus, name=task.name))
     return tuple(
         QemuProcess(
             pid=pid,
-            guest=_guest(named.get("-name")),
-            uuid=named.get("-uuid"),
+            guest=_guest(name),
             threads=tuple(own[pid]),
         )
-        for pid, named in sorted(options.items())
+        for pid, name in sorted(names.items())
     )
 
 
@@ -157,9 +156,9 @@ def _opener(name: str) -> int:
     return int(match[1]) if match else -1
 
 
-def _guest(value: str | None) -> str | None:
+def _guest(value: str) -> str | None:
     """The name in ``-name``: ``guest=NAME,…`` or ``NAME,…``; a comma in it is written twice."""
-    for part in re.split(r"(?<!,),(?!,)", value or ""):
+    for part in re.split(r"(?<!,),(?!,)", value):
         key, equals, rest = part.partition("=")
         if not equals or key == "guest":
             return (rest if equals else part).replace(",,", ",") or None
@@ -179,8 +178,9 @@ def _tasks(text: str) -> _Tasks:
     return found
 
 
-def _names_in(words: list[str]) -> dict[str, str]:
-    return {name: value for name, value in pairwise(words) if name in {"-name", "-uuid"}}
+def _name_in(words: list[str]) -> str:
+    """The last value of ``-name``; empty: there is none."""
+    return dict(pairwise(words)).get("-name", "")
 
 
 def _rows(text: str) -> Iterator[tuple[int, str]]:
@@ -196,22 +196,20 @@ def _programs(row: str) -> list[str]:
     return [word.rpartition("/")[2] for word in row.split(" ", 2)[:2]]
 
 
-def _from_rows(text: str) -> tuple[dict[int, dict[str, str]], _Tasks]:
-    options: dict[int, dict[str, str]] = {}
+def _from_rows(text: str) -> tuple[dict[int, str], _Tasks]:
+    names: dict[int, str] = {}
     tasks: _Tasks = {}
     for pid, row in _rows(text):
-        words = row.split(" ")
         if _IS_QEMU.fullmatch(_programs(row)[0]):
-            options[pid] = _names_in(words)
+            names[pid] = _name_in(row.split(" "))
         elif _VHOST.fullmatch(row.strip("[]")):
             tasks[pid, pid] = task = _QemuTask()
             task.name = row.strip("[]")
-    return options, tasks
+    return names, tasks
 
 
 def _read(readings: HostReadings) -> dict[str, object]:
-    found = qemus_in(readings)
-    return {} if found is None else {"processes": found}
+    return {"processes": qemus_in(readings)}
 
 
 FACT = HostFact("processes", _read, commands=(_PS,), script=_SCRIPT)

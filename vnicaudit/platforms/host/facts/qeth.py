@@ -1,9 +1,9 @@
 """Devices of IBM Z's qeth driver: OSA adapters and HiperSockets.
 
 Source: attributes as in zdev/src/qeth.c of s390-tools (c6649588, 2026-06-25) and
-drivers/s390/net/qeth_core_sys.c of Linux: ``layer2`` is -1 until it is decided, ``bridge_role`` and
-``vnicc/*`` are ``n/a (...)`` where the other is used, ``inbuf_size`` is ``64k``. No recording of a
-real one was available: the trees of the tests are made by hand from these tables.
+drivers/s390/net/qeth_core_sys.c of Linux: ``layer2`` is -1 until it is decided, ``bridge_state``
+and ``vnicc/*`` are ``n/a (...)`` where the other is used, ``inbuf_size`` is ``64k``. No recording of
+a real one was available: the trees of the tests are made by hand from these tables.
 """
 
 from __future__ import annotations
@@ -16,8 +16,7 @@ from vnicaudit.platforms.host.readings import HostCommand, HostReadings, number_
 
 _FOLDER = "/sys/bus/ccwgroup/drivers/qeth/*"
 _NAMES = (
-    "card_type", "layer2", "online", "buffer_count", "inbuf_size", "bridge_role", "bridge_state",
-    "isolation", "if_name",
+    "card_type", "layer2", "buffer_count", "inbuf_size", "bridge_state", "if_name",
 )  # fmt: skip
 _SELF = re.compile(r"([0-9a-f]{2}):\S{14} dev (\S{1,32}) ")
 """Address and device of an entry of ``bridge fdb show``."""
@@ -64,17 +63,14 @@ def _qeth(device: str, said: Mapping[str, str]) -> Qeth:
         device=device,
         card_type=said.get("card_type") or None,
         layer2={"0": False, "1": True}.get(said.get("layer2", "")),
-        online={"0": False, "1": True}.get(said.get("online", "")),
         buffers=number_in(said.get("buffer_count", "")),
         buffer_bytes=_bytes(said.get("inbuf_size", "")),
-        bridge_role=said.get("bridge_role"),
         bridge_state=said.get("bridge_state"),
         vnicc={
             name.removeprefix("vnicc/"): value
             for name, value in said.items()
             if name.startswith("vnicc/")
         },
-        isolation=said.get("isolation"),
     )
 
 

@@ -43,9 +43,4 @@ def _level(inner: list[str], in_lpar: bool) -> str | None:
     return " in ".join([*names, "LPAR"]) if in_lpar else " in ".join(names) or None
 
 
-def _read(readings: HostReadings) -> dict[str, object]:
-    found = z_of(readings)
-    return {} if found is None else {"z": found}
-
-
-FACT = HostFact("z", _read, files=(SYSINFO,))
+FACT = HostFact("z", lambda readings: {"z": z_of(readings)}, files=(SYSINFO,))

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 
 import msgspec
+from msgspec.structs import replace
 
 from vnicaudit import __version__
 from vnicaudit.base.deadlines import timestamp
@@ -13,9 +14,8 @@ from vnicaudit.base.files import replaced
 from vnicaudit.base.opening import read_regular
 from vnicaudit.errors import TargetError
 from vnicaudit.model.decoding import json_as
-from vnicaudit.model.host_recording import HostRecording, RecordedSection
+from vnicaudit.model.host import HostRecording, Section
 from vnicaudit.platforms.host.ovsdb import JsonTable
-from vnicaudit.reaching.sections import Section
 from vnicaudit.text.secrets import STARS, is_secret_name, masked_message
 
 _BYTES = 64 * 2**20
@@ -44,7 +44,7 @@ os-vif): anybody may put anything under others."""
 def write_recording(path: str, place: str, sections: Sequence[Section]) -> None:
     """Write what a place printed, without what looks like a secret, so that nobody else can read
     it. Raises TargetError."""
-    kept = tuple(RecordedSection(each.name, _masked(each.text), each.code) for each in sections)
+    kept = tuple(replace(each, text=_masked(each.text)) for each in sections)
     recording = HostRecording(
         version=__version__, recorded=timestamp("seconds"), place=place, sections=kept
     )

@@ -11,6 +11,7 @@ import msgspec
 
 from vnicaudit.errors import ActionError, EndpointError, NoResponseError, TargetError
 from vnicaudit.knowledge.host_settings import HostSetting, SettingValues, is_file, words_to_set
+from vnicaudit.model.host import Section
 from vnicaudit.model.host_facts import HostFacts
 from vnicaudit.model.measurement import Ran
 from vnicaudit.model.runs import TimerState
@@ -29,7 +30,7 @@ from vnicaudit.platforms.host.readings import SectionReadings, facts_from, scrip
 from vnicaudit.platforms.host.visiting import undo_timer
 from vnicaudit.platforms.host.visiting.visit import kind_of
 from vnicaudit.reaching.opening import OpenPlace, open_place
-from vnicaudit.reaching.sections import Section, ask
+from vnicaudit.reaching.sections import ask
 
 _FACTS = (
     containers.FACT, kernel.FACT, cpus.FACT, interrupts.FACT, links.FACT, ovs.CONFIGURATION,

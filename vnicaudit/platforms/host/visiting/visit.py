@@ -13,7 +13,7 @@ import msgspec
 
 from vnicaudit.errors import EndpointError, MissingExtraError, TargetError, UsageError
 from vnicaudit.model.fleet import LiveDomain, LiveOptions
-from vnicaudit.model.host import Host
+from vnicaudit.model.host import Host, Section
 from vnicaudit.model.host_facts import HostFacts
 from vnicaudit.model.nic import RunningQemu
 from vnicaudit.model.report import FailureKind, ReadError
@@ -24,7 +24,7 @@ from vnicaudit.platforms.host.visiting.processes import guests_in, seen_qemus
 from vnicaudit.platforms.host.visiting.recording import read_recording, write_recording
 from vnicaudit.reaching.failures import advised, failure_in, reason_in
 from vnicaudit.reaching.opening import FORMS, open_place, parse_url
-from vnicaudit.reaching.sections import Section, ask
+from vnicaudit.reaching.sections import ask
 
 _SECTION_BYTES = 4 * 2**20
 """Bytes of one section: what is longer was cut off, and is not used."""
