@@ -14,8 +14,7 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
-from vnicaudit.knowledge.kernel_modules import LOADED, MODULES, NOT_LOADED, SET
-from vnicaudit.knowledge.ovs_programs import FIND_OVS
+from vnicaudit.knowledge.host_scripts import FIND_OVS, LOADED, MODULES, NOT_LOADED, SET_MODULE
 from vnicaudit.knowledge.qeth import SET_WHILE_OFFLINE
 
 SettingKind = Literal[
@@ -337,7 +336,7 @@ def words_to_set(setting: HostSetting, value: str) -> tuple[str, ...]:
     if setting.kind == "qeth":
         return "sh", "-c", SET_WHILE_OFFLINE, "sh", device, name, value
     if setting.kind == "module":
-        return "sh", "-c", SET, "sh", value, name, MODULES[name]
+        return "sh", "-c", SET_MODULE, "sh", value, name, MODULES[name]
     if setting.kind in ("ovs", "ovs-interface"):
         return "sh", "-c", _IN_OVS, "sh", *_ovs_words(setting, value)
     if setting.kind == "feature":

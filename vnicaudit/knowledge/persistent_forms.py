@@ -36,6 +36,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
+from vnicaudit.knowledge.host_scripts import MODULES
 from vnicaudit.knowledge.host_settings import (
     FILES,
     KEEPING,
@@ -46,7 +47,6 @@ from vnicaudit.knowledge.host_settings import (
     path_of,
     words_to_set,
 )
-from vnicaudit.knowledge.kernel_modules import MODULES
 from vnicaudit.model.host_facts import HostFacts, HostLink
 
 RUN = "RUN"

@@ -49,9 +49,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vnicaudit.knowledge import facts
+from vnicaudit.knowledge.host_scripts import LOADED, NOT_LOADED
 from vnicaudit.knowledge.host_setting_values import change_of
 from vnicaudit.knowledge.host_settings import HostSetting
-from vnicaudit.knowledge.kernel_modules import LOADED, NOT_LOADED
 from vnicaudit.model.rule import Fact, HostSubject, Judge, Problem, Rule, VisitedHost
 
 _HARMLESS = "running guests are not affected"

@@ -46,8 +46,7 @@ from collections.abc import Iterator
 
 from vnicaudit.knowledge import host_needs
 from vnicaudit.knowledge.host_settings import CHOOSE_PMDS
-from vnicaudit.knowledge.ovs_ports import node_of, polled_ports
-from vnicaudit.knowledge.pmd_cpus import change_of_mask
+from vnicaudit.knowledge.ovs_ports import change_of_mask, node_of, polled_ports
 from vnicaudit.model.rule import Problem, Rule, VisitedHost
 
 

@@ -48,8 +48,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vnicaudit.knowledge import host_needs
-from vnicaudit.knowledge.ovs_ports import node_of, pmds_on, polled_ports, pollers
-from vnicaudit.knowledge.pmd_cpus import more_on
+from vnicaudit.knowledge.ovs_ports import more_on, node_of, pmds_on, polled_ports, pollers
 from vnicaudit.model.rule import Problem, Rule, VisitedHost
 
 

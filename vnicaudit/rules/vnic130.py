@@ -50,8 +50,7 @@ from collections.abc import Iterator
 
 from vnicaudit.knowledge import host_needs
 from vnicaudit.knowledge.cpu_lists import as_list
-from vnicaudit.knowledge.ovs_ports import node_of, polled_ports, pollers
-from vnicaudit.knowledge.pmd_cpus import more_on
+from vnicaudit.knowledge.ovs_ports import more_on, node_of, polled_ports, pollers
 from vnicaudit.model.rule import Problem, Rule, VisitedHost
 
 

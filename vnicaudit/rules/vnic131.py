@@ -49,7 +49,7 @@ from collections.abc import Iterator
 
 from vnicaudit.knowledge import host_needs
 from vnicaudit.knowledge.cpu_lists import as_list
-from vnicaudit.knowledge.pmd_cpus import change_without, cpus_of_pmds, for_pods, uses_of_cpus
+from vnicaudit.knowledge.ovs_ports import change_without, cpus_of_pmds, for_pods, uses_of_cpus
 from vnicaudit.model.rule import Problem, Rule, VisitedHost
 
 _BY_HAND = "Give PMDs whole cores of their own: take these CPUs out of one of the two"

@@ -15,7 +15,7 @@ from tests.rows import rows
 from vnicaudit.model.host import Section
 from vnicaudit.model.host_facts import HostLink
 from vnicaudit.platforms.host.facts import EVERY_FACT, kernel, links
-from vnicaudit.platforms.host.facts.ip_link import links_in
+from vnicaudit.platforms.host.facts.links import links_in
 from vnicaudit.platforms.host.readings import SectionReadings, facts_from
 
 LINK = "ip -j -d -s -s link"

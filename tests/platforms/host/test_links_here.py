@@ -14,7 +14,7 @@ from tests.cli.command import vnicaudit
 from tests.not_run import not_run
 from vnicaudit.model.fleet import LiveDomain, LiveOptions
 from vnicaudit.model.host_facts import Feature, HostFacts
-from vnicaudit.platforms.host.facts.ip_link import links_in
+from vnicaudit.platforms.host.facts.links import links_in
 from vnicaudit.platforms.host.visiting.visit import read_visit
 
 _LINKS = (

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from vnicaudit.model.host import Section
 from vnicaudit.model.host_facts import CpuFacts, HostFacts
-from vnicaudit.platforms.host.facts import cpus, uses
+from vnicaudit.platforms.host.facts import cpus, processes
 from vnicaudit.platforms.host.readings import (
     Excerpt,
     HostCommand,
@@ -170,7 +170,7 @@ def test_the_packet_filter_is_asked_only_where_its_kind_is_in_use(tmp_path: Path
     names = tmp_path / "names"
     save.write_text(SAVE)
     save.chmod(0o755)
-    script = PART + script_for([uses.FACT]).replace("/proc/net/ip_tables_names", str(names))
+    script = PART + script_for([processes.USES]).replace("/proc/net/ip_tables_names", str(names))
     environment = {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
     for there in (False, True):
         if there:

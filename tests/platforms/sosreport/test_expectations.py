@@ -23,9 +23,8 @@ from vnicaudit.model.host_facts import HostFacts, HostLink
 from vnicaudit.platforms.host.copied_tree import CopiedTree, FolderFiles
 from vnicaudit.platforms.host.facts import EVERY_FACT
 from vnicaudit.platforms.host.readings import facts_from
-from vnicaudit.platforms.host.sosreport import TreeReadings
 from vnicaudit.platforms.sosreport import report_of
-from vnicaudit.platforms.sosreport.read import read, tree_of
+from vnicaudit.platforms.sosreport.read import TreeReadings, read, tree_of
 
 CORPUS = Path(__file__).parents[4] / "shared/corpora/host"
 LIST = CORPUS / "expectations.json"

@@ -30,9 +30,8 @@ from vnicaudit.platforms.host import archive
 from vnicaudit.platforms.host.archive import ArchiveFiles, is_archive
 from vnicaudit.platforms.host.copied_tree import CopiedTree, FolderFiles
 from vnicaudit.platforms.host.readings import HostCommand, HostFact
-from vnicaudit.platforms.host.sosreport import TreeReadings, is_failure
 from vnicaudit.platforms.sosreport import report_of, reports_of
-from vnicaudit.platforms.sosreport.read import read
+from vnicaudit.platforms.sosreport.read import TreeReadings, is_failure, read
 
 FEATURES = HostCommand("ethtool -k '*'", ("sos_commands/networking/ethtool_-k_*",))
 TABLE = HostCommand("ovs-vsctl list", ("sos_commands/openvswitch/*ovs-vsctl_list",))

@@ -34,7 +34,7 @@ from vnicaudit.text.targets import parse
 
 if TYPE_CHECKING:
     from vnicaudit.model.host_facts import HostFacts
-    from vnicaudit.platforms.host.visiting.visit import VisitedHost
+    from vnicaudit.platforms.host.visiting.visit import HostVisit
 
 
 def read_live(
@@ -77,7 +77,7 @@ def read_live(
 class _VisitedHost:
     """The host of a libvirt that was itself visited."""
 
-    def __init__(self, seen: VisitedHost) -> None:
+    def __init__(self, seen: HostVisit) -> None:
         self.facts = seen.facts
         self._seen = seen
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from vnicaudit.platforms.host.facts import (
     containers,
     cpus,
+    ibm_z,
     interrupts,
     kernel,
     kernel_log,
@@ -13,22 +14,20 @@ from vnicaudit.platforms.host.facts import (
     owners,
     partitions,
     processes,
-    uses,
-    z,
 )
 from vnicaudit.platforms.host.readings import HostFact
 
 EVERY_FACT: tuple[HostFact, ...] = (
     containers.FACT,
     kernel.FACT,
-    z.FACT,
+    ibm_z.FACT,
     cpus.FACT,
     cpus.USE,
     processes.FACT,
     partitions.FACT,
     interrupts.FACT,
     links.FACT,
-    uses.FACT,
+    processes.USES,
     owners.FACT,
     kernel_log.FACT,
     ovs.FACT,

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import re
 
+from vnicaudit.knowledge.host_scripts import LOADED, MODULES, NOT_LOADED, SEE_MODULES
 from vnicaudit.knowledge.host_settings import COST
-from vnicaudit.knowledge.kernel_modules import LOADED, MODULES, NOT_LOADED, SEE
 from vnicaudit.model.host_facts import HugePages
-from vnicaudit.platforms.host.facts.z import SYSINFO
+from vnicaudit.platforms.host.facts.ibm_z import SYSINFO
 from vnicaudit.platforms.host.readings import HostCommand, HostFact, HostReadings
 
 _UNAME = HostCommand("uname -a", ("sos_commands/kernel/uname_-a", "uname"))
@@ -121,5 +121,5 @@ FACT = HostFact(
     _read,
     files=(*map(_path, _KEYS), _DEBUG_COST, _MEMORY, _TOTAL, _FREE, SYSINFO),
     commands=(_UNAME, _MACHINE, _SYSCTL),
-    script=SEE,
+    script=SEE_MODULES,
 )

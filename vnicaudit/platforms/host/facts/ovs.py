@@ -12,8 +12,8 @@ import re
 
 import msgspec
 
+from vnicaudit.knowledge.host_scripts import FIND_OVS
 from vnicaudit.knowledge.ovs_ports import SEGMENTATION_EVENTS
-from vnicaudit.knowledge.ovs_programs import FIND_OVS
 from vnicaudit.model.decoding import json_as
 from vnicaudit.model.host import VdpaDevice, Version
 from vnicaudit.model.host_facts import (

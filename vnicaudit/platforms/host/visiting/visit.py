@@ -76,7 +76,7 @@ def _items(
         yield item if isinstance(item, ReadError) else LiveDomain(item, host.declared)
 
 
-class VisitedHost(NamedTuple):
+class HostVisit(NamedTuple):
     """A host that was visited beside its libvirt: what it is, its facts, and its QEMUs."""
 
     host: Host
@@ -84,7 +84,7 @@ class VisitedHost(NamedTuple):
     qemus: tuple[RunningQemu, ...]
 
 
-def visit_beside(url: str, target: str, options: LiveOptions) -> VisitedHost:
+def visit_beside(url: str, target: str, options: LiveOptions) -> HostVisit:
     """The host of a libvirt (``target``), reached by that URL. Raises TargetError."""
     try:
         readings = visit(url, options)
@@ -98,7 +98,7 @@ def visit_beside(url: str, target: str, options: LiveOptions) -> VisitedHost:
         raise TargetError(text, file=target, failure="broken")
     found = seen_qemus(readings, target, elsewhere=True)
     qemus = tuple(seen.qemu for seen in found if not isinstance(seen, ReadError))
-    return VisitedHost(host, facts, qemus)
+    return HostVisit(host, facts, qemus)
 
 
 def facts_of(readings: SectionReadings, kind: str) -> HostFacts:

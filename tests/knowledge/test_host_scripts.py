@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from vnicaudit.knowledge.kernel_modules import SET
+from vnicaudit.knowledge.host_scripts import SET_MODULE
 
 _IN_USE = "rmmod: ERROR: Module vhost_net is in use"
 
@@ -26,7 +26,7 @@ def programs(tmp_path: Path) -> Path:
 
 def _set(programs: Path, value: str, device: Path) -> tuple[int, str]:
     ran = subprocess.run(
-        ["sh", "-c", SET, "sh", value, "vhost_net", str(device)],
+        ["sh", "-c", SET_MODULE, "sh", value, "vhost_net", str(device)],
         env={"PATH": f"{programs}:{os.environ['PATH']}"},
         check=False, capture_output=True, text=True,
     )  # fmt: skip
