@@ -7,7 +7,7 @@ from typing import Any, get_args
 from vnicaudit.advise.manifests import Manifests, manifests_for
 from vnicaudit.model.advice import FiredRow, FlowAdvice, NetworkAdvice, Placement, Rfs
 from vnicaudit.model.scenario import (
-    Attachment,
+    AttachmentKind,
     FlowNetwork,
     PlatformKind,
     Scenario,
@@ -16,8 +16,8 @@ from vnicaudit.model.scenario import (
 )
 
 NEVER_ADVISED = ("pod-bridge", "passt", "host-network")
-ADVISABLE: tuple[Attachment, ...] = tuple(
-    one for one in get_args(Attachment) if one not in NEVER_ADVISED
+ADVISABLE: tuple[AttachmentKind, ...] = tuple(
+    one for one in get_args(AttachmentKind) if one not in NEVER_ADVISED
 )
 OF_VMS = ("sriov-vfio", "linux-bridge", "ovn-localnet", "primary-udn", "vhost-vdpa", "masquerade")
 ROW = FiredRow(row="R06", kind="decides", answer="so", source="S5, CNI")
@@ -34,7 +34,7 @@ def network(*, of_vm: bool = False, **facts: Any) -> FlowNetwork:
 
 
 def written_together(
-    *flows: tuple[Attachment, Any], rfs: Rfs = "", placement: Placement = ""
+    *flows: tuple[AttachmentKind, Any], rfs: Rfs = "", placement: Placement = ""
 ) -> Manifests:
     """What is written for flows a, b, … on OpenShift: the attachment that each is advised, and what
     is not as :func:`network` has it."""
@@ -54,7 +54,7 @@ def written_together(
 
 
 def written(
-    attachment: Attachment, *, platform: PlatformKind = "x86", name: str = "orders",
+    attachment: AttachmentKind, *, platform: PlatformKind = "x86", name: str = "orders",
     rfs: Rfs = "", placement: Placement = "", **facts: Any,
 ) -> Manifests:  # fmt: skip
     """What is written for one flow that is advised an attachment on OpenShift."""

@@ -175,7 +175,7 @@ def grid() -> Iterator[Table]:
 
 FIGURES = {
     token
-    for row in attachment_table().row
+    for row in attachment_table().row.values()
     if row.source == "busch"
     for token in re.findall(r"\d+(?:\.\d+)?x|\d+/15|\d+ times|\d+%", row.figure)
 }
@@ -185,9 +185,7 @@ NUMBER = re.compile(r"\d[\d.,/]*")
 @pytest.mark.parametrize("case", list(grid()))
 def test_what_holds_for_every_answer(case: Table) -> None:
     given = advice(case)
-    table = attachment_table()
-    rows = {row.id: row for row in table.row}
-    commands = set(table.command.values())
+    rows, commands = attachment_table().row, {*attachment_table().command.values()}
     for flow in given.flows:
         excluded = {one.attachment for one in flow.excluded}
         assert not excluded & {*flow.attachments}
@@ -208,7 +206,7 @@ def test_what_holds_for_every_answer(case: Table) -> None:
 
 def _assert_numbers(shown: tuple[FiredRow, ...]) -> None:
     """No number that is not the row's own, as the table has it."""
-    table = {row.id: row for row in attachment_table().row}
+    table = attachment_table().row
     for row in shown:
         own = table[row.row]
         source = attachment_table().source[own.source]

@@ -15,7 +15,7 @@ from tests.advise.manifests import ADVISABLE, ROW, network, written, written_tog
 from vnicaudit.advise.manifests import Manifests, manifests_for
 from vnicaudit.errors import UsageError
 from vnicaudit.model.advice import FlowAdvice, NetworkAdvice
-from vnicaudit.model.scenario import Attachment, Scenario, ScenarioPlatform, TrafficFlow
+from vnicaudit.model.scenario import AttachmentKind, Scenario, ScenarioPlatform, TrafficFlow
 
 FILES = {
     "default": [],
@@ -38,7 +38,7 @@ def loaded(text: str) -> Any:
     return yaml.safe_load(text.encode())
 
 
-def documents(attachment: Attachment, **facts: Any) -> dict[str, Any]:
+def documents(attachment: AttachmentKind, **facts: Any) -> dict[str, Any]:
     made = written(attachment, **facts)
     assert made.unwritten == ()
     found = {one.name.removeprefix("orders-"): loaded(one.text) for one in made.files}
@@ -48,7 +48,7 @@ def documents(attachment: Attachment, **facts: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("attachment", ADVISABLE)
-def test_each_attachment_has_its_files(attachment: Attachment) -> None:
+def test_each_attachment_has_its_files(attachment: AttachmentKind) -> None:
     made = written(attachment, rfs="on", placement="same-node")
     for file in made.files:
         check_manifest(loaded(file.text))
@@ -60,7 +60,7 @@ def test_each_attachment_has_its_files(attachment: Attachment) -> None:
 
 @pytest.mark.parametrize("attachment", ADVISABLE)
 def test_each_file_begins_with_its_origin_and_how_it_is_applied_and_undone(
-    attachment: Attachment,
+    attachment: AttachmentKind,
 ) -> None:
     for file in written(attachment, rfs="on", placement="apart").files:
         origin, *others = file.text.split("\n")
@@ -154,7 +154,7 @@ def test_a_vm_on_a_physical_network_keeps_its_address_where_it_must() -> None:
     [("sriov-netdev", "netdevice", '{"type": "static"}'), ("sriov-vfio", "vfio-pci", None)],
 )
 def test_containers_get_netdevice_vfs_and_virtual_machines_vfio_ones(
-    attachment: Attachment, kind: str, ipam: str | None
+    attachment: AttachmentKind, kind: str, ipam: str | None
 ) -> None:
     made = documents(attachment)
     policy = made["nodes-sriov-fast-vf.yaml"]
@@ -244,7 +244,7 @@ def test_no_machine_config_is_written_for_other_clusters() -> None:
 
 
 @pytest.mark.parametrize("attachment", ["linux-bridge", "ovn-localnet", "sriov-vfio", "masquerade"])
-def test_what_gives_a_pod_no_address_is_not_written_for_pods(attachment: Attachment) -> None:
+def test_what_gives_a_pod_no_address_is_not_written_for_pods(attachment: AttachmentKind) -> None:
     flow = TrafficFlow(name="a", source="pod", to="external", network=network())
     advice = FlowAdvice(flow="a", answer="advised", attachments=(attachment,))
     made = manifests_for(Scenario(flows=(flow,)), NetworkAdvice(flows=(advice,)))
@@ -290,7 +290,8 @@ def test_flows_of_other_workloads_have_patches_of_their_own() -> None:
 
 
 SECOND = {"addresses": ("192.0.2.11/24",), "workload": "Deployment/other"}
-ONE_USE: list[tuple[tuple[Attachment, dict[str, Any]], tuple[Attachment, dict[str, Any]], str]] = [
+Wanted = tuple[AttachmentKind, dict[str, Any]]
+ONE_USE: list[tuple[Wanted, Wanted, str]] = [
     (("ipvlan-l2", {}), ("host-device", SECOND),
      "NIC up0 can be only one of: parent of IPVLAN (flow a), given to a pod (flow b)"),
     (("ipvlan-l2", {}), ("macvlan", SECOND),

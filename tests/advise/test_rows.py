@@ -11,12 +11,12 @@ from vnicaudit.knowledge.attachments import attachment_table
 CASES: dict[str, dict[str, list[Table]]] = YAML(typ="safe").load(
     Path(__file__).with_suffix(".yaml")
 )
-SIDES = {other for row in attachment_table().row for other in row.against}
+SIDES = {other for row in attachment_table().row.values() for other in row.against}
 """Rows that are also shown behind others."""
 
 
 def test_each_row_has_cases_of_both_kinds() -> None:
-    assert [row.id for row in attachment_table().row] == list(CASES)
+    assert [*attachment_table().row] == list(CASES)
     assert list(CASES) == [f"R{number:02}" for number in range(1, 72)]
     assert [row for row, cases in CASES.items() if not (cases["fires"] and cases["silent"])] == []
 

@@ -20,7 +20,7 @@ from vnicaudit.model.scenario import (
 )
 
 TABLE = attachment_table()
-ROWS = {row.id: row for row in TABLE.row}
+ROWS = TABLE.row
 EXCERPTS = Path(__file__).parent / "excerpts"
 PARTS = {"platform": ScenarioPlatform, "needs": NetworkNeeds, "flow": TrafficFlow}
 WORKED_OUT = {
@@ -48,13 +48,15 @@ def quoted(row: AttachmentRow) -> list[str]:
     return [*row.quotations, *(one for text in texts for one in re.findall(r'"([^"]*)"', text))]
 
 
-@pytest.mark.parametrize("row", TABLE.row, ids=lambda row: row.id)
+@pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
 def test_quotations_and_figures_are_in_the_source(row: AttachmentRow) -> None:
     missing = [one for one in quoted(row) if words(one) not in excerpt(row.source)]
     assert missing == []
 
 
-@pytest.mark.parametrize("row", [row for row in TABLE.row if row.figure], ids=lambda row: row.id)
+@pytest.mark.parametrize(
+    "row", [row for row in ROWS.values() if row.figure], ids=lambda row: row.id
+)
 def test_measured_numbers_are_quoted_and_only_in_figures(row: AttachmentRow) -> None:
     named = r"rr1c-200x1000|\d+ connections?|25 clients|128 B"  # loads, not results
     outside = re.sub(rf'"[^"]*"|{named}', "", row.figure)
@@ -81,7 +83,7 @@ def test_a_source_says_for_each_platform_whether_it_measured_there() -> None:
 
 
 def test_every_source_has_an_excerpt_with_its_origin() -> None:
-    used = {row.source for row in TABLE.row}
+    used = {row.source for row in ROWS.values()}
     assert used == set(TABLE.source)
     assert {path.stem for path in EXCERPTS.iterdir()} == used - OURS
     for path in EXCERPTS.iterdir():
@@ -89,7 +91,7 @@ def test_every_source_has_an_excerpt_with_its_origin() -> None:
         assert re.match(r"Author: .+\nTitle: .+\n(?:.*\n)*Compared with: .+", head), path.name
 
 
-@pytest.mark.parametrize("row", TABLE.row, ids=lambda row: row.id)
+@pytest.mark.parametrize("row", ROWS.values(), ids=lambda row: row.id)
 def test_conditions_are_about_facts_of_a_scenario(row: AttachmentRow) -> None:
     for case in row.cases:
         for name, condition in case.conditions():
@@ -104,7 +106,7 @@ def test_conditions_are_about_facts_of_a_scenario(row: AttachmentRow) -> None:
 
 
 def test_rows_name_rows_commands_and_sources_that_exist() -> None:
-    for row in TABLE.row:
+    for row in ROWS.values():
         beats = {one for case in row.cases for one in case.beats or ()} | {*row.beats, *row.against}
         assert beats <= ROWS.keys() - {row.id}
         assert row.source in TABLE.source
@@ -115,18 +117,20 @@ def test_rows_name_rows_commands_and_sources_that_exist() -> None:
 
 def test_placements_do_not_contradict_each_other() -> None:
     """A row that keeps apart beats every one that keeps together."""
-    apart = [row for row in TABLE.row if row.placement == "apart"]
-    together = {row.id for row in TABLE.row if row.placement == "same-node"}
+    apart = [row for row in ROWS.values() if row.placement == "apart"]
+    together = {row.id for row in ROWS.values() if row.placement == "same-node"}
     assert all(together <= {*row.beats} for row in apart)
 
 
 def test_only_hard_rows_exclude() -> None:
-    excluding = {row.id for row in TABLE.row if row.excludes or any(c.excludes for c in row.cases)}
+    excluding = {
+        row.id for row in ROWS.values() if row.excludes or any(c.excludes for c in row.cases)
+    }
     assert {ROWS[one].kind for one in excluding} == {"hard"}
 
 
 def test_all_cases_of_a_row_are_about_one_part() -> None:
-    for row in TABLE.row:
+    for row in ROWS.values():
         assert {bool(case.flow) for case in row.cases} in ({True}, {False}), row.id
         if row.about() == "flow":
             assert all("between" in case.flow for case in row.cases), row.id

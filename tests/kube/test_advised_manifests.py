@@ -25,7 +25,7 @@ from tests.kube.server import Refused, Server, our_definitions
 from tests.not_run import not_run
 from tests.rig.errors import Missing, RigError
 from tests.rig.process import run
-from vnicaudit.model.scenario import Attachment, PlatformKind
+from vnicaudit.model.scenario import AttachmentKind, PlatformKind
 
 pytestmark = pytest.mark.kube
 OPERATORS = Path(__file__).with_name("operators.yaml")
@@ -76,7 +76,7 @@ def operators(api_server: Server) -> Iterator[Server]:
 
 
 def documents(
-    attachment: Attachment, platform: PlatformKind = "x86", **facts: Any
+    attachment: AttachmentKind, platform: PlatformKind = "x86", **facts: Any
 ) -> dict[str, Any]:
     """The files as kubectl reads them: YAML 1.1."""
     made = written(attachment, platform=platform, **facts)
@@ -110,7 +110,7 @@ def with_items(machine: Any, snippet: Mapping[str, Any]) -> Any:
 @pytest.mark.parametrize("platform", ["x86", "z-vm", "z-kvm", "z-lpar"])
 @pytest.mark.parametrize("attachment", ADVISABLE)
 def test_every_manifest_passes_a_strict_dry_run(
-    operators: Server, attachment: Attachment, platform: PlatformKind
+    operators: Server, attachment: AttachmentKind, platform: PlatformKind
 ) -> None:
     made = documents(attachment, platform, rfs="on", placement="same-node")
     assert {"orders-placement.yaml", "nodes-rfs.yaml"} <= made.keys()
@@ -123,7 +123,7 @@ def test_every_manifest_passes_a_strict_dry_run(
 @pytest.mark.usefixtures("kubectl")
 @pytest.mark.parametrize("attachment", ["ipvlan-l2", "sriov-netdev", "linux-bridge"])
 def test_the_commands_in_the_files_do_it(
-    operators: Server, attachment: Attachment, tmp_path: Path
+    operators: Server, attachment: AttachmentKind, tmp_path: Path
 ) -> None:
     """kubectl itself reads the file, and does what it says, up to the last step."""
     commands = 0
@@ -180,7 +180,7 @@ def test_flows_of_one_workload_are_there_together_and_what_was_there_can_be_put_
 
 
 @pytest.mark.parametrize("attachment", ["primary-udn", "sriov-vfio", "linux-bridge", "masquerade"])
-def test_a_wrong_manifest_does_not(operators: Server, attachment: Attachment) -> None:
+def test_a_wrong_manifest_does_not(operators: Server, attachment: AttachmentKind) -> None:
     """The dry run sees something."""
     wrong = documents(attachment)
     name, document = wrong.popitem()
@@ -253,7 +253,7 @@ def spaces() -> Iterator[dict[str, Path]]:
 
 @pytest.mark.parametrize("attachment", ["ipvlan-l2", "macvlan", "host-device", "linux-bridge"])
 def test_the_real_plugin_takes_every_configuration(
-    attachment: Attachment, spaces: dict[str, Path]
+    attachment: AttachmentKind, spaces: dict[str, Path]
 ) -> None:
     made = documents(attachment, vlan=0)  # this kernel need not filter VLANs on bridges
     config = json.loads(made["orders-network.yaml"]["spec"]["config"])

@@ -13,7 +13,7 @@ from tests.advise.manifests import written
 from tests.kube.cni import PLUGINS
 from tests.not_run import not_run
 from tests.rig.l1 import L1
-from vnicaudit.model.scenario import Attachment
+from vnicaudit.model.scenario import AttachmentKind
 
 pytestmark = pytest.mark.rig
 PLACE = "/opt/cni"
@@ -51,7 +51,7 @@ def l1_with_plugins(l1: L1, tmp_path_factory: pytest.TempPathFactory) -> L1:
     return l1
 
 
-def tried(l1: L1, attachment: Attachment) -> list[dict[str, Any]]:
+def tried(l1: L1, attachment: AttachmentKind) -> list[dict[str, Any]]:
     """VLANs of the first node, once the pods have heard of each other."""
     (file,) = (one for one in written(attachment).files if one.name == "orders-network.yaml")
     manifest: Any = yaml.safe_load(file.text.encode())

@@ -18,7 +18,7 @@ from vnicaudit.advise.weighing import (
 )
 from vnicaudit.knowledge.attachments import AttachmentRow, Facts, Value, attachment_table
 from vnicaudit.model.advice import DecidingFact, FiredRow, FlowAdvice, MissingFact, NetworkAdvice
-from vnicaudit.model.scenario import Attachment, Scenario, TrafficFlow
+from vnicaudit.model.scenario import AttachmentKind, Scenario, TrafficFlow
 
 LARGE, SMALL = 30_000, 1_000
 """Bytes of a message: sizes that were measured; the first is called large, the other is not."""
@@ -106,7 +106,7 @@ def _flow_advice(flow: TrafficFlow, facts: Facts, infra: str) -> FlowAdvice:
     )
 
 
-def _row_against(present: Attachment | None, decision: FlowDecision) -> str:
+def _row_against(present: AttachmentKind | None, decision: FlowDecision) -> str:
     """The row that excludes the attachment of today, or found the advised one better; empty: no row
     says so, though another one may be advised."""
     excluding = (each.row for each in decision.excluded if each.attachment == present)
@@ -139,7 +139,7 @@ def _rows_shown(decision: FlowDecision, facts: Facts) -> Iterator[FiredRow]:
     """The rows that fired; behind one that says the opposite of others for another case, these,
     without their figure."""
     fired = {row.id for row in decision.fired}
-    table = {row.id: row for row in attachment_table().row}
+    table = attachment_table().row
     for row in decision.fired:
         yield _as_fired(row, facts, beaten_by=decision.beaten_by.get(row.id, ""))
         for other in (table[name] for name in row.against if name not in fired):

@@ -16,13 +16,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Literal, NamedTuple
 
 from vnicaudit.advise.network_facts import VM, NetworkFacts, ip_of
 from vnicaudit.errors import UsageError
 from vnicaudit.model.cluster import POD_NETWORKS
-from vnicaudit.model.scenario import Attachment, ScenarioPlatform
+from vnicaudit.model.scenario import AttachmentKind, ScenarioPlatform
 
 Document = Mapping[str, object]
 
@@ -38,7 +39,7 @@ class ManifestFile(NamedTuple):
     """One file before it is text. ``mind``: what it does beside its purpose. ``first``: the command
     that shows what it replaces. ``place``: what several flows change together. ``claims``: things
     and their uses; a thing has one use in all files. ``matter``: the part of the advice that it is
-    made of."""
+    made of. ``missing``: facts that it lacks."""
 
     name: str
     document: Document
@@ -49,6 +50,10 @@ class ManifestFile(NamedTuple):
     place: str = ""
     claims: tuple[tuple[str, str], ...] = ()
     matter: Literal["attachment", "placement"] = "attachment"
+    missing: tuple[str, ...] = ()
+
+
+MakeFile = Callable[[NetworkFacts], ManifestFile]
 
 
 def joined(patches: Sequence[Document]) -> Document:
@@ -67,12 +72,12 @@ def _joined_parts(parts: Sequence[object]) -> object:
     return [*{json.dumps(each): each for each in items}.values()]
 
 
-def files_for(attachment: Attachment, facts: NetworkFacts) -> Iterator[ManifestFile]:
-    """The files of an attachment; none: it needs no object, or there is none for it."""
-    for make in _FILES.get(attachment, ()):
-        yield make(facts)
-    if facts.is_of_vm and attachment in _BINDINGS:
-        yield _interface(facts, attachment)
+def makers_of(attachment: AttachmentKind, *, for_vm: bool) -> list[MakeFile]:
+    """What makes the files of an attachment; none: it needs no object, or there is none for it."""
+    makers = [*_FILES.get(attachment, ())]
+    if for_vm and attachment in _BINDINGS:
+        makers.append(partial(_interface, attachment=attachment))
+    return makers
 
 
 def _object(kind: str, name: str, spec: Document, namespace: str = "") -> Document:
@@ -230,7 +235,7 @@ def is_openshift(platform: ScenarioPlatform) -> bool:
     return platform.openshift is not None or platform.sdn == "openshift-sdn"
 
 
-def _vf_policy(kind: str) -> Callable[[NetworkFacts], ManifestFile]:
+def _vf_policy(kind: str) -> MakeFile:
     """VFs of a kind: containers need netdevice, virtual machines vfio-pci."""
 
     def policy_of(facts: NetworkFacts) -> ManifestFile:
@@ -309,7 +314,7 @@ def _annotation(facts: NetworkFacts) -> ManifestFile:
     return _patched(facts, "pod", change, part, mind)._replace(claims=(*claims,))
 
 
-def _interface(facts: NetworkFacts, attachment: Attachment) -> ManifestFile:
+def _interface(facts: NetworkFacts, attachment: AttachmentKind) -> ManifestFile:
     """The interface of a virtual machine: on a network of its own, or (``name``) on that of
     pods."""
     binding = _BINDINGS[attachment]
@@ -354,7 +359,7 @@ def affinity(facts: NetworkFacts, *, together: bool) -> ManifestFile:
     return file._replace(claims=(claim,), matter="placement")
 
 
-_FILES: Mapping[Attachment, tuple[Callable[[NetworkFacts], ManifestFile], ...]] = {
+_FILES: Mapping[AttachmentKind, tuple[MakeFile, ...]] = {
     "ipvlan-l2": (_ipvlan, _annotation),
     "macvlan": (_macvlan, _annotation),
     "host-device": (_host_device, _annotation),
@@ -364,7 +369,7 @@ _FILES: Mapping[Attachment, tuple[Callable[[NetworkFacts], ManifestFile], ...]] 
     "ovn-localnet": (_mapping_policy, _localnet),
     "primary-udn": (_user_network,),
 }
-_BINDINGS: Mapping[Attachment, Document] = {
+_BINDINGS: Mapping[AttachmentKind, Document] = {
     "sriov-vfio": {"sriov": {}},
     "linux-bridge": {"bridge": {}},
     "ovn-localnet": {"bridge": {}},

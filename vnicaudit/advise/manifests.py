@@ -6,20 +6,22 @@ Only what is advised is written: where it depends, the fact that decides is to b
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 
 import msgspec
 
 from vnicaudit.advise.manifest_files import (
     FOR_VMS,
     IF_CREATED,
+    MakeFile,
     ManifestFile,
     affinity,
-    files_for,
     is_openshift,
     joined,
+    makers_of,
 )
 from vnicaudit.advise.manifest_text import comment_lines, yaml_text
-from vnicaudit.advise.network_facts import NetworkFacts
+from vnicaudit.advise.network_facts import NetworkFacts, check_network
 from vnicaudit.errors import UsageError
 from vnicaudit.knowledge.attachments import AttachmentRow, attachment_table
 from vnicaudit.knowledge.fixes.host_owners import owners_way
@@ -28,7 +30,7 @@ from vnicaudit.knowledge.host_settings import HostSetting
 from vnicaudit.model.advice import FlowAdvice, NetworkAdvice
 from vnicaudit.model.host_facts import HostFacts, SettingOwner
 from vnicaudit.model.plan import OwnerFile
-from vnicaudit.model.scenario import Attachment, Scenario
+from vnicaudit.model.scenario import AttachmentKind, FlowNetwork, Scenario
 
 _RFS_FILE = "nodes-rfs.yaml"
 _SHOWN = 3
@@ -38,7 +40,7 @@ _RFS_ELSEWHERE = (
     "flow {}: RFS is set by a MachineConfig on OpenShift only (platform.openshift): "
     "`vnicaudit host rfs --connections N --queues N` has the commands for other nodes"
 )
-_NONE: dict[Attachment, str] = {
+_NONE: dict[AttachmentKind, str] = {
     "default": "the default network needs no object",
     "vhost-vdpa": "KubeVirt has no interface of that kind",
 }
@@ -72,15 +74,13 @@ def manifests_for(scenario: Scenario, advice: NetworkAdvice) -> Manifests:
     steered: list[tuple[NetworkFacts, FlowAdvice]] = []
     for flow, each in zip(scenario.flows, advice.flows, strict=True):
         facts = NetworkFacts(flow, scenario.platform)
+        check_network(flow.name, flow.network or FlowNetwork())
         notes += _notes(facts, each)
-        for matter in (_attached, _placed):
-            complete: list[ManifestFile] = []
-            for file in matter(facts, each):
-                if missing := facts.take_missing():
-                    unwritten.append(UnwrittenFile(each.flow, file.name, missing))
-                else:
-                    complete.append(file)
-            wanted.append((each, complete))
+        for makers in (_attaching(facts, each), _placing(each)):
+            files = [_made(make, NetworkFacts(flow, scenario.platform)) for make in makers]
+            unwritten += (UnwrittenFile(flow.name, one.name, one.missing)
+                          for one in files if one.missing)  # fmt: skip
+            wanted.append((each, [one for one in files if not one.missing]))
         if each.rfs in ("on", "off") and is_openshift(scenario.platform):
             steered.append((facts, each))
     made = [*_together(wanted), *_steering(steered)]
@@ -102,21 +102,27 @@ def _notes(facts: NetworkFacts, advice: FlowAdvice) -> Iterator[str]:
         yield _RFS_ELSEWHERE.format(advice.flow)
 
 
-def _decided(advice: FlowAdvice) -> tuple[Attachment, ...]:
+def _decided(advice: FlowAdvice) -> tuple[AttachmentKind, ...]:
     return advice.attachments if advice.answer == "advised" else ()
 
 
-def _attached(facts: NetworkFacts, advice: FlowAdvice) -> Iterator[ManifestFile]:
-    """The files of a flow's attachment; after each, ``facts`` has what it lacks."""
+def _made(make: MakeFile, facts: NetworkFacts) -> ManifestFile:
+    """A file, with what it lacks."""
+    return make(facts)._replace(missing=facts.missing)
+
+
+def _attaching(facts: NetworkFacts, advice: FlowAdvice) -> Iterator[MakeFile]:
+    """What makes the files of a flow's attachment."""
     for attachment in _decided(advice):
         if attachment not in FOR_VMS or facts.is_of_vm:
-            yield from files_for(attachment, facts)
+            yield from makers_of(attachment, for_vm=facts.is_of_vm)
 
 
-def _placed(facts: NetworkFacts, advice: FlowAdvice) -> Iterator[ManifestFile]:
-    """That of its placement."""
-    if advice.placement in ("same-node", "apart"):
-        yield affinity(facts, together=advice.placement == "same-node")
+def _placing(advice: FlowAdvice) -> list[MakeFile]:
+    """What makes that of its placement."""
+    if advice.placement not in ("same-node", "apart"):
+        return []
+    return [partial(affinity, together=advice.placement == "same-node")]
 
 
 def _together(
@@ -179,7 +185,7 @@ def _text(file: ManifestFile, reasons: Sequence[FlowAdvice]) -> str:
 
 def _origin(reasons: Sequence[FlowAdvice], matter: str) -> Iterator[str]:
     """For whom it is, and which rows of the decision table say so, by their sources."""
-    table = {row.id: row for row in attachment_table().row}
+    table = attachment_table().row
     for each in reasons:
         what = ", ".join(_decided(each)) or "no attachment is decided"
         yield f"Written by vnicaudit advise network for flow {each.flow} ({what})"
@@ -190,7 +196,7 @@ def _origin(reasons: Sequence[FlowAdvice], matter: str) -> Iterator[str]:
         yield from (f"{', '.join(ids)}: {source}" for source, ids in rows.items())
 
 
-def _says(row: AttachmentRow, matter: str, attachments: tuple[Attachment, ...]) -> bool:
+def _says(row: AttachmentRow, matter: str, attachments: tuple[AttachmentKind, ...]) -> bool:
     """True for a row that says what is written."""
     if row.kind not in ("hard", "decides", "tunes"):
         return False

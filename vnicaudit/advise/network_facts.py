@@ -1,6 +1,6 @@
 """The facts about a flow's network that its files need, and the forms of the texts among them.
 
-A fact that nobody said is noted where it is asked for; its file is not written. Names get into
+Names get into
 configurations that programs read as root on every node: their forms are checked here, before
 anything is made of them.
 """
@@ -43,14 +43,18 @@ _FORMS: Mapping[str, tuple[str, str]] = {
 
 
 class NetworkFacts:
-    """The facts about a flow's network. Each that is asked for and that nobody said is noted, until
-    :meth:`take_missing`."""
+    """The facts about a flow's network for one file. ``missing``: those that the file asked for,
+    and that nobody said: it is not written then."""
 
     def __init__(self, flow: TrafficFlow, platform: ScenarioPlatform) -> None:
         self.name, self.flow, self.platform = flow.name, flow, platform
-        self._missing: list[str] = []
+        self._missing: dict[str, None] = {}
         self._network = flow.network or FlowNetwork()
-        _check(flow.name, self._network)
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """Names of facts as in a scenario."""
+        return tuple(self._missing)
 
     def text(self, field: str) -> str:
         """A text, empty if it is missing."""
@@ -76,24 +80,18 @@ class NetworkFacts:
         """Name of the virtual machine that is attached."""
         kind, _slash, name = (self._network.workload or "").partition("/")
         if f"{kind}/" != VM:
-            self._missing.append(f"flow.network.workload ({VM}NAME)")
+            self._missing[f"flow.network.workload ({VM}NAME)"] = None
         return name
 
     def steering(self) -> tuple[str, ...]:
         """The facts that RFS needs and that are missing."""
         self.text("device"), self.number("rx_queues")
-        return self.take_missing() + (() if self.flow.connections else ("flow.connections",))
-
-    def take_missing(self) -> tuple[str, ...]:
-        """The facts that were missing since the last time."""
-        missing = (*dict.fromkeys(self._missing),)
-        self._missing.clear()
-        return missing
+        return self.missing + (() if self.flow.connections else ("flow.connections",))
 
     def _known(self, field: str) -> object:
         value: object = getattr(self._network, field)
         if value is None or value == () or value == {}:
-            self._missing.append(f"flow.network.{field}")
+            self._missing[f"flow.network.{field}"] = None
         return value
 
     @property
@@ -102,7 +100,7 @@ class NetworkFacts:
         return "vm" in (self.flow.source, self.flow.to)
 
 
-def _check(flow: str, network: FlowNetwork) -> None:
+def check_network(flow: str, network: FlowNetwork) -> None:
     """Raises UsageError for a text that has not the form of what it stands for."""
     if not re.fullmatch(NAME, flow):
         raise UsageError(

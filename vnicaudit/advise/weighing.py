@@ -18,7 +18,7 @@ from vnicaudit.knowledge.attachments import (
     values_tried,
 )
 from vnicaudit.model.advice import Answer, Excluded, Placement, Rfs
-from vnicaudit.model.scenario import Attachment
+from vnicaudit.model.scenario import AttachmentKind
 
 _GIVEN = ("flow.present", "flow.name", "flow.source", "flow.to", "platform.pods_below_nodes")
 """Facts that are never asked for: names, and what somebody complains of or proposes."""
@@ -28,7 +28,7 @@ class FlowDecision(NamedTuple):
     """The answer for a flow, and the rows behind it."""
 
     answer: Answer
-    attachments: tuple[Attachment, ...]
+    attachments: tuple[AttachmentKind, ...]
     rfs: Rfs
     placement: Placement
     fired: tuple[AttachmentRow, ...]
@@ -83,13 +83,13 @@ def decide(facts: Facts, *, rows: tuple[AttachmentRow, ...] | None = None) -> Fl
     )
 
 
-def _unsuitable(facts: Facts) -> dict[Attachment, str]:
+def _unsuitable(facts: Facts) -> dict[AttachmentKind, str]:
     """Attachments that do not meet a need -> the need."""
     return {
         attachment: need
         for need, meeting in attachment_table().meets.items()
         if facts[need] is True
-        for attachment in get_args(Attachment)
+        for attachment in get_args(AttachmentKind)
         if attachment not in meeting
     }
 
@@ -105,7 +105,7 @@ def _placement(fired: tuple[AttachmentRow, ...]) -> Placement:
     return next((row.placement for row in fired if row.id not in beaten), "")
 
 
-def _beaten(fired: tuple[AttachmentRow, ...], removed: set[Attachment]) -> dict[str, str]:
+def _beaten(fired: tuple[AttachmentRow, ...], removed: set[AttachmentKind]) -> dict[str, str]:
     """Rows that do not count -> the first row that takes precedence. A row all of whose attachments
     are excluded beats none."""
     names = {row.id for row in fired}
@@ -119,7 +119,7 @@ def _beaten(fired: tuple[AttachmentRow, ...], removed: set[Attachment]) -> dict[
 
 
 def _without_attachment(
-    counting: list[AttachmentRow], removed: Mapping[Attachment, str]
+    counting: list[AttachmentRow], removed: Mapping[AttachmentKind, str]
 ) -> dict[str, str]:
     """Rows none of whose attachments is possible -> the hard row, or the need, that removes the
     first one."""
@@ -132,10 +132,10 @@ def _without_attachment(
 
 def _answer(
     counting: list[AttachmentRow],
-    removed: Mapping[Attachment, str],
+    removed: Mapping[AttachmentKind, str],
     has_void: bool,
     has_needs: bool,
-) -> tuple[Answer, tuple[Attachment, ...]]:
+) -> tuple[Answer, tuple[AttachmentKind, ...]]:
     """The attachments that rows choose, without the removed ones; if none is left, those that hard
     rows leave, which no source measured."""
     chosen = (one for row in counting if row.kind != "hard" for one in row.gives)
@@ -169,7 +169,7 @@ def fired_rows(rows: Iterable[AttachmentRow], facts: Facts) -> tuple[AttachmentR
 @cache
 def rows_about(part: str) -> tuple[AttachmentRow, ...]:
     """Rows about a flow, the platform, or the answers (``advice``)."""
-    return tuple(row for row in attachment_table().row if row.about() == part)
+    return tuple(row for row in attachment_table().row.values() if row.about() == part)
 
 
 @cache

@@ -15,7 +15,7 @@ from vnicaudit.base.opening import read_beside
 from vnicaudit.model.advice import Placement, Rfs, RowKind
 from vnicaudit.model.decoding import converted
 from vnicaudit.model.host import Version
-from vnicaudit.model.scenario import Attachment
+from vnicaudit.model.scenario import AttachmentKind
 from vnicaudit.text.beginning import toml_values
 
 Value = bool | int | str
@@ -27,19 +27,13 @@ UNSAID = "unsaid"
 _COMPARISON = re.compile(r"(<=|>=|<|>)(\S+)")
 
 
-class RowCase(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Conditions that hold together; None: as the row says."""
+class _Conditions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Conditions that hold together."""
 
     platform: dict[str, Condition] = {}
     needs: dict[str, Condition] = {}
     flow: dict[str, Condition] = {}
     advice: dict[str, Condition] = {}
-    gives: tuple[Attachment, ...] | None = None
-    excludes: tuple[Attachment, ...] | None = None
-    over: tuple[Attachment, ...] | None = None
-    beats: tuple[str, ...] | None = None
-    answer: str | None = None
-    limits: str | None = None
 
     def conditions(self) -> Iterator[tuple[str, Condition]]:
         """Name of a fact -> what it must be."""
@@ -48,21 +42,32 @@ class RowCase(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
                 yield f"{part}.{key}", condition
 
 
-class AttachmentRow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A row of the table."""
+class RowCase(_Conditions, frozen=True):
+    """One of several cases of a row; None: as the row says."""
 
-    id: str
+    gives: tuple[AttachmentKind, ...] | None = None
+    excludes: tuple[AttachmentKind, ...] | None = None
+    over: tuple[AttachmentKind, ...] | None = None
+    beats: tuple[str, ...] | None = None
+    answer: str | None = None
+    limits: str | None = None
+
+
+class AttachmentRow(_Conditions, frozen=True, kw_only=True):
+    """A row of the table. ``id`` is its name there."""
+
+    id: str = ""
     kind: RowKind
     answer: str
     figure: str = ""
     direction: str = ""
-    quotations: tuple[str, ...]
+    quotations: tuple[str, ...] = ()
     source: str
     section: str = ""
     limits: str = ""
-    gives: tuple[Attachment, ...] = ()
-    excludes: tuple[Attachment, ...] = ()
-    over: tuple[Attachment, ...] = ()
+    gives: tuple[AttachmentKind, ...] = ()
+    excludes: tuple[AttachmentKind, ...] = ()
+    over: tuple[AttachmentKind, ...] = ()
     open: bool = False
     rfs: Rfs = ""
     placement: Placement = ""
@@ -71,7 +76,12 @@ class AttachmentRow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     against: tuple[str, ...] = ()
     decides: str = ""
     command: str = ""
-    cases: tuple[RowCase, ...] = msgspec.field(name="case")
+    case: tuple[RowCase, ...] = ()
+
+    @property
+    def cases(self) -> tuple[RowCase | AttachmentRow, ...]:
+        """Its cases; a row with conditions of its own is the only one."""
+        return self.case or (self,)
 
     def about(self) -> str:
         """The part of a scenario that it is about: ``flow``, ``advice`` (the answers themselves) or
@@ -94,7 +104,7 @@ class AttachmentRow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         source = attachment_table().source[self.source]
         return list(source.excluded) if self.figure else []
 
-    def waits_for(self, facts: Facts, removed: Set[Attachment]) -> set[str]:
+    def waits_for(self, facts: Facts, removed: Set[AttachmentKind]) -> set[str]:
         """Facts that are not said, of the case that needs the fewest to hold and gives more than
         what is removed; empty: no case can hold any more, or one does."""
         open_cases = [
@@ -124,16 +134,18 @@ class AttachmentTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     """The whole file."""
 
     source: dict[str, FigureSource]
-    meets: dict[str, tuple[Attachment, ...]]
+    meets: dict[str, tuple[AttachmentKind, ...]]
     command: dict[str, str]
-    row: tuple[AttachmentRow, ...]
+    row: dict[str, AttachmentRow]
 
 
 @cache
 def attachment_table() -> AttachmentTable:
     """The table that comes with this program."""
     name = "attachments.toml"
-    return converted(toml_values(name, read_beside(__file__, name).decode()), AttachmentTable)
+    table = converted(toml_values(name, read_beside(__file__, name).decode()), AttachmentTable)
+    rows = {key: msgspec.structs.replace(row, id=key) for key, row in table.row.items()}
+    return msgspec.structs.replace(table, row=rows)
 
 
 def values_tried(condition: Condition) -> Iterator[Value]:
@@ -160,8 +172,7 @@ def _around(limit: str) -> tuple[Value, ...]:
 @cache
 def _conditions(row: str) -> tuple[tuple[tuple[str, Condition], ...], ...]:
     """Conditions of each case of a row: they are asked thousands of times."""
-    (cases,) = (each.cases for each in attachment_table().row if each.id == row)
-    return tuple(tuple(case.conditions()) for case in cases)
+    return tuple(tuple(case.conditions()) for case in attachment_table().row[row].cases)
 
 
 def _all_hold(conditions: tuple[tuple[str, Condition], ...], facts: Facts) -> bool | None:

@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from vnicaudit.model.scenario import Attachment
+from vnicaudit.model.scenario import AttachmentKind
 
 ADVICE_SCHEMA: Literal["vnicaudit.advice/1"] = "vnicaudit.advice/1"
 
@@ -47,7 +47,7 @@ class FiredRow(msgspec.Struct, frozen=True, kw_only=True):
 class Excluded(msgspec.Struct, frozen=True):
     """An attachment that a hard row excludes."""
 
-    attachment: Attachment
+    attachment: AttachmentKind
     row: str
     reason: str
 
@@ -75,7 +75,7 @@ class FlowAdvice(msgspec.Struct, frozen=True, kw_only=True):
     flow: str
     answer: Answer
     """``unknown``: facts are missing without which no row decides, or needs are ``unmet``."""
-    attachments: tuple[Attachment, ...] = ()
+    attachments: tuple[AttachmentKind, ...] = ()
     """One if ``advised``; if it ``depends``, all that are possible. Never one that is excluded."""
     rfs: Rfs = ""
     """Receive flow steering; empty: no row says anything."""
@@ -89,7 +89,7 @@ class FlowAdvice(msgspec.Struct, frozen=True, kw_only=True):
     unmet: tuple[str, ...] = ()
     """Needs (``flow.fixed_ip``) that together no network meets, as far as the sources say, whatever
     else were said."""
-    present: Attachment | None = None
+    present: AttachmentKind | None = None
     present_advised_against: bool = False
     """True if a row excludes ``present``, or its source compared it with the advised attachment and
     found that better."""

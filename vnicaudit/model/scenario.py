@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
-Attachment = Literal[
+AttachmentKind = Literal[
     "default", "ipvlan-l2", "macvlan", "host-device", "sriov-netdev", "sriov-vfio", "linux-bridge",
     "ovn-localnet", "primary-udn", "vhost-vdpa", "masquerade",
     "pod-bridge", "passt", "host-network",
@@ -175,7 +175,7 @@ class TrafficFlow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """Queue pairs of the VM's NIC."""
     ring: Count | None = None
     """Descriptors of the rings of the VM's NIC."""
-    present: Attachment | None = None
+    present: AttachmentKind | None = None
     """The attachment it has today, or that somebody proposes."""
     network: FlowNetwork | None = None
 

@@ -15,7 +15,7 @@ from msgspec.structs import fields
 from vnicaudit.base.wording import count
 from vnicaudit.model.advice import FiredRow, FlowAdvice, MissingFact, NetworkAdvice
 from vnicaudit.model.scenario import (
-    Attachment,
+    AttachmentKind,
     NetworkNeeds,
     Scenario,
     ScenarioPlatform,
@@ -27,7 +27,7 @@ from vnicaudit.reports.model import ReportSection
 from vnicaudit.reports.safe import encode
 from vnicaudit.reports.writers import Options
 
-ATTACHMENTS: dict[Attachment, str] = {
+ATTACHMENTS: dict[AttachmentKind, str] = {
     "default": "the default pod network",
     "ipvlan-l2": "IPVLAN L2, as a further interface",
     "macvlan": "macvlan, as a further interface",
