@@ -15,6 +15,7 @@ from tests.kube.virt import VMIS, VMS, Virt
 from tests.remedy.applying.cluster_world import MODEL, QUEUES, ClusterUnitT, step_on
 from tests.remedy.applying.fakes import Clock, Killed, Stage, watch
 from vnicaudit.errors import UsageError
+from vnicaudit.model.decoding import value_at
 from vnicaudit.model.plan import (
     ConfigUnit,
     Mode,
@@ -29,7 +30,6 @@ from vnicaudit.platforms.kubevirt.live.changes import ClusterPlace
 from vnicaudit.remedy.applying.history import runs
 from vnicaudit.remedy.applying.rollback import RollbackSelection
 from vnicaudit.remedy.applying.runner import RunResult
-from vnicaudit.remedy.cluster_patch import value_at
 
 PREFERENCE: Object = {
     "apiVersion": "instancetype.kubevirt.io/v1beta1", "kind": "VirtualMachineClusterPreference",

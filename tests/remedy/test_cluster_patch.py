@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from vnicaudit.knowledge.kube_changes import may_change
+from vnicaudit.model.decoding import value_at
 from vnicaudit.model.plan import ClusterKind, PatchLine, VmUnit
 from vnicaudit.remedy.cluster_patch import (
     guarded_patch,
@@ -15,7 +16,6 @@ from vnicaudit.remedy.cluster_patch import (
     json_patch,
     located,
     patch_diff,
-    value_at,
 )
 
 DEVICES = "/spec/template/spec/domain/devices"

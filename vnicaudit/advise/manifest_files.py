@@ -33,6 +33,7 @@ _PRIMARY = "k8s.ovn.org/primary-user-defined-network"
 
 CREATE, IF_CREATED = "kubectl create -f {file}", "only if `create` made it"
 """An object of that name that is there is somebody else's: it is neither changed nor removed."""
+_ONLY_OURS = "Only if `create` made network {}/{}: one that was there is another"
 
 
 class ManifestFile(NamedTuple):
@@ -73,7 +74,7 @@ def _joined_parts(parts: Sequence[object]) -> object:
 
 
 def makers_of(attachment: AttachmentKind, *, for_vm: bool) -> list[MakeFile]:
-    """What makes the files of an attachment; none: it needs no object, or there is none for it."""
+    """Makers of the files of an attachment; none: it needs no object, or there is none for it."""
     makers = [*_FILES.get(attachment, ())]
     if for_vm and attachment in _BINDINGS:
         makers.append(partial(_interface, attachment=attachment))
@@ -301,6 +302,7 @@ def _annotation(facts: NetworkFacts) -> ManifestFile:
     asked = [{"name": facts.name, "namespace": space, "ips": addresses}]
     annotations = {POD_NETWORKS: json.dumps(asked)}
     mind = (
+        f"{_ONLY_OURS.format(space, facts.name)}. "
         'A bare NAME there is {"name": "NAME"} here. Its pods are started anew. The addresses are '
         "for one pod: each further one, as that of the flow's other end, needs its own, or an IPAM "
         "for the whole cluster in the network"
@@ -320,10 +322,10 @@ def _interface(facts: NetworkFacts, attachment: AttachmentKind) -> ManifestFile:
     binding = _BINDINGS[attachment]
     name, space, machine = binding.get("name", facts.name), facts.text("namespace"), facts.machine()
     network: Document = {"name": name, "multus": {"networkName": f"{space}/{facts.name}"}}
-    how, place = "to those it has", ""
+    how, place, mind = "to those it has", "", _ONLY_OURS.format(space, name)
     if "name" in binding:
         network = {"name": name, "pod": {}}
-        how = "in place of those on the pod network"
+        how, mind = "in place of those on the pod network", ""
         place = f"the pod network of {VM}{machine} in {space}"
     spec = {
         "domain": {"devices": {"interfaces": [{"name": name, **binding}]}}, "networks": [network],
@@ -336,7 +338,7 @@ def _interface(facts: NetworkFacts, attachment: AttachmentKind) -> ManifestFile:
     document = {"spec": {"template": {"spec": spec}}}
     claims = ((place, attachment),) * bool(place)
     file = f"{facts.name}-vm.yaml"
-    return ManifestFile(file, document, apply, undo, place=place, claims=claims)
+    return ManifestFile(file, document, apply, undo, mind, place=place, claims=claims)
 
 
 def affinity(facts: NetworkFacts, *, together: bool) -> ManifestFile:

@@ -5,7 +5,9 @@ Only what is advised is written: where it depends, the fact that decides is to b
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
 import msgspec
@@ -20,7 +22,6 @@ from vnicaudit.advise.manifest_files import (
     joined,
     makers_of,
 )
-from vnicaudit.advise.manifest_text import comment_lines, yaml_text
 from vnicaudit.advise.network_facts import NetworkFacts, check_network
 from vnicaudit.errors import UsageError
 from vnicaudit.knowledge.attachments import AttachmentRow, attachment_table
@@ -77,16 +78,16 @@ def manifests_for(scenario: Scenario, advice: NetworkAdvice) -> Manifests:
         check_network(flow.name, flow.network or FlowNetwork())
         notes += _notes(facts, each)
         for makers in (_attaching(facts, each), _placing(each)):
-            files = [_made(make, NetworkFacts(flow, scenario.platform)) for make in makers]
+            files = [_file_by(make, NetworkFacts(flow, scenario.platform)) for make in makers]
             unwritten += (UnwrittenFile(flow.name, one.name, one.missing)
                           for one in files if one.missing)  # fmt: skip
             wanted.append((each, [one for one in files if not one.missing]))
         if each.rfs in ("on", "off") and is_openshift(scenario.platform):
             steered.append((facts, each))
     made = [*_together(wanted), *_steering(steered)]
-    files = (one for one in made if isinstance(one, OwnerFile))
+    written = (one for one in made if isinstance(one, OwnerFile))
     unwritten += (one for one in made if isinstance(one, UnwrittenFile))
-    return Manifests((*files,), (*unwritten,), (*notes,))
+    return Manifests((*written,), (*unwritten,), (*notes,))
 
 
 def _notes(facts: NetworkFacts, advice: FlowAdvice) -> Iterator[str]:
@@ -106,20 +107,20 @@ def _decided(advice: FlowAdvice) -> tuple[AttachmentKind, ...]:
     return advice.attachments if advice.answer == "advised" else ()
 
 
-def _made(make: MakeFile, facts: NetworkFacts) -> ManifestFile:
+def _file_by(make: MakeFile, facts: NetworkFacts) -> ManifestFile:
     """A file, with what it lacks."""
     return make(facts)._replace(missing=facts.missing)
 
 
 def _attaching(facts: NetworkFacts, advice: FlowAdvice) -> Iterator[MakeFile]:
-    """What makes the files of a flow's attachment."""
+    """Makers of the files of a flow's attachment."""
     for attachment in _decided(advice):
         if attachment not in FOR_VMS or facts.is_of_vm:
             yield from makers_of(attachment, for_vm=facts.is_of_vm)
 
 
 def _placing(advice: FlowAdvice) -> list[MakeFile]:
-    """What makes that of its placement."""
+    """The maker of the file of a flow's placement."""
     if advice.placement not in ("same-node", "apart"):
         return []
     return [partial(affinity, together=advice.placement == "same-node")]
@@ -256,3 +257,47 @@ def _machine_config(steered: Sequence[tuple[NetworkFacts, FlowAdvice]]) -> Owner
     # one of `vnicaudit plan --patches` may be there by the name of its own
     text = file.text.replace("name: 99-vnicaudit-host", "name: 99-vnicaudit-rfs", 1)
     return OwnerFile(_RFS_FILE, f"{comment_lines(comments)}{text}")
+
+
+# Objects as YAML: every text in quotes, so that one that looks like something else (``on``, a
+# number, a line break) stays a text for readers of YAML 1.1 and 1.2; long JSON as a block.
+
+
+_PLAIN_KEY = re.compile(r"(?!(?i:yes|off|true|false|null)$)[A-Za-z][A-Za-z-]{2,60}")
+
+
+def yaml_text(document: Mapping[str, object], comments: Iterable[str]) -> str:
+    """An object below comments, each in a line of its own."""
+    return comment_lines(comments) + "".join(f"{line}\n" for line in _mapping(document, ""))
+
+
+def comment_lines(comments: Iterable[str]) -> str:
+    """Comments, each in a line of its own whatever is in it."""
+    return "".join(f"# {' '.join(comment.split())}\n" for comment in comments)
+
+
+def _mapping(parts: Mapping[str, object], indent: str) -> Iterator[str]:
+    for key, part in parts.items():
+        shown = key if _PLAIN_KEY.fullmatch(key) else json.dumps(key)
+        yield from _part(f"{indent}{shown}:", part, indent)
+
+
+def _part(begins: str, part: object, indent: str) -> Iterator[str]:
+    if isinstance(part, Mapping) and part:
+        yield begins
+        yield from _mapping(part, f"{indent}  ")
+    elif isinstance(part, Sequence) and not isinstance(part, str) and _all_mappings(part):
+        yield begins
+        for each in part:
+            first, *others = _mapping(each, f"{indent}  ")
+            yield f"{indent}- {first.lstrip()}"
+            yield from others
+    elif isinstance(part, str) and "\n" in part:
+        yield f"{begins} |-"
+        yield from (f"{indent}  {line}" for line in part.split("\n"))
+    else:
+        yield f"{begins} {json.dumps(part)}"
+
+
+def _all_mappings(parts: Sequence[object]) -> bool:
+    return bool(parts) and all(isinstance(each, Mapping) and each for each in parts)

@@ -80,7 +80,7 @@ class AttachmentRow(_Conditions, frozen=True, kw_only=True):
 
     @property
     def cases(self) -> tuple[RowCase | AttachmentRow, ...]:
-        """Its cases; a row with conditions of its own is the only one."""
+        """The cases; a row with conditions of its own is the only one."""
         return self.case or (self,)
 
     def about(self) -> str:

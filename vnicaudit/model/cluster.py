@@ -161,22 +161,6 @@ class ClusterPod(_ClusterRecord, frozen=True):
     """The annotation on its networks that is too long to be read; empty: none is."""
 
 
-class DomainPlugin(_ClusterRecord, frozen=True):
-    """A ``Plugin`` of plugin.kubevirt.io with hooks that rewrite the domains of VMs."""
-
-    name: str
-    conditional: bool = False
-    """Conditions (in CEL) decide whose domains it rewrites."""
-
-
-class Binding(_ClusterRecord, frozen=True):
-    """A binding plugin that the KubeVirt object registers."""
-
-    name: str
-    migrates: bool = False
-    """It has ``migration``."""
-
-
 class KubeVirtSettings(OwnedObject, frozen=True):
     """The settings in a KubeVirt object."""
 
@@ -189,7 +173,8 @@ class KubeVirtSettings(OwnedObject, frozen=True):
     """``developerConfiguration.useEmulation``."""
     gates: frozenset[str] = frozenset()
     """``developerConfiguration.featureGates``."""
-    bindings: tuple[Binding, ...] = ()
+    bindings: dict[str, bool] = {}
+    """Binding plugins that it registers, and if they have ``migration``."""
     rollout: str | None = None
     """``vmRolloutStrategy``; None: the default of the version."""
     eviction: str | None = None
@@ -208,7 +193,9 @@ class ClusterFacts(NamedDescription, frozen=True, dict=True):
     nodes: tuple[ClusterNode, ...] | None = None
     attachments: tuple[Attachment, ...] | None = None
     user_networks: tuple[UserNetwork, ...] | None = None
-    plugins: tuple[DomainPlugin, ...] | None = None
+    plugins: dict[str, bool] | None = None
+    """Each ``Plugin`` of plugin.kubevirt.io with hooks that rewrite the domains of VMs, and if
+    conditions (in CEL) decide whose."""
     pods: tuple[ClusterPod, ...] | None = None
     """Those that ask for attachments; None: not all pods were read (on request only)."""
     preferences: dict[str, OwnedObject] = msgspec.field(default_factory=dict)
@@ -460,11 +447,11 @@ class ClusterGuest(OwnedObject, frozen=True):
         last word; empty: none is known."""
         if self.hooks:
             return "a hook sidecar rewrites"
-        settings, plugins = self.cluster.kubevirt, self.cluster.plugins or ()
+        settings, plugins = self.cluster.kubevirt, self.cluster.plugins or {}
         if settings is None or "Plugins" not in settings.gates or not plugins:
             return ""
-        first = min(plugins, key=lambda one: (one.conditional, one.name))
-        return f"Plugin {first.name[:60]} {'may rewrite' if first.conditional else 'rewrites'}"
+        conditional, first = min((conditional, name) for name, conditional in plugins.items())
+        return f"Plugin {first[:60]} {'may rewrite' if conditional else 'rewrites'}"
 
     @property
     def launcher_told(self) -> bool:

@@ -1,4 +1,4 @@
-"""Decoders of records, safe in any thread.
+"""Decoders of records, safe in any thread, and values in decoded JSON.
 
 msgspec examines a record class when it first decodes one, and stores the result with the class. If
 two threads are first at the same time, one sees an incomplete result, and the program dies of a
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from _thread import RLock  # threading is slow to load
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar, overload
 
 import msgspec
@@ -89,3 +89,38 @@ def malformed(data: bytes, name: str, error: msgspec.DecodeError) -> str:
     end = int(found["byte"]) - (found["what"] == "trailing characters")
     line, column = data.count(b"\n", 0, end) + 1, end - data.rfind(b"\n", 0, end)
     return f"{name}:{line}:{column}: not JSON: {found['what']}"
+
+
+# Decoded JSON that has no record, by JSON pointers.
+
+
+def value_at(found: object, path: str) -> object:
+    """The value at a JSON pointer; None: there is none."""
+    value = found
+    for word in path.split("/")[1:]:
+        if isinstance(value, Mapping):
+            value = value.get(word)
+        elif isinstance(value, list) and word.isdigit() and int(word) < len(value):
+            value = value[int(word)]
+        else:
+            return None
+    return value
+
+
+def text_at(found: object, path: str) -> str:
+    """The text at a JSON pointer; empty: there is none."""
+    value = value_at(found, path)
+    return value if isinstance(value, str) else ""
+
+
+def texts_at(found: object, path: str) -> dict[str, str]:
+    """The texts in the object at a JSON pointer."""
+    value = value_at(found, path)
+    entries = value.items() if isinstance(value, Mapping) else ()
+    return {key: text for key, text in entries if isinstance(text, str)}
+
+
+def objects_at(found: object, path: str) -> list[Mapping[str, object]]:
+    """The objects in the list at a JSON pointer."""
+    value = value_at(found, path)
+    return [each for each in value if isinstance(each, Mapping)] if isinstance(value, list) else []

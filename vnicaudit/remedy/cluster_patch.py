@@ -6,12 +6,13 @@ machine.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 
 import msgspec
 from msgspec.structs import replace
 
 from vnicaudit.knowledge.kube_changes import in_list
+from vnicaudit.model.decoding import objects_at, text_at, value_at
 from vnicaudit.model.finding import Change
 from vnicaudit.model.plan import ClusterUnit, JsonValue, PatchLine
 from vnicaudit.remedy.hypervisor import ClusterObject
@@ -54,19 +55,6 @@ def _test(path: str, value: JsonValue) -> Operation:
     return {"op": "test", "path": path, "value": value}
 
 
-def value_at(found: ClusterObject, path: str) -> object:
-    """The value at a JSON pointer; None: there is none."""
-    value: object = found
-    for word in path.split("/")[1:]:
-        if isinstance(value, Mapping):
-            value = value.get(word)
-        elif isinstance(value, list) and word.isdigit() and int(word) < len(value):
-            value = value[int(word)]
-        else:
-            return None
-    return value
-
-
 def open_in(lines: Iterable[PatchLine], found: ClusterObject) -> tuple[PatchLine, ...]:
     """The lines whose field is not as ``after``."""
     return tuple(one for one in lines if value_at(found, one.path) != one.after)
@@ -83,11 +71,7 @@ def located(lines: Iterable[PatchLine], found: ClusterObject) -> tuple[PatchLine
     moved = []
     for line in lines:
         if line.name and (place := in_list(line.path)) is not None:
-            entries = value_at(found, place[0])
-            names = [
-                each.get("name") if isinstance(each, Mapping) else None
-                for each in (entries if isinstance(entries, list) else [])
-            ]
+            names = [text_at(each, "/name") for each in objects_at(found, place[0])]
             if names.count(line.name) != 1:
                 return None
             line = replace(line, path=f"{place[0]}/{names.index(line.name)}/{place[2]}")

@@ -53,8 +53,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from vnicaudit.knowledge.kube_changes import OLD_TYPES, corrected
 from vnicaudit.knowledge.kube_needs import NETWORKS
-from vnicaudit.knowledge.kube_network_fixes import OLD_TYPES, corrected
 from vnicaudit.knowledge.kube_owners import route
 from vnicaudit.model.cluster import OVN, Attachment, ClusterFacts
 from vnicaudit.model.finding import Change

@@ -63,9 +63,8 @@ def check(guest: ClusterGuest) -> Iterator[Problem]:
     settings = guest.cluster.kubevirt
     if settings is None:
         return
-    known = {each.name for each in settings.bindings}
     for name, plugin in _plugins(guest):
-        if plugin not in known:
+        if plugin not in settings.bindings:
             yield Problem(
                 f"interface {name} has binding plugin {plugin[:60]}, which the KubeVirt object "
                 "does not register",

@@ -83,7 +83,7 @@ def check(guest: ClusterGuest) -> Iterator[Problem]:
     if strategy == "None":
         return
     severity: Severity = "medium" if (strategy or "").startswith("LiveMigrate") else "low"
-    migrates = {} if settings is None else {one.name: one.migrates for one in settings.bindings}
+    migrates = {} if settings is None else settings.bindings
     for name, binding, is_plugin in _primary(guest):
         if is_plugin and binding not in migrates:
             return  # it does not start: VNIC211

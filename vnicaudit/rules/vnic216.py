@@ -83,7 +83,7 @@ def applies(guest: ClusterGuest) -> bool:
     gated = settings is not None and "Plugins" not in settings.gates
     if guest.deleting or (guest.launcher_told and not any(kube_needs.launched_differences(guest))):
         return False
-    return guest.hooks or (not gated and guest.cluster.plugins != ())
+    return guest.hooks or (not gated and guest.cluster.plugins != {})
 
 
 def check(guest: ClusterGuest) -> Iterator[Problem]:

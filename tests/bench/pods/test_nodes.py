@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from tests.bench.pods.canned import node
-from vnicaudit.bench.pods.cluster import Node, as_records
-from vnicaudit.bench.pods.nodes import NodeChoice, chosen_nodes
+from vnicaudit.bench.pods.nodes import NodeChoice, chosen_nodes, node_of
 from vnicaudit.errors import EndpointError, UsageError
 
 CONTROL = {"node-role.kubernetes.io/control-plane": ""}
@@ -31,7 +30,8 @@ ALL = (
 
 
 def choice(*nodes: dict[str, Any], names: str = "", number: int = 2, first: str = "") -> NodeChoice:
-    return chosen_nodes(as_records(nodes, Node), names.split(",") if names else (), number, first)
+    wanted = names.split(",") if names else ()
+    return chosen_nodes([node_of(each) for each in nodes], wanted, number, first)
 
 
 def names(found: NodeChoice) -> list[str]:
@@ -121,8 +121,3 @@ def test_nodes_that_are_about_to_go_or_have_no_network() -> None:
 def test_asked_for_other_nodes_than_that_of_the_virtual_machine() -> None:
     with pytest.raises(UsageError, match="runs on n3, which has to be one of them"):
         choice(node("n1"), node("n2"), node("n3"), names="n1,n2", first="n3")
-
-
-def test_a_node_that_is_none() -> None:
-    with pytest.raises(EndpointError, match="a Node of the cluster cannot be understood"):
-        choice({"metadata": {"name": 7}})

@@ -19,7 +19,7 @@ SPACE = f"vnicaudit-bench-{RUN}"
 def machine(node_name: str, *interfaces: dict[str, object], **status: object) -> dict[str, Any]:
     """One that runs; its NIC "default" is in the network of pods."""
     networks = [{"name": "storage", "multus": {}}, {"name": "default", "pod": {}}]
-    told = {"phase": "Running", "nodeName": node_name, "interfaces": interfaces}
+    told = {"phase": "Running", "nodeName": node_name, "interfaces": [*interfaces]}
     return {"spec": {"networks": networks}, "status": {**told, **status}}
 
 

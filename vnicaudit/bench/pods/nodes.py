@@ -3,15 +3,40 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from vnicaudit.base.wording import count, first_names, plain
-from vnicaudit.bench.pods.cluster import Node
+from vnicaudit.bench.pods.cluster import ApiObject, is_going, name_of
 from vnicaudit.errors import EndpointError, UsageError
+from vnicaudit.model.decoding import objects_at, text_at, texts_at, value_at
 
 _ROLES = ("node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master")
 _REPELLING = ("NoSchedule", "NoExecute")
+
+
+class Node(NamedTuple):
+    """A node. ``architecture`` empty: unknown. ``addresses``: the internal ones. ``why_not``: why
+    no pod of ours can run there; empty: it can."""
+
+    name: str
+    architecture: str
+    addresses: tuple[str, ...]
+    is_control_plane: bool
+    why_not: str
+
+
+def node_of(found: ApiObject) -> Node:
+    """A node of the cluster."""
+    labels = texts_at(found, "/metadata/labels")
+    addresses = (texts_at(one, "") for one in objects_at(found, "/status/addresses"))
+    return Node(
+        name=name_of(found),
+        architecture=labels.get("kubernetes.io/arch", ""),
+        addresses=tuple(one["address"] for one in addresses if one.get("type") == "InternalIP"),
+        is_control_plane=any(role in labels for role in _ROLES),
+        why_not=_why_not(found, labels),
+    )
 
 
 class NodeChoice(NamedTuple):
@@ -30,7 +55,7 @@ def chosen_nodes(
     known = {each.name: each for each in nodes}
     if names:
         return _as_asked(known, names, first)
-    left_out = {each.name: why for each in nodes if (why := _why_not(each))}
+    left_out = {each.name: each.why_not for each in nodes if each.why_not}
     usable = sorted(
         (each for each in nodes if each.name not in left_out), key=lambda each: each.name
     )
@@ -39,13 +64,13 @@ def chosen_nodes(
             f"the virtual machine runs on {plain(first)}, where no generator pod can run: "
             f"{left_out.get(first, 'there is no such node')}"
         )
-    workers = [each for each in usable if not _is_control_plane(each) or each.name == first]
+    workers = [each for each in usable if not each.is_control_plane or each.name == first]
     what, pool = "workers", _alike(workers, first)
     if len(pool) < number:
         what, pool = "nodes", _alike(usable, first)
     for each in usable:
         if each not in pool:
-            left_out[each.name] = "control plane" if _is_control_plane(each) else each.architecture
+            left_out[each.name] = "control plane" if each.is_control_plane else each.architecture
     if len(pool) < number:
         raise EndpointError(
             f"these paths need {count(number, 'node')} of one architecture on which pods may run; "
@@ -62,7 +87,7 @@ def _as_asked(known: dict[str, Node], names: Sequence[str], first: str) -> NodeC
     for name in names:
         if name not in known:
             raise UsageError(f"--nodes: there is no node {name!r}")
-        if why := _why_not(known[name]):
+        if why := known[name].why_not:
             raise UsageError(f"--nodes: no generator pod can run on {name}: {why}")
     if first and first not in names:
         raise UsageError(
@@ -74,26 +99,23 @@ def _as_asked(known: dict[str, Node], names: Sequence[str], first: str) -> NodeC
     return NodeChoice(tuple(chosen), f"as asked for{differ}")
 
 
-def _why_not(node: Node) -> str:
-    """Why no pod of ours can run there; empty: it can."""
-    states = {each.type: each.status for each in node.status.conditions}
+def _why_not(node: ApiObject, labels: Mapping[str, str]) -> str:
+    conditions = objects_at(node, "/status/conditions")
+    states = {text_at(each, "/type"): text_at(each, "/status") for each in conditions}
     if states.get("Ready") != "True":
         return "not ready"
     if states.get("NetworkUnavailable") == "True":
         return "its network is unavailable"
-    if node.metadata.deletion_timestamp:
+    if is_going(node):
         return "being deleted"
-    if node.spec.unschedulable:
+    if value_at(node, "/spec/unschedulable"):
         return "cordoned"
-    for taint in node.spec.taints:
-        if taint.effect in _REPELLING:
-            return plain(f"taint {taint}")
-    system = node.metadata.labels.get("kubernetes.io/os", "linux")
+    for taint in objects_at(node, "/spec/taints"):
+        key, value, effect = (text_at(taint, f"/{part}") for part in ("key", "value", "effect"))
+        if effect in _REPELLING:
+            return plain(f"taint {key}{value and f'={value}'}:{effect}")
+    system = labels.get("kubernetes.io/os", "linux")
     return "" if system == "linux" else plain(f"runs {system}")
-
-
-def _is_control_plane(node: Node) -> bool:
-    return any(role in node.metadata.labels for role in _ROLES)
 
 
 def _alike(nodes: Sequence[Node], first: str) -> list[Node]:

@@ -18,14 +18,12 @@ from vnicaudit.bench.pods.cluster import (
     RUN,
     UNTIL,
     ApiObject,
-    MachineInstance,
-    Node,
     PodCluster,
-    as_records,
 )
-from vnicaudit.bench.pods.nodes import NodeChoice, chosen_nodes
+from vnicaudit.bench.pods.nodes import Node, NodeChoice, chosen_nodes, node_of
 from vnicaudit.errors import EndpointError, UsageError
 from vnicaudit.model.cluster import POD_NETWORKS
+from vnicaudit.model.decoding import objects_at, text_at, texts_at
 from vnicaudit.reaching.opening import transport_to
 from vnicaudit.text.targets import cluster_parts
 
@@ -160,7 +158,7 @@ def plan_of(cluster: PodCluster, request: ClusterRequest, run: str) -> PodPlan:
             )
     machine = _machine_of(cluster, request.machine) if request.machine else None
     needed = 2 if _far(request) else 1
-    nodes = as_records(cluster.nodes(), Node)
+    nodes = [node_of(each) for each in cluster.nodes()]
     first = machine.node if machine else ""
     choice = chosen_nodes(nodes, request.nodes, needed, first)
     paths = tuple(
@@ -213,15 +211,15 @@ def _machine_of(cluster: PodCluster, text: str) -> KnownEnd:
     if found is None:
         raise UsageError(f"--vm {text!r}: expected [USER@]NAMESPACE/NAME")
     user, namespace, name = found.groups()
-    told = cluster.instance(namespace, name)
-    if told is None:
+    instance = cluster.instance(namespace, name)
+    if instance is None:
         raise EndpointError(f"--vm: no virtual machine {namespace}/{name} is running")
-    (instance,) = as_records([told], MachineInstance)
     address, why = _pod_address(instance), ""
-    status, moves = instance.status, instance.status.migration_state
-    if status.phase != "Running" or not status.node_name:
-        why = f"is {status.phase or 'without a phase'}, not Running on a node"
-    elif moves.start_timestamp and not moves.end_timestamp:
+    phase, node = text_at(instance, "/status/phase"), text_at(instance, "/status/nodeName")
+    moves = texts_at(instance, "/status/migrationState")
+    if phase != "Running" or not node:
+        why = f"is {phase or 'without a phase'}, not Running on a node"
+    elif moves.get("startTimestamp") and not moves.get("endTimestamp"):
         why = "is being migrated: its node changes; measure afterwards"
     elif not address:
         why = "has no address in the pod network, by which pods reach it"
@@ -229,19 +227,19 @@ def _machine_of(cluster: PodCluster, text: str) -> KnownEnd:
         raise EndpointError(f"--vm: {namespace}/{name} {plain(why)}")
     login = f"{user}@" if user else ""
     url = f"ssh://{login}{_in_url(address)}"
-    return KnownEnd(f"{url}?address={address}", f"VM {namespace}/{name}, {url}", status.node_name)
+    return KnownEnd(f"{url}?address={address}", f"VM {namespace}/{name}, {url}", node)
 
 
-def _pod_address(instance: MachineInstance) -> str:
+def _pod_address(instance: ApiObject) -> str:
     """The first address in the pod network that is valid beyond one link; empty: there is none."""
-    of_pods = {each.name for each in instance.spec.networks if each.pod is not None}
-    addresses = (
-        address
-        for one in instance.status.interfaces if one.name in of_pods
-        for address in (one.ip_address, *one.ip_addresses)
-        if address and not _parsed(address).is_link_local
-    )  # fmt: skip
-    return next(addresses, "")
+    networks = objects_at(instance, "/spec/networks")
+    of_pods = {one.get("name") for one in networks if one.get("pod") is not None}
+    for one in objects_at(instance, "/status/interfaces"):
+        further = one.get("ipAddresses")
+        for address in (one.get("ipAddress"), *(further if isinstance(further, list) else [])):
+            if one.get("name") in of_pods and address and not _parsed(str(address)).is_link_local:
+                return str(address)
+    return ""
 
 
 def _planned(

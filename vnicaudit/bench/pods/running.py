@@ -17,12 +17,10 @@ from vnicaudit.bench.pods.cluster import (
     OWNER,
     RUN,
     UNTIL,
-    Event,
-    Namespace,
-    NetworkStatus,
+    ApiObject,
     PodCluster,
-    PodObject,
-    as_records,
+    is_going,
+    name_of,
 )
 from vnicaudit.bench.pods.plan import (
     GeneratorPod,
@@ -33,7 +31,7 @@ from vnicaudit.bench.pods.plan import (
 )
 from vnicaudit.errors import EndpointError, TargetError, VnicauditError
 from vnicaudit.model.cluster import NETWORK_STATUS
-from vnicaudit.model.decoding import json_as
+from vnicaudit.model.decoding import json_as, objects_at, text_at, texts_at
 from vnicaudit.reaching.process import signals_held
 
 OURS = "=".join(MANAGED_BY) + f",{RUN}"
@@ -148,15 +146,13 @@ def _was_taken(run: PodRun, pod: GeneratorPod, *, last: bool) -> bool:
     return True
 
 
-def _running(run: PodRun) -> dict[str, PodObject]:
+def _running(run: PodRun) -> dict[str, ApiObject]:
     """The pods by their names, once all run. Raises EndpointError as soon as one cannot."""
     end = run.clock.monotonic() + START_SECONDS
     run.say(f"waiting for {count(len(run.plan.pods), 'generator pod')}")
     while True:
         found = {
-            pod.metadata.name: pod
-            for space in run.plan.namespaces
-            for pod in as_records(run.cluster.pods(space), PodObject)
+            name_of(pod): pod for space in run.plan.namespaces for pod in run.cluster.pods(space)
         }
         waiting = [pod for pod in run.plan.pods if not _runs(found.get(pod.name))]
         if not waiting:
@@ -172,34 +168,34 @@ def _running(run: PodRun) -> dict[str, PodObject]:
         run.clock.sleep(_PAUSE)
 
 
-def _check_nodes(run: PodRun, found: Mapping[str, PodObject]) -> None:
+def _check_nodes(run: PodRun, found: Mapping[str, ApiObject]) -> None:
     """Raise EndpointError if a pod is on another node than its path says."""
     for pod in run.plan.pods:
-        node = found[pod.name].spec.node_name
+        node = text_at(found[pod.name], "/spec/nodeName")
         if node != pod.node:
             raise _not_running(pod, f"the cluster runs it on {node or 'no node that it tells'}")
 
 
-def _runs(pod: PodObject | None) -> bool:
-    return pod is not None and pod.status.phase == "Running" and bool(pod.status.pod_ip)
+def _runs(pod: ApiObject | None) -> bool:
+    return text_at(pod, "/status/phase") == "Running" and bool(text_at(pod, "/status/podIP"))
 
 
-def _why_never(pod: PodObject | None) -> str:
+def _why_never(pod: ApiObject | None) -> str:
     """Why a pod will not run; empty: it may, or it is not known."""
-    if pod is None or pod.metadata.deletion_timestamp:
+    if pod is None or is_going(pod):
         return "somebody deleted it"
-    status = pod.status
-    if status.phase in ("Failed", "Succeeded"):
-        ended = [one.state.terminated for one in status.container_statuses]
-        words = [status.reason, status.message, *(each.message for each in ended if each)]
-        return f"it ended: {' '.join(filter(None, words)) or status.phase}"
-    for each in status.conditions:
-        if (each.type, each.status, each.reason) == ("PodScheduled", "False", "Unschedulable"):
-            return f"Unschedulable: {each.message}"
-    for one in status.container_statuses:
-        why = one.state.waiting
-        if why is not None and why.reason in _FINAL:
-            return f"{why.reason}: {why.message}"
+    phase, containers = text_at(pod, "/status/phase"), objects_at(pod, "/status/containerStatuses")
+    if phase in ("Failed", "Succeeded"):
+        words = [text_at(pod, "/status/reason"), text_at(pod, "/status/message")]
+        words += [text_at(each, "/state/terminated/message") for each in containers]
+        return f"it ended: {' '.join(filter(None, words)) or phase}"
+    for each in objects_at(pod, "/status/conditions"):
+        told = tuple(text_at(each, f"/{key}") for key in ("type", "status", "reason"))
+        if told == ("PodScheduled", "False", "Unschedulable"):
+            return f"Unschedulable: {text_at(each, '/message')}"
+    for each in containers:
+        if (reason := text_at(each, "/state/waiting/reason")) in _FINAL:
+            return f"{reason}: {text_at(each, '/state/waiting/message')}"
     return ""
 
 
@@ -210,18 +206,19 @@ def _not_running(pod: GeneratorPod, why: str) -> EndpointError:
 def _warning(run: PodRun, pod: GeneratorPod) -> str:
     """The last warning about a pod; empty: there is none."""
     with suppress(VnicauditError):
-        events = as_records(run.cluster.warnings(run.plan.namespace_of(pod)), Event)
-        about = [each for each in events if each.involved_object.name == pod.name]
-        return f"{about[-1].reason}: {about[-1].message}" if about else ""
+        events = run.cluster.warnings(run.plan.namespace_of(pod))
+        about = [each for each in events if text_at(each, "/involvedObject/name") == pod.name]
+        if about:
+            return f"{text_at(about[-1], '/reason')}: {text_at(about[-1], '/message')}"
     return ""
 
 
-def _addresses(run: PodRun, found: Mapping[str, PodObject]) -> dict[str, str]:
+def _addresses(run: PodRun, found: Mapping[str, ApiObject]) -> dict[str, str]:
     addresses: dict[str, str] = {}
     pods_at: dict[tuple[str, str], GeneratorPod] = {}
     for pod in run.plan.pods:
         if not pod.network:
-            addresses[pod.name] = found[pod.name].status.pod_ip
+            addresses[pod.name] = text_at(found[pod.name], "/status/podIP")
             continue
         address = addresses[pod.name] = _of_network(pod, found[pod.name])
         if pods_at.setdefault((pod.network, address), pod) is not pod:
@@ -232,11 +229,20 @@ def _addresses(run: PodRun, found: Mapping[str, PodObject]) -> dict[str, str]:
     return addresses
 
 
-def _of_network(pod: GeneratorPod, found: PodObject) -> str:
+class _NetworkStatus(msgspec.Struct, frozen=True):
+    """A network of a pod, in its annotation (types.go of network-attachment-definition-client
+    2245129a)."""
+
+    name: str
+    ips: tuple[str, ...] = ()
+    default: bool = False
+
+
+def _of_network(pod: GeneratorPod, found: ApiObject) -> str:
     """The address of a pod in the network that it is attached to. Raises EndpointError."""
-    text = found.metadata.annotations.get(NETWORK_STATUS, "")
+    text = texts_at(found, "/metadata/annotations").get(NETWORK_STATUS, "")
     try:
-        told = json_as(text.encode(), tuple[NetworkStatus, ...])
+        told = json_as(text.encode(), tuple[_NetworkStatus, ...])
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
         raise _not_running(
             pod, f"its annotation {NETWORK_STATUS} does not tell its networks: is Multus at work?"
@@ -258,15 +264,14 @@ def remove(cluster: PodCluster, run: str, clock: Clock) -> list[str]:
     for name in spaces:
         cluster.delete_namespace(name)
     forced_from = clock.monotonic() + _END_SECONDS
-    while left := [pod for name in spaces for pod in as_records(cluster.pods(name), PodObject)]:
+    while left := [(name, pod) for name in spaces for pod in cluster.pods(name)]:
         is_forced = clock.monotonic() > forced_from
         if clock.monotonic() > forced_from + _LAST_SECONDS:
-            names = ", ".join(f"{each.metadata.namespace}/{each.metadata.name}" for each in left)
+            names = ", ".join(f"{name}/{name_of(pod)}" for name, pod in left)
             raise EndpointError(f"{cluster.target}: not removed: {plain(names)}")
-        for pod in left:
-            if is_forced or not pod.metadata.deletion_timestamp:
-                grace = 0 if is_forced else None
-                cluster.delete_pod(pod.metadata.namespace, pod.metadata.name, grace)
+        for name, pod in left:
+            if is_forced or not is_going(pod):
+                cluster.delete_pod(name, name_of(pod), 0 if is_forced else None)
         clock.sleep(_PAUSE)
     end = clock.monotonic() + _LAST_SECONDS
     while (remaining := _namespaces(cluster, run)) and clock.monotonic() < end:
@@ -277,7 +282,7 @@ def remove(cluster: PodCluster, run: str, clock: Clock) -> list[str]:
 def _namespaces(cluster: PodCluster, run: str) -> list[str]:
     """Those with the labels and the names of a run: others may have put our labels on theirs."""
     labels = f"{'='.join(MANAGED_BY)},{RUN}={run}"
-    found = [each.metadata.name for each in as_records(cluster.namespaces(labels), Namespace)]
+    found = map(name_of, cluster.namespaces(labels))
     return [name for name in found if name in own_namespaces(run)]
 
 
@@ -300,13 +305,14 @@ def leftovers(
     """The namespaces of all runs. ``alive``, ``ended``: runs of this machine; others are at work
     until their pods end. Raises TargetError, EndpointError."""
     found = []
-    for space in as_records(cluster.namespaces(OURS), Namespace):
-        meta = space.metadata
-        run, until = meta.labels.get(RUN, ""), meta.annotations.get(UNTIL, "")
-        if meta.name not in own_namespaces(run):
+    for space in cluster.namespaces(OURS):
+        name, run = name_of(space), texts_at(space, "/metadata/labels").get(RUN, "")
+        told = texts_at(space, "/metadata/annotations")
+        until = told.get(UNTIL, "")
+        if name not in own_namespaces(run):
             continue  # somebody's own, with our labels
-        pods = len(cluster.pods(meta.name))
-        if meta.deletion_timestamp and not pods:
+        pods = len(cluster.pods(name))
+        if is_going(space) and not pods:
             continue  # the cluster is about to finish
         at_work = ""
         if run in alive:
@@ -314,11 +320,9 @@ def leftovers(
         elif run not in ended and not _is_over(until, now):
             at_work = (
                 f"not a run of this state folder; it may be at work until {plain(until)}; if it is "
-                f"dead: kubectl delete namespace {meta.name}"
+                f"dead: kubectl delete namespace {name}"
             )
-        found.append(
-            Leftover(meta.name, run, plain(meta.annotations.get(OWNER, "?")), pods, at_work)
-        )
+        found.append(Leftover(name, run, plain(told.get(OWNER, "?")), pods, at_work))
     return found
 
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import click
 import msgspec
 
 import vnicaudit
+from vnicaudit.advise import advice_for
+from vnicaudit.advise.manifests import manifests_for
+from vnicaudit.advise.scenarios import read_scenario
 from vnicaudit.base.wording import count, path_word
 from vnicaudit.cli.options.environment import environment
 from vnicaudit.cli.options.output import (
@@ -32,14 +35,12 @@ from vnicaudit.cli.output.files import (
 from vnicaudit.cli.output.progress import tell
 from vnicaudit.cli.wiring import Wiring, pass_wiring
 from vnicaudit.errors import UsageError
+from vnicaudit.model.advice import NetworkAdvice
+from vnicaudit.model.scenario import Scenario
 from vnicaudit.reports.advice import FORMATS, AdviceReport
 from vnicaudit.reports.safe import safe
 from vnicaudit.reports.writers import Options
 from vnicaudit.text.targets import CLUSTER
-
-if TYPE_CHECKING:
-    from vnicaudit.model.advice import NetworkAdvice
-    from vnicaudit.model.scenario import Scenario
 
 _EPILOG = """\b
 Examples:
@@ -114,9 +115,6 @@ def command(options: AdviseNetworkOptions, wiring: Wiring) -> int:
     if options.scenario is None:
         raise UsageError("name a SCENARIO.toml or kube:CONTEXT; --init writes a scenario to edit")
     place, form = _report_place(options)
-    # the table of rows and its reader are of no use to --init and --help
-    from vnicaudit.advise import advice_for
-
     scenario = _scenario(options.scenario, options, wiring)
     advice = advice_for(scenario)
     report = AdviceReport(advice, scenario, options.flows or options.scenario)
@@ -173,8 +171,6 @@ def _init(options: AdviseNetworkOptions) -> int:
 def _scenario(name: str, options: AdviseNetworkOptions, wiring: Wiring) -> Scenario:
     """The scenario in a file, or that of a cluster and a file of flows. Raises UsageError, for a
     cluster also TargetError."""
-    from vnicaudit.advise.scenarios import read_scenario
-
     if not name.startswith(CLUSTER):
         if options.flows is not None:
             raise UsageError("--flows goes with kube:CONTEXT; a scenario has its flows in it")
@@ -193,8 +189,6 @@ def _scenario(name: str, options: AdviseNetworkOptions, wiring: Wiring) -> Scena
 def _write_manifests(scenario: Scenario, advice: NetworkAdvice, folder: str) -> bool:
     """Write what can be written, and tell what cannot; False if there is such. Raises UsageError
     before anything is written."""
-    from vnicaudit.advise.manifests import manifests_for
-
     found = manifests_for(scenario, advice)
     write_files({os.path.join(folder, one.name): one.text for one in found.files}, folder)
     written = (

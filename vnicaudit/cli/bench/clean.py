@@ -5,24 +5,24 @@ from __future__ import annotations
 import time
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import click
 import msgspec
 
 from vnicaudit.base.wording import count
+from vnicaudit.bench.pods.cluster import PodCluster
+from vnicaudit.bench.pods.records import KnownRuns, forget, known_runs
+from vnicaudit.bench.pods.running import Leftover, leftovers, remove
+from vnicaudit.cli.options.environment import environment
 from vnicaudit.cli.options.output import OutputOptions, output_options
 from vnicaudit.cli.options.records import SectionedCommand, as_record, state_folder
 from vnicaudit.cli.output.files import emit
 from vnicaudit.cli.output.progress import tell
+from vnicaudit.cli.output.question import confirm
 from vnicaudit.cli.wiring import Wiring, pass_wiring
 from vnicaudit.errors import EndpointError, TargetError, VnicauditError
 from vnicaudit.reports.safe import safe
-
-if TYPE_CHECKING:
-    from vnicaudit.bench.pods.cluster import PodCluster
-    from vnicaudit.bench.pods.records import KnownRuns
-    from vnicaudit.bench.pods.running import Leftover
 
 _EPILOG = """\b
 Examples:
@@ -60,9 +60,6 @@ def command(options: BenchCleanOptions, wiring: Wiring) -> int:
     Only namespaces with the name and both labels of a run are removed, and none of a run that is
     still at work: one of this machine, or one of another whose pods have not ended yet.
     """
-    from vnicaudit.bench.pods.records import known_runs
-    from vnicaudit.cli.output.question import confirm
-
     state = Path(state_folder(options.state))
     known = known_runs(state)
     targets = options.clusters or tuple(dict.fromkeys(each.target for each in known.dead))
@@ -88,10 +85,7 @@ def command(options: BenchCleanOptions, wiring: Wiring) -> int:
 
 def _visited(target: str, known: KnownRuns, wiring: Wiring) -> _Visited:
     """A cluster, and what is in it, which is printed."""
-    from vnicaudit.bench.pods.running import leftovers
-    from vnicaudit.cli.bench.pods import opened_cluster
-
-    cluster = opened_cluster(target, wiring)
+    cluster = wiring.pods(target, environment().deadline)
     ended = [each.run for each in known.dead if each.server == cluster.server]
     left = leftovers(cluster, known.alive, ended, datetime.now(timezone.utc))
     for each in left:
@@ -103,8 +97,6 @@ def _visited(target: str, known: KnownRuns, wiring: Wiring) -> _Visited:
 
 def _removed(visited: _Visited) -> int:
     """Remove what was left in a cluster; returns the exit code."""
-    from vnicaudit.bench.pods.running import remove
-
     code = 0
     for run in dict.fromkeys(each.run for each in visited.leftovers if not each.at_work):
         try:
@@ -121,8 +113,6 @@ def _removed(visited: _Visited) -> int:
 def _forget(state: Path, known: KnownRuns, visited: list[_Visited]) -> int:
     """Remove the records of runs that have nothing in the clusters that were visited. A record
     whose context leads to another cluster by now stays, and is told. Returns the exit code."""
-    from vnicaudit.bench.pods.records import forget
-
     servers = {one.cluster.server for one in visited}
     targets = {one.cluster.target for one in visited}
     code = 0

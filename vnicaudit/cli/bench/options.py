@@ -166,3 +166,52 @@ def readable(text: str, option: str) -> str:
 def drawn_seed() -> int:
     """A random seed for the order of runs, used if none is specified."""
     return random.SystemRandom().randrange(SEED_MAX)
+
+
+class GeneratorOptions(msgspec.Struct, frozen=True):
+    """Options of a measurement over a cluster."""
+
+    cluster: str | None
+    cluster_paths: str | None
+    pod_image: str | None
+    nodes: str | None
+    machine: str | None
+    yes: bool
+
+
+generator_options = group(
+    "over",
+    GeneratorOptions,
+    click.option(
+        "--cluster",
+        metavar="kube:CONTEXT",
+        help="Start generator pods in this cluster, measure the paths of --paths, and remove the "
+        "pods. The plan is shown first.",
+    ),
+    click.option(
+        "--paths",
+        "cluster_paths",
+        metavar="PATH,...",
+        help="Paths of the cluster: host, hostnetwork, pod-same, pod-cross, vm-same, vm-cross, "
+        "nad:NS/NAME. Each step is compared with the path that has one thing less.",
+    ),
+    click.option(
+        "--image",
+        "pod_image",
+        metavar="IMAGE",
+        help="Image of the generator pods, with a shell and the programs of the profile.",
+    ),
+    click.option(
+        "--nodes",
+        metavar="A,B",
+        help="Nodes of the pods; the targets are on the first.  [default: chosen]",
+    ),
+    click.option(
+        "--vm",
+        "machine",
+        metavar="[USER@]NS/NAME",
+        help="Virtual machine of the paths vm-same and vm-cross, reached by ssh.",
+    ),
+    click.option("--yes", "-y", is_flag=True, help="Start the pods without asking."),
+)
+"""Options of :class:`GeneratorOptions`."""

@@ -8,9 +8,11 @@ from pathlib import Path
 
 from vnicaudit.base.deadlines import Clock
 from vnicaudit.base.wording import count
+from vnicaudit.bench.judging.steps import runs_needed, steps_of
 from vnicaudit.bench.judging.verdict import amount
 from vnicaudit.bench.metrics import METRICS
 from vnicaudit.bench.profiles.profile import sample_seconds
+from vnicaudit.bench.running.collector import MeasurementTerms
 from vnicaudit.bench.running.forecast import Ahead
 from vnicaudit.bench.running.run import MeasurementRequest, bench
 from vnicaudit.cli.bench.options import MeasuringOptions, ReportOptions, report_places
@@ -187,3 +189,19 @@ def code_of(result: BenchResult) -> int:
     if invalid:
         return EndpointError.exit_code
     return _REGRESSED if regressed and result.run.design != "paths" else 0
+
+
+def runs_words(terms: MeasurementTerms) -> tuple[str, str]:
+    """How many runs tell where speed is lost, and the same if there are too few; of both, one is
+    empty, or both if there are no steps."""
+    rows, steps = terms.profile.comparisons, len(list(steps_of(terms.arms)))
+    if terms.terms.design != "paths" or not steps or not rows:
+        return "", ""
+    runs, needed = terms.terms.looks[-1], runs_needed(terms.arms, rows, terms.terms.alphas[-1])
+    among = f"among {count(rows, 'row')} of {count(steps, 'step')}"
+    if runs >= needed:
+        return f"{needed} runs of each path tell a loss in one row from chance, {among}", ""
+    return "", (
+        f"with {count(runs, 'run')} of each path, a loss in one row alone cannot be told from "
+        f"chance, {among}: that needs {needed} (--repeats)"
+    )

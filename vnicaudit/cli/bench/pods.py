@@ -5,80 +5,37 @@ from __future__ import annotations
 import math
 import shutil
 import time
+from collections.abc import Callable
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-import click
-import msgspec
 
 from vnicaudit.base.wording import count, time_id
-from vnicaudit.cli.options.records import group, state_folder
+from vnicaudit.bench.judging.stopping import Slot
+from vnicaudit.bench.pods.cluster import PodCluster
+from vnicaudit.bench.pods.plan import (
+    CPU,
+    MEMORY,
+    ClusterRequest,
+    GeneratorPod,
+    KnownEnd,
+    PodPlan,
+    plan_of,
+)
+from vnicaudit.bench.pods.records import PodsRecord, forget, recorded, this_process
+from vnicaudit.bench.pods.running import Leftover, PodRun, generator_pods, others_at_work
+from vnicaudit.bench.running.forecast import Forecast
+from vnicaudit.bench.running.run import MeasurementRequest, measurement_terms_of
+from vnicaudit.cli.bench.options import GeneratorOptions, MeasuringOptions
+from vnicaudit.cli.bench.output import about, measure, runs_words
+from vnicaudit.cli.options.environment import environment
+from vnicaudit.cli.options.records import state_folder
 from vnicaudit.cli.output.progress import tell
+from vnicaudit.cli.output.question import confirm
+from vnicaudit.cli.wiring import Wiring
 from vnicaudit.errors import EndpointError, UsageError
 from vnicaudit.reports.safe import safe
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from vnicaudit.bench.pods.cluster import PodCluster
-    from vnicaudit.bench.pods.plan import GeneratorPod, PodPlan
-    from vnicaudit.bench.pods.running import Leftover
-    from vnicaudit.bench.running.collector import MeasurementTerms
-    from vnicaudit.bench.running.run import MeasurementRequest
-    from vnicaudit.cli.bench.options import MeasuringOptions
-    from vnicaudit.cli.wiring import Wiring
-
 _HOUR = 3600
-
-
-class GeneratorOptions(msgspec.Struct, frozen=True):
-    """Options of a measurement over a cluster."""
-
-    cluster: str | None
-    cluster_paths: str | None
-    pod_image: str | None
-    nodes: str | None
-    machine: str | None
-    yes: bool
-
-
-generator_options = group(
-    "over",
-    GeneratorOptions,
-    click.option(
-        "--cluster",
-        metavar="kube:CONTEXT",
-        help="Start generator pods in this cluster, measure the paths of --paths, and remove the "
-        "pods. The plan is shown first.",
-    ),
-    click.option(
-        "--paths",
-        "cluster_paths",
-        metavar="PATH,...",
-        help="Paths of the cluster: host, hostnetwork, pod-same, pod-cross, vm-same, vm-cross, "
-        "nad:NS/NAME. Each step is compared with the path that has one thing less.",
-    ),
-    click.option(
-        "--image",
-        "pod_image",
-        metavar="IMAGE",
-        help="Image of the generator pods, with a shell and the programs of the profile.",
-    ),
-    click.option(
-        "--nodes",
-        metavar="A,B",
-        help="Nodes of the pods; the targets are on the first.  [default: chosen]",
-    ),
-    click.option(
-        "--vm",
-        "machine",
-        metavar="[USER@]NS/NAME",
-        help="Virtual machine of the paths vm-same and vm-cross, reached by ssh.",
-    ),
-    click.option("--yes", "-y", is_flag=True, help="Start the pods without asking."),
-)
-"""Options of :class:`GeneratorOptions`."""
 
 
 def measure_over_cluster(
@@ -89,11 +46,6 @@ def measure_over_cluster(
 ) -> int:
     """Start pods, measure, and remove them. ``request_of``: the measurement, from the paths that a
     cluster adds. Returns the exit code."""
-    from vnicaudit.bench.pods.plan import ClusterRequest, plan_of
-    from vnicaudit.bench.pods.records import PodsRecord, forget, recorded, this_process
-    from vnicaudit.bench.pods.running import PodRun, generator_pods, others_at_work
-    from vnicaudit.cli.bench.output import measure
-    from vnicaudit.cli.output.question import confirm
 
     if not over.cluster:
         raise UsageError("--cluster is empty: write kube:CONTEXT")
@@ -104,7 +56,7 @@ def measure_over_cluster(
         _parts(over.nodes) if over.nodes else (), over.machine or "",
     )  # fmt: skip
     run = time_id(datetime.now(timezone.utc))
-    cluster = opened_cluster(over.cluster, wiring)
+    cluster = wiring.pods(over.cluster, environment().deadline)
     plan = plan_of(cluster, wanted, run)
     if plan.pods and shutil.which("kubectl") is None:
         raise EndpointError("kubectl, which reaches pods, is not installed on this machine")
@@ -148,19 +100,8 @@ def _parts(text: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in text.split(","))
 
 
-def opened_cluster(target: str, wiring: Wiring) -> PodCluster:
-    """The cluster of a target. Raises UsageError, TargetError."""
-    from vnicaudit.cli.options.environment import environment
-
-    return wiring.pods(target, environment().deadline)
-
-
 def _length(request: MeasurementRequest) -> tuple[str, int]:
     """How long the measurement takes, in words, and seconds after which pods may end: far more."""
-    from vnicaudit.bench.judging.stopping import Slot
-    from vnicaudit.bench.running.forecast import Forecast
-    from vnicaudit.bench.running.run import measurement_terms_of
-    from vnicaudit.cli.bench.output import about
 
     terms = measurement_terms_of(request)
     profile = terms.profile
@@ -172,28 +113,8 @@ def _length(request: MeasurementRequest) -> tuple[str, int]:
     return "; ".join(filter(None, (words, *runs_words(terms)))), hours * _HOUR
 
 
-def runs_words(terms: MeasurementTerms) -> tuple[str, str]:
-    """How many runs tell where speed is lost, and the same if there are too few; of both, one is
-    empty, or both if there are no steps."""
-    from vnicaudit.bench.judging.steps import runs_needed, steps_of
-
-    rows, steps = terms.profile.comparisons, len(list(steps_of(terms.arms)))
-    if terms.terms.design != "paths" or not steps or not rows:
-        return "", ""
-    runs, needed = terms.terms.looks[-1], runs_needed(terms.arms, rows, terms.terms.alphas[-1])
-    among = f"among {count(rows, 'row')} of {count(steps, 'step')}"
-    if runs >= needed:
-        return f"{needed} runs of each path tell a loss in one row from chance, {among}", ""
-    return "", (
-        f"with {count(runs, 'run')} of each path, a loss in one row alone cannot be told from "
-        f"chance, {among}: that needs {needed} (--repeats)"
-    )
-
-
 def _told(cluster: PodCluster, plan: PodPlan, longest: str, seconds: int) -> list[str]:
     """The lines of the plan."""
-    from vnicaudit.bench.pods.plan import CPU, MEMORY, KnownEnd
-    from vnicaudit.bench.pods.running import others_at_work
 
     def end(one: GeneratorPod | KnownEnd) -> str:
         what = one.words if isinstance(one, KnownEnd) else f"pod {one.name}"

@@ -16,21 +16,18 @@ from vnicaudit.bench.profiles.profile import Profile, setting, with_options, wit
 from vnicaudit.bench.running.collector import MeasurementTerms
 from vnicaudit.bench.running.run import MeasurementRequest, measurement_terms_of
 from vnicaudit.cli.bench.options import (
+    GeneratorOptions,
     MeasuringOptions,
     arms_of,
     commands_of,
     drawn_seed,
+    generator_options,
     measuring_options,
     named_values,
     readable,
 )
-from vnicaudit.cli.bench.output import check_places, measure
-from vnicaudit.cli.bench.pods import (
-    GeneratorOptions,
-    generator_options,
-    measure_over_cluster,
-    runs_words,
-)
+from vnicaudit.cli.bench.output import check_places, measure, runs_words
+from vnicaudit.cli.bench.pods import measure_over_cluster
 from vnicaudit.cli.options.candidates import profiles
 from vnicaudit.cli.options.records import Number, SectionedCommand, as_record
 from vnicaudit.cli.output.progress import tell

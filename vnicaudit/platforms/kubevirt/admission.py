@@ -15,7 +15,7 @@ from ipaddress import AddressValueError, IPv4Address
 from typing import NamedTuple
 
 from vnicaudit.model.kubevirt import MODELS, REMOVED_BINDINGS
-from vnicaudit.platforms.kubevirt.objects import text_at
+from vnicaudit.platforms.kubevirt.objects import boolean_at, integer_at, text_at
 from vnicaudit.text.yaml_nodes import Mapping, Scalar, Sequence, YamlPlace
 
 BINDINGS = ("bridge", "masquerade", "sriov", "passtBinding", "binding")
@@ -86,7 +86,7 @@ def _of_interface(item: YamlPlace) -> Iterator[NotAdmitted]:
     by_libvirt = item.child("sriov") is None and item.child("binding") is None
     if model is not None and not by_libvirt and model.text and model.text not in MODELS:
         yield NotAdmitted("model", f"{model.text[:40]!r} is not a model that it knows", model)
-    said = None if state is None else state.text
+    said = text_at(state)
     if state is None or said is None:
         return
     if said not in _STATES:
@@ -149,9 +149,8 @@ def _of_both(item: YamlPlace, network: YamlPlace) -> Iterator[NotAdmitted]:
 def _of_ports(item: YamlPlace) -> Iterator[NotAdmitted]:
     names = Counter(text_at(port, "name") for port in _items(item, "ports"))
     for port in _items(item, "ports"):
-        number, name = port.child("port"), text_at(port, "name")
-        count = None if number is None else number.integer
-        if number is None and port.complete:
+        count, name = integer_at(port, "port"), text_at(port, "name")
+        if port.child("port") is None and port.complete:
             yield NotAdmitted("ports", "a port has no number", port)
         elif count is not None and not 0 < count < 65536:
             yield NotAdmitted("ports", f"{count} is not a valid port", port)
@@ -218,7 +217,7 @@ def _boot_orders(devices: YamlPlace) -> Counter[int]:
 
 def _of_order(item: YamlPlace, taken: Counter[int]) -> Iterator[NotAdmitted]:
     place = item.child("bootOrder")
-    order = None if place is None else place.integer
+    order = integer_at(place)
     if place is None or order is None:
         return
     if order < 1:
@@ -257,8 +256,7 @@ def _items(holder: YamlPlace, key: str) -> list[YamlPlace]:
 
 
 def _is_default(network: YamlPlace) -> bool:
-    place = network.at("multus", "default")
-    return place is not None and place.boolean is True
+    return boolean_at(network, "multus", "default") is True
 
 
 def _is_ipv4(text: str) -> bool:

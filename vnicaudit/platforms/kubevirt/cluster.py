@@ -22,7 +22,6 @@ from vnicaudit.model.cluster import (
     ClusterGuest,
     ClusterNode,
     ClusterPod,
-    DomainPlugin,
     KubeVirtSettings,
     OwnedObject,
     RecordedReference,
@@ -48,6 +47,7 @@ from vnicaudit.platforms.kubevirt.objects import (
     KINDS,
     VMI_SPEC,
     Object,
+    integer_at,
     preference_of,
     text_at,
 )
@@ -89,7 +89,7 @@ class ClusterReading:
         self._nodes: dict[str, ClusterNode] = {}
         self._attachments: dict[str, Attachment] = {}
         self._networks: dict[str, UserNetwork] = {}
-        self._plugins: dict[str, DomainPlugin] = {}
+        self._plugins: dict[str, bool] = {}
         self._referred = Referred({}, {}, {})
         self._preferred: dict[Key, dict[str, str]] = {}
         self._preferences: dict[str, OwnedObject] = {}
@@ -156,9 +156,9 @@ class ClusterReading:
             self._revisions[found.namespace or "", found.name or ""] = revision
 
     def _take_plugin(self, found: Object) -> None:
-        plugin = read.plugin_of(found)
-        if plugin is not None and found.group == "plugin.kubevirt.io":
-            self._plugins[plugin.name] = plugin
+        conditional = read.is_conditional(found)
+        if conditional is not None and found.group == "plugin.kubevirt.io":
+            self._plugins[found.name or ""] = conditional
 
     def _take_pod(self, found: Object) -> None:
         pod, key = read.pod_of(found), f"{found.namespace}/{found.name}"
@@ -223,7 +223,7 @@ class ClusterReading:
             user_networks=tuple(self._networks.values())
             if self._looked("userdefinednetworks") and self._looked("clusteruserdefinednetworks")
             else None,
-            plugins=self._known(self._plugins, "plugins"),
+            plugins=self._plugins if self._plugins or self._looked("plugins") else None,
             preferences=self._preferences,
             migrations=self._migrations,
             pods=tuple(self._pods.values()) if self._looked("pods") else None,
@@ -260,19 +260,21 @@ class ClusterReading:
         instancetype = self._reference(found, "instancetype")
         recorded, known = Referred({}, {}, {}), [self._referred, *others]
         for each in (preference, instancetype):
-            if each is not None and each.revision_name:
+            if each is not None and each.revision:
                 key = key_of(each.kind, each.name, found.space)
                 known = [one.without(key) for one in known]
-                if each.revision is not None:
-                    recorded.preferences[key] = each.revision.preference
-                    recorded.vcpus[key] = each.revision.vcpus
+                if (kept := self._recorded_revision(found, each)) is not None:
+                    recorded.preferences[key] = kept.preference
+                    recorded.vcpus[key] = kept.vcpus
         domain = domain_of(found, [recorded, *known], self._target)
         if domain is None:
             return None
         guest = self._guest(found, preference, instancetype)
         fields = {name: getattr(domain, name) for name in Domain.__struct_fields__}
         fields |= {
-            "declared": guests.declared_in_cluster(domain.declared, guest, self._instance(found)),
+            "declared": guests.declared_in_cluster(
+                domain.declared, guest, self._instance(found).readiness
+            ),
             "uuid": text_at(found.place, "metadata", "uid"),
             "unjudged": _leaving(found) or domain.unjudged,
         }
@@ -282,8 +284,8 @@ class ClusterReading:
             )
         return ClusterDomain(**fields, guest=guest)
 
-    def _reference(self, found: Object, key: str) -> _Reference | None:
-        """The preference or instance type of a VM, with what the VM recorded of it."""
+    def _reference(self, found: Object, key: str) -> RecordedReference | None:
+        """The preference or instance type of a VM; its fields are filled in later."""
         place = found.place.at("spec", key) if found.kind == MACHINE else None
         status = found.place.at("status", f"{key}Ref")
         name = text_at(status, "name") or text_at(place, "name")
@@ -294,56 +296,55 @@ class ClusterReading:
         revision = (
             text_at(status, "controllerRevisionRef", "name") or text_at(place, "revisionName") or ""
         )
-        kept = self._revisions.get((found.namespace or "", revision))
-        return _Reference(own if kind == own.lower() else cluster, name, revision, kept)
+        kind = own if kind == own.lower() else cluster
+        return RecordedReference(kind=kind, name=name, revision=revision)
 
-    def _instance(self, found: Object) -> Instance | None:
-        """That of a VM, or the one that stands alone."""
+    def _recorded_revision(self, found: Object, reference: RecordedReference) -> _Revision | None:
+        """The revision that a VM recorded; None: none, or it was not read."""
+        return self._revisions.get((found.namespace or "", reference.revision))
+
+    def _instance(self, found: Object) -> Instance:
+        """That of a VM, or the one that stands alone; an empty one if there is none."""
         uid = text_at(found.place, "metadata", "uid") or ""
         owner = "" if found.kind == MACHINE else guests.owner_uid(found)
-        return self._instances.get(owner or uid)
+        return self._instances.get(owner or uid, Instance())
 
     def _guest(
-        self, found: Object, preference: _Reference | None, instancetype: _Reference | None
+        self,
+        found: Object,
+        preference: RecordedReference | None,
+        instancetype: RecordedReference | None,
     ) -> ClusterGuest:
         """Facts of the cluster about a VM, or of an instance that stands alone."""
         place, has_vm = found.place, found.kind == MACHINE
         namespace, instance = found.namespace or "", self._instance(found)
-        where = ("", "") if instance is None else (instance.uid, instance.node or "")
-        launcher = self._launchers.get(where)
+        launcher = self._launchers.get((instance.uid, instance.node or ""), Launcher())
         spec = place.at("spec", "template", "spec") if has_vm else None
         prefers = self._prefers(found, preference)
         annotations = {*read.texts_of(place.at("spec", "template", "metadata", "annotations"))}
-        if instance is not None:
-            annotations |= instance.annotations
+        annotations |= instance.annotations
         return ClusterGuest(
             cluster=self.facts,
             name=found.name or "",
             namespace=namespace,
             has_vm=has_vm,
             run_strategy=guests.run_strategy_of(place) if has_vm else "",
-            runs=instance is not None and instance.phase == "Running",
-            deleting=place.at("metadata", "deletionTimestamp") is not None
-            or (instance is not None and instance.deleting),
-            migrating=instance is not None and instance.migrating,
-            node=None if instance is None else instance.node,
-            age=None if instance is None else read.seconds_between(instance.created, self._now),
+            runs=instance.phase == "Running",
+            deleting=place.at("metadata", "deletionTimestamp") is not None or instance.deleting,
+            migrating=instance.migrating,
+            node=instance.node,
+            age=read.seconds_between(instance.created, self._now),
             template=guests.template_settings(spec, prefers) if has_vm else None,
-            has=None if instance is None else instance.settings,
-            current=None if instance is None else instance.current,
+            has=instance.settings,
+            current=instance.current,
             nics=guests.joined_nics(
-                guests.template_specs(spec, namespace, prefers),
-                instance,
-                {} if launcher is None else launcher.mtus,
+                guests.template_specs(spec, namespace, prefers), instance, launcher.mtus
             ),
-            conditions=(
-                *(read.conditions_of(place) if has_vm else ()),
-                *(() if instance is None else instance.conditions),
-            ),
+            conditions=(*(read.conditions_of(place) if has_vm else ()), *instance.conditions),
             preference=self._recorded(found, spec, preference),
             instancetype=self._recorded_type(found, instancetype),
-            launcher="" if launcher is None else launcher.name,
-            vhost=None if launcher is None else launcher.vhost,
+            launcher=launcher.name,
+            vhost=launcher.vhost,
             hooks=_HOOKS in annotations,
             bridge_may_migrate=_ALLOW_BRIDGE in annotations,
             busy=guests.busy_of(place),
@@ -353,44 +354,41 @@ class ClusterReading:
             **read.ownership_of(found.place),
         )
 
-    def _prefers(self, found: Object, preference: _Reference | None) -> dict[str, str] | None:
+    def _prefers(
+        self, found: Object, preference: RecordedReference | None
+    ) -> dict[str, str] | None:
         """The NIC fields that the VM's next start gets from its preference; None: unknown."""
         if preference is None:
             return None if found.place.at("spec", "preference") is not None else {}
-        if preference.revision_name:
-            return None if preference.revision is None else preference.revision.preferred
+        if preference.revision:
+            return (self._recorded_revision(found, preference) or _Revision()).preferred
         return self._present(found, preference)
 
-    def _present(self, found: Object, preference: _Reference) -> dict[str, str] | None:
+    def _present(self, found: Object, preference: RecordedReference) -> dict[str, str] | None:
         """The NIC fields of a preference as it is today."""
         return self._preferred.get(key_of(preference.kind, preference.name, found.space))
 
     def _recorded_type(
-        self, found: Object, instancetype: _Reference | None
+        self, found: Object, instancetype: RecordedReference | None
     ) -> RecordedReference | None:
         """The instance type of a VM, with its vCPUs as recorded, and as they are today."""
         if instancetype is None:
             return None
-        kind, name, revision, kept = instancetype
-        now = self._referred.vcpus.get(key_of(kind, name, found.space))
-        then = None if kept is None else kept.vcpus
-        return RecordedReference(
-            kind=kind, name=name, revision=revision, then=_vcpus(then), now=_vcpus(now)
-        )
+        kept = self._recorded_revision(found, instancetype) or _Revision()
+        now = self._referred.vcpus.get(key_of(instancetype.kind, instancetype.name, found.space))
+        return replace(instancetype, then=_vcpus(kept.vcpus), now=_vcpus(now))
 
     def _recorded(
-        self, found: Object, spec: YamlPlace | None, preference: _Reference | None
+        self, found: Object, spec: YamlPlace | None, preference: RecordedReference | None
     ) -> RecordedReference | None:
         """The preference of a VM, with the fields that the VM leaves to it."""
         if preference is None or spec is None:
             return None
         left = guests.left_to_preference(spec)
-        revision, now = preference.revision, self._present(found, preference)
-        then = None if revision is None else revision.preferred
-        return RecordedReference(
-            kind=preference.kind,
-            name=preference.name,
-            revision=preference.revision_name,
+        then = (self._recorded_revision(found, preference) or _Revision()).preferred
+        now = self._present(found, preference)
+        return replace(
+            preference,
             then=None if then is None else {key: then[key] for key in left if key in then},
             now=None if now is None else {key: now[key] for key in left if key in now},
         )
@@ -420,16 +418,6 @@ class _Revision(NamedTuple):
     vcpus: int | None = None
 
 
-class _Reference(NamedTuple):
-    """The preference or instance type of a VM, with the revision that it recorded, if that was
-    read."""
-
-    kind: str
-    name: str
-    revision_name: str
-    revision: _Revision | None
-
-
 _KINDS = {
     "preference": ("VirtualMachineClusterPreference", "VirtualMachinePreference"),
     "instancetype": INSTANCETYPES,
@@ -444,8 +432,7 @@ def _revision_of(found: Object, target: str) -> _Revision | None:
     if data is None:
         return None
     if kind in INSTANCETYPES:
-        guest = data.at("spec", "cpu", "guest")
-        return _Revision(vcpus=None if guest is None else guest.integer)
+        return _Revision(vcpus=integer_at(data, "spec", "cpu", "guest"))
     if kind not in KINDS:
         return None
     preference = preference_of(Object(kind, GROUP, data), target)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import NamedTuple
 
@@ -23,13 +23,17 @@ from vnicaudit.model.finding import Readiness
 from vnicaudit.model.nic import Nic, RunningNic
 from vnicaudit.platforms.kubevirt.cluster_objects import (
     conditions_of,
-    is_true,
     references_of,
     texts_of,
 )
 from vnicaudit.platforms.kubevirt.interfaces import METHODS, Referred, wiring_in_instance
 from vnicaudit.platforms.kubevirt.objects import (
     Object,
+    boolean_at,
+    integer_at,
+    items_at,
+    names_at,
+    place_at,
     readiness_of_words,
     text_at,
     with_devices,
@@ -40,31 +44,30 @@ from vnicaudit.text.yaml_nodes import YamlPlace
 class Instance(NamedTuple):
     """A VirtualMachineInstance, as far as it is kept until its VM comes."""
 
-    name: str
-    uid: str
-    owner: str
+    name: str = ""
+    uid: str = ""
+    owner: str = ""
     """UID of the VirtualMachine that controls it; empty: none does."""
-    settings: VmSettings
-    specs: dict[str, NicSpec]
-    status: dict[str, NicStatus]
-    current: Topology | None
-    conditions: tuple[Condition, ...]
-    node: str | None
-    created: str | None
-    deleting: bool
-    migrating: bool
-    annotations: frozenset[str]
-    phase: str | None
-    readiness: Readiness | None
+    settings: VmSettings | None = None
+    specs: Mapping[str, NicSpec] = {}
+    status: Mapping[str, NicStatus] = {}
+    current: Topology | None = None
+    conditions: tuple[Condition, ...] = ()
+    node: str | None = None
+    created: str | None = None
+    deleting: bool = False
+    migrating: bool = False
+    annotations: frozenset[str] = frozenset()
+    phase: str | None = None
+    readiness: Readiness | None = None
     """According to its guest's agent; None: that tells of no system that is known here."""
 
 
 def instance_of(found: Object, now: datetime | None) -> Instance:
     """A VirtualMachineInstance, read at a time."""
     place = found.place
-    annotations, spec = place.at("metadata", "annotations"), place.child("spec")
-    topology, settings = place.at("status", "currentCPUTopology"), _vm_settings_of(spec)
-    status = place.at("status", "interfaces")
+    spec = place.child("spec")
+    settings = _vm_settings_of(spec)
     return Instance(
         name=found.display_name,
         uid=text_at(place, "metadata", "uid") or "",
@@ -73,16 +76,16 @@ def instance_of(found: Object, now: datetime | None) -> Instance:
         specs=_specs_of(spec, found.namespace or "", model="virtio"),
         status={
             name: _status(each)
-            for each in ([] if status is None else status.items())
+            for each in items_at(place, "status", "interfaces")
             if (name := text_at(each, "name"))
         },
-        current=None if topology is None else _topology_of(topology),
+        current=_topology_of(place.at("status", "currentCPUTopology")),
         conditions=tuple(conditions_of(place, now)),
         node=text_at(place, "status", "nodeName"),
         created=text_at(place, "metadata", "creationTimestamp"),
         deleting=place.at("metadata", "deletionTimestamp") is not None,
         migrating=is_migrating(place),
-        annotations=frozenset(() if annotations is None else annotations.names()),
+        annotations=frozenset(names_at(place, "metadata", "annotations")),
         phase=text_at(place, "status", "phase"),
         readiness=_told_by_agent(
             place.at("status", "guestOSInfo"), transitional=settings.transitional
@@ -130,31 +133,27 @@ def is_migrating(instance: YamlPlace) -> bool:
 
 def owner_uid(found: Object) -> str:
     """The UID of the VirtualMachine that controls an instance; empty: none does."""
-    owners = references_of(found.place.at("metadata", "ownerReferences"))
+    owners = references_of(found.place)
     return next((one.uid for one in owners if one.kind == "VirtualMachine" and one.controls), "")
 
 
 def _status(place: YamlPlace) -> NicStatus:
-    queues = place.child("queueCount")
     sources = (text_at(place, "infoSource") or "").split(",")
     return NicStatus(
         mac=(text_at(place, "mac") or "").lower() or None,
-        queues=(None if queues is None else queues.integer) or None,
+        queues=integer_at(place, "queueCount") or None,
         sources=frozenset(each.strip() for each in sources if each.strip()),
     )
 
 
 def _vm_settings_of(spec: YamlPlace | None) -> VmSettings:
     """Settings for all NICs in the spec of an instance, or in a VM's template of it."""
-    domain = None if spec is None else spec.child("domain")
-    cpu = None if domain is None else domain.child("cpu")
-    multiqueue = None if domain is None else domain.at("devices", "networkInterfaceMultiqueue")
-    most = None if cpu is None else cpu.child("maxSockets")
+    cpu, devices = place_at(spec, "domain", "cpu"), place_at(spec, "domain", "devices")
     return VmSettings(
-        multiqueue=None if multiqueue is None else multiqueue.boolean,
-        transitional=domain is not None and is_true(domain.at("devices", "useVirtioTransitional")),
-        cpu=None if cpu is None else _topology_of(cpu),
-        max_sockets=None if most is None else most.integer,
+        multiqueue=boolean_at(devices, "networkInterfaceMultiqueue"),
+        transitional=bool(boolean_at(devices, "useVirtioTransitional")),
+        cpu=_topology_of(cpu),
+        max_sockets=integer_at(cpu, "maxSockets"),
         eviction=text_at(spec, "evictionStrategy"),
         arch=text_at(spec, "architecture"),
     )
@@ -162,9 +161,8 @@ def _vm_settings_of(spec: YamlPlace | None) -> VmSettings:
 
 def run_strategy_of(vm: YamlPlace) -> str:
     """The run strategy of a VM; empty: unknown."""
-    told, runs = text_at(vm, "spec", "runStrategy"), vm.at("spec", "running")
-    is_off = runs is not None and runs.boolean is False
-    return told or ("Halted" if is_off else "")
+    is_off = boolean_at(vm, "spec", "running") is False
+    return text_at(vm, "spec", "runStrategy") or ("Halted" if is_off else "")
 
 
 def import_of(vm: YamlPlace) -> str:
@@ -200,11 +198,9 @@ def unsettled_state_of(vm: YamlPlace) -> str:
 
 def anti_affinity_of(spec: YamlPlace | None) -> tuple[str, ...]:
     """The selectors of the pods that those of a VM keep away from, as text."""
-    rules = None if spec is None else spec.at("affinity", "podAntiAffinity")
     found: dict[str, None] = {}
     for way, inner in _ANTI_AFFINITY.items():
-        terms = None if rules is None else rules.child(way)
-        for each in [] if terms is None else terms.items():
+        for each in items_at(spec, "affinity", "podAntiAffinity", way):
             selector = each.at(*inner, "labelSelector")
             if selector is not None:
                 found[", ".join(_selected(selector))[:_LONGEST_SELECTOR]] = None
@@ -214,10 +210,8 @@ def anti_affinity_of(spec: YamlPlace | None) -> tuple[str, ...]:
 def _selected(selector: YamlPlace) -> Iterator[str]:
     for name, value in sorted(texts_of(selector.child("matchLabels")).items()):
         yield f"{name}={value}"
-    expressions = selector.child("matchExpressions")
-    for each in [] if expressions is None else expressions.items():
-        values = each.child("values")
-        words = [one.text or "" for one in ([] if values is None else values.items())]
+    for each in items_at(selector, "matchExpressions"):
+        words = [one.text or "" for one in items_at(each, "values")]
         yield f"{text_at(each, 'key')} {text_at(each, 'operator')} {' '.join(words)}".rstrip()
 
 
@@ -231,29 +225,27 @@ _ANTI_AFFINITY = {
 
 def _says_multiqueue(spec: YamlPlace | None) -> bool:
     """True if a spec sets ``networkInterfaceMultiqueue``, whatever to."""
-    way = ("domain", "devices", "networkInterfaceMultiqueue")
-    return spec is not None and spec.at(*way) is not None
+    return place_at(spec, "domain", "devices", "networkInterfaceMultiqueue") is not None
 
 
 def left_to_preference(spec: YamlPlace) -> list[str]:
     """Those of ``PREFERRED`` that a VM's template leaves to its preference."""
     left, devices = [], spec.at("domain", "devices")
-    interfaces = None if devices is None else devices.child("interfaces")
-    items = [] if interfaces is None else interfaces.items()
+    items = items_at(devices, "interfaces")
     if any(each.child("model") is None and each.child("sriov") is None for each in items):
         left.append("preferredInterfaceModel")
     if not _says_multiqueue(spec):
         left.append("preferredNetworkInterfaceMultiQueue")
-    if devices is None or devices.child("useVirtioTransitional") is None:
+    if place_at(devices, "useVirtioTransitional") is None:
         left.append("preferredUseVirtioTransitional")
     if any(not {*METHODS, "binding"}.intersection(each.names()) for each in items):
         left.append("preferredInterfaceMasquerade")
     return left
 
 
-def _topology_of(cpu: YamlPlace) -> Topology | None:
+def _topology_of(cpu: YamlPlace | None) -> Topology | None:
     """Sockets, cores and threads; None if none of them is set, or one is not certain."""
-    parts = [cpu.child(name) for name in ("sockets", "cores", "threads")]
+    parts = [place_at(cpu, name) for name in ("sockets", "cores", "threads")]
     counts = [1 if part is None else part.integer for part in parts]
     if all(part is None for part in parts) or None in counts:
         return None
@@ -263,14 +255,10 @@ def _topology_of(cpu: YamlPlace) -> Topology | None:
 
 def _specs_of(spec: YamlPlace | None, namespace: str, *, model: str | None) -> dict[str, NicSpec]:
     """The interfaces of a spec by name. ``model``: that of an interface without one."""
-    interfaces = None if spec is None else spec.at("domain", "devices", "interfaces")
-    networks = None if spec is None else spec.child("networks")
-    by_name = {
-        text_at(each, "name"): each for each in ([] if networks is None else networks.items())
-    }
+    by_name = {text_at(each, "name"): each for each in items_at(spec, "networks")}
     return {
         name: _spec(each, by_name.get(name), namespace, model)
-        for each in ([] if interfaces is None else interfaces.items())
+        for each in items_at(spec, "domain", "devices", "interfaces")
         if (name := text_at(each, "name"))
     }
 
@@ -278,7 +266,7 @@ def _specs_of(spec: YamlPlace | None, namespace: str, *, model: str | None) -> d
 def _spec(
     place: YamlPlace, network: YamlPlace | None, namespace: str, default: str | None
 ) -> NicSpec:
-    plugin, index = text_at(place, "binding", "name"), place.child("acpiIndex")
+    plugin = text_at(place, "binding", "name")
     model, mac = place.child("model"), text_at(place, "macAddress")
     names = place.names()
     method = next((key for key in METHODS if key in names), None)
@@ -288,7 +276,7 @@ def _spec(
         is_plugin=plugin is not None,
         mac=None if mac is None else mac.lower().replace("-", ":"),
         pci=text_at(place, "pciAddress"),
-        acpi_index=None if index is None else index.integer,
+        acpi_index=integer_at(place, "acpiIndex"),
         network=_network(network, namespace),
         state=text_at(place, "state"),
         claim=network is not None and network.child("resourceClaim") is not None,
@@ -323,17 +311,16 @@ def template_specs(
 
 
 def joined_nics(
-    template: dict[str, NicSpec], instance: Instance | None, mtus: dict[str, int]
+    template: dict[str, NicSpec], instance: Instance, mtus: Mapping[str, int]
 ) -> tuple[ClusterNic, ...]:
     """All interfaces, of the VM or of its instance."""
-    has = {} if instance is None else instance.specs
-    reported = {} if instance is None else instance.status
+    has = instance.specs
     return tuple(
         ClusterNic(
             name=name,
             template=template.get(name),
             has=has.get(name),
-            status=reported.get(name),
+            status=instance.status.get(name),
             mtu=mtus.get(has[name].network or "") if name in has else None,
         )
         for name in dict.fromkeys([*template, *has])
@@ -344,11 +331,10 @@ def joined_nics(
 
 
 def declared_in_cluster(
-    declared: DomainConfig, guest: ClusterGuest, instance: Instance | None
+    declared: DomainConfig, guest: ClusterGuest, by_agent: Readiness | None
 ) -> DomainConfig:
     """The configuration in a manifest, with what the guest's agent tells, the revision that the VM
     keeps, and the vCPUs that run."""
-    by_agent = None if instance is None else instance.readiness
     if (manifest := declared.manifest) is not None:
         if by_agent is not None:
             judged = with_devices(by_agent, transitional=manifest.transitional)

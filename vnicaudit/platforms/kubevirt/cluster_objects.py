@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import NamedTuple, TypedDict
 
@@ -18,18 +18,24 @@ from vnicaudit.model.cluster import (
     SRIOV_RESOURCE,
     VHOST_NET,
     Attachment,
-    Binding,
     ClusterNode,
     ClusterPod,
     CniPlugin,
     Condition,
-    DomainPlugin,
     KubeVirtSettings,
     ObjectOwner,
     UserNetwork,
 )
 from vnicaudit.platforms.kubevirt import interfaces
-from vnicaudit.platforms.kubevirt.objects import Object, location_of, text_at
+from vnicaudit.platforms.kubevirt.objects import (
+    Object,
+    boolean_at,
+    items_at,
+    location_of,
+    names_at,
+    place_at,
+    text_at,
+)
 from vnicaudit.text.yaml_nodes import YamlPlace
 
 _LONGEST_CONFIG = 64 * 1024
@@ -50,25 +56,18 @@ ENDED = ("Succeeded", "Failed")
 
 def metadata_of(place: YamlPlace) -> Marks:
     """Labels, annotations and owners of an object."""
-    metadata = place.child("metadata")
-    if metadata is None:
-        return Marks({}, {})
     return Marks(
-        texts_of(metadata.child("labels")),
-        texts_of(metadata.child("annotations")),
-        tuple(references_of(metadata.child("ownerReferences"))),
+        texts_of(place.at("metadata", "labels")),
+        texts_of(place.at("metadata", "annotations")),
+        tuple(references_of(place)),
     )
 
 
 def references_of(place: YamlPlace | None) -> Iterator[OwnerReference]:
-    """The entries of ``ownerReferences``."""
-    for each in [] if place is None else place.items():
-        yield OwnerReference(
-            text_at(each, "kind") or "",
-            text_at(each, "name") or "",
-            text_at(each, "uid") or "",
-            is_true(each.child("controller")),
-        )
+    """The entries of ``ownerReferences`` of an object."""
+    for each in items_at(place, "metadata", "ownerReferences"):
+        kind, name, uid = (text_at(each, key) or "" for key in ("kind", "name", "uid"))
+        yield OwnerReference(kind, name, uid, bool(boolean_at(each, "controller")))
 
 
 class _Ownership(TypedDict):
@@ -92,7 +91,7 @@ def node_of(found: Object, target: str) -> ClusterNode:
         name=found.name or "",
         location=location_of(found.place, target),
         schedulable=labels.get(_SCHEDULABLE) == "true",
-        cordoned=is_true(found.place.at("spec", "unschedulable")),
+        cordoned=bool(boolean_at(found.place, "spec", "unschedulable")),
         arch=labels.get("kubernetes.io/arch"),
         allocatable=None
         if offered is None
@@ -109,23 +108,18 @@ def _count(quantity: str) -> int:
 def settings_of(found: Object, target: str) -> KubeVirtSettings:
     """A KubeVirt."""
     place = found.place.at("spec", "configuration")
-    network = None if place is None else place.child("network")
-    developer = None if place is None else place.child("developerConfiguration")
-    gates = None if developer is None else developer.child("featureGates")
-    bindings = None if network is None else network.child("binding")
+    developer = place_at(place, "developerConfiguration")
+    bindings = place_at(place, "network", "binding")
     return KubeVirtSettings(
         name=found.name or "",
         namespace=found.namespace or "",
         location=location_of(found.place, target),
         version=interfaces.settings_of(found).version,
-        emulation=developer is not None and is_true(developer.child("useEmulation")),
-        gates=frozenset(each.text or "" for each in ([] if gates is None else gates.items())),
-        bindings=()
-        if bindings is None
-        else tuple(
-            Binding(name=name, migrates=bindings.at(name, "migration") is not None)
-            for name in bindings.names()
-        ),
+        emulation=bool(boolean_at(developer, "useEmulation")),
+        gates=frozenset(each.text or "" for each in items_at(developer, "featureGates")),
+        bindings={
+            name: place_at(bindings, name, "migration") is not None for name in names_at(bindings)
+        },
         rollout=text_at(place, "vmRolloutStrategy"),
         eviction=text_at(place, "evictionStrategy"),
         **ownership_of(found.place),
@@ -237,13 +231,13 @@ def _attachments_in(text: str, namespace: str) -> Iterator[str]:
 class Launcher(NamedTuple):
     """The pod of an instance."""
 
-    uid: str
+    uid: str = ""
     """Of the instance."""
-    node: str
-    name: str
-    vhost: bool | None
+    node: str = ""
+    name: str = ""
+    vhost: bool | None = None
     """It has ``/dev/vhost-net``; None: it has no KVM either, or is not known."""
-    mtus: dict[str, int]
+    mtus: Mapping[str, int] = {}
     """Network -> the MTU of its interface, as Multus tells it."""
 
 
@@ -256,10 +250,10 @@ def launcher_of(found: Object) -> Launcher | None:
     place = found.place
     if text_at(place, "metadata", "labels", "kubevirt.io") != "virt-launcher":
         return None
-    owners = references_of(place.at("metadata", "ownerReferences"))
+    owners = references_of(place)
     uid = next((one.uid for one in owners if one.kind == "VirtualMachineInstance"), "")
-    containers = place.at("spec", "containers")
-    limits = [each.at("resources", "limits") for each in containers.items()] if containers else []
+    containers = items_at(place, "spec", "containers")
+    limits = [each.at("resources", "limits") for each in containers]
     asked = {name for each in limits if each is not None for name in each.names()}
     text = text_at(place, "metadata", "annotations", NETWORK_STATUS) or ""
     return Launcher(
@@ -296,23 +290,19 @@ def user_network_of(found: Object) -> UserNetwork:
     return UserNetwork(name=found.name or "", namespace=found.namespace or "", ready=ready)
 
 
-def plugin_of(found: Object) -> DomainPlugin | None:
-    """A Plugin of KubeVirt; None if it does not change domains."""
-    hooks = found.place.at("spec", "domainHooks")
-    hooked = [] if hooks is None else hooks.items()
+def is_conditional(found: Object) -> bool | None:
+    """True if conditions (in CEL) decide whose domains a Plugin of KubeVirt rewrites; None: it
+    rewrites none."""
+    hooked = items_at(found.place, "spec", "domainHooks")
     if not hooked:
         return None
     always = any(each.child("condition") is None for each in hooked)
-    conditional = found.place.at("spec", "condition") is not None or not always
-    return DomainPlugin(name=found.name or "", conditional=conditional)
+    return found.place.at("spec", "condition") is not None or not always
 
 
 def preferred_of(spec: YamlPlace | None) -> dict[str, str]:
     """The NIC fields of a preference's spec, as text."""
-    devices = None if spec is None else spec.child("devices")
-    if devices is None:
-        return {}
-    found = {name: devices.child(name) for name in PREFERRED}
+    found = {name: place_at(spec, "devices", name) for name in PREFERRED}
     return {name: place.text or "{}" for name, place in found.items() if place is not None}
 
 
@@ -324,8 +314,7 @@ PREFERRED = (
 
 def conditions_of(place: YamlPlace, now: datetime | None = None) -> Iterator[Condition]:
     """The conditions of an object's status, read at a time."""
-    found = place.at("status", "conditions")
-    for each in [] if found is None else found.items():
+    for each in items_at(place, "status", "conditions"):
         yield Condition(
             type=text_at(each, "type") or "",
             on={"True": True, "False": False}.get(text_at(each, "status") or ""),
@@ -347,10 +336,5 @@ def seconds_between(created: str | None, now: datetime | None) -> int | None:
 
 def texts_of(place: YamlPlace | None) -> dict[str, str]:
     """The texts in a mapping."""
-    names = () if place is None else place.names()
-    return {name: text for name in names if (text := text_at(place, name)) is not None}
-
-
-def is_true(place: YamlPlace | None) -> bool:
-    """True for a value that is ``true``."""
-    return place is not None and bool(place.boolean)
+    texts = ((name, text_at(place, name)) for name in names_at(place))
+    return {name: text for name, text in texts if text is not None}

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from vnicaudit.base.wording import plain
 from vnicaudit.platforms.kubevirt.cluster_objects import metadata_of, texts_of
-from vnicaudit.platforms.kubevirt.objects import Object, text_at
+from vnicaudit.platforms.kubevirt.objects import Object, integer_at, items_at, text_at
 from vnicaudit.text.yaml_nodes import YamlPlace
 
 _CONTROL_PROGRAM = "feature.node.kubernetes.io/cpu-model.hypervisor"
@@ -83,8 +83,7 @@ class NodeNics(NamedTuple):
 
 def nics_of(state: Object) -> NodeNics:
     """A NodeNetworkState of nmstate."""
-    found = state.place.at("status", "currentState", "interfaces")
-    interfaces = [] if found is None else found.items()
+    interfaces = items_at(state.place, "status", "currentState", "interfaces")
     used = {text for each in interfaces for text in _texts_within(each)}
     functions = any(_has_functions(each) for each in interfaces)
     nics = [each for each in interfaces if text_at(each, "type") == "ethernet"]
@@ -105,8 +104,8 @@ def nics_of(state: Object) -> NodeNics:
 
 
 def _numbers(interfaces: Iterable[YamlPlace], *way: str) -> frozenset[int]:
-    places = (each.at(*way) for each in interfaces)
-    return frozenset(one.integer for one in places if one is not None and one.integer)
+    numbers = (integer_at(each, *way) for each in interfaces)
+    return frozenset(filter(None, numbers))
 
 
 def _is_linked(interface: YamlPlace) -> bool:
@@ -136,8 +135,7 @@ def _is_used(interface: YamlPlace) -> bool:
     addresses = [
         text_at(each, "ip") or ""
         for family in ("ipv4", "ipv6")
-        if (found := interface.at(family, "address")) is not None
-        for each in found.items()
+        for each in items_at(interface, family, "address")
     ]
     further = [one for one in addresses if not one.lower().startswith("fe80:")]
     return bool(further or text_at(interface, "controller"))

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from vnicaudit.base.wording import first_names, plain
 from vnicaudit.model.cluster import Attachment
 from vnicaudit.model.scenario import FlowNetwork, Scenario, TrafficFlow
-from vnicaudit.platforms.kubevirt.cluster_objects import attachment_of, is_true
+from vnicaudit.platforms.kubevirt.cluster_objects import attachment_of
 from vnicaudit.platforms.kubevirt.cluster_platform import (
     NodeNics,
     NodePlatform,
@@ -23,7 +23,7 @@ from vnicaudit.platforms.kubevirt.cluster_platform import (
     node_facts,
     platform_facts,
 )
-from vnicaudit.platforms.kubevirt.objects import Object, text_at
+from vnicaudit.platforms.kubevirt.objects import Object, boolean_at, items_at, text_at
 from vnicaudit.platforms.kubevirt.workloads import (
     ClusterNetworks,
     Member,
@@ -125,14 +125,13 @@ class ScenarioReading:
             "kubevirt": text_at(place, "status", "observedKubeVirtVersion"),
         }
         if found.kind == "ClusterVersion":
-            history = place.at("status", "history")
             done = (
-                text_at(one, "version") for one in ([] if history is None else history.items())
+                text_at(one, "version") for one in items_at(place, "status", "history")
                 if text_at(one, "state") == "Completed"
             )  # fmt: skip
             texts["openshift"] = next(done, None)
         elif found.group == "operator.openshift.io":
-            used = is_true(place.at("spec", "useMultiNetworkPolicy"))
+            used = boolean_at(place, "spec", "useMultiNetworkPolicy")
             self.notes.append(
                 f"MultiNetworkPolicy is {'on' if used else 'off'} (Network cluster of "
                 "operator.openshift.io: useMultiNetworkPolicy)"

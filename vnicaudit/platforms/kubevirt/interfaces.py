@@ -20,7 +20,15 @@ from vnicaudit.model.kubevirt import Preference
 from vnicaudit.model.nic import DefinitionRefusal, Nic, NicConfig, is_multicast
 from vnicaudit.platforms.kubevirt import objects
 from vnicaudit.platforms.kubevirt.admission import NotAdmitted, not_admitted
-from vnicaudit.platforms.kubevirt.objects import VM_SPEC, Object, location_of, objects_of, text_at
+from vnicaudit.platforms.kubevirt.objects import (
+    VM_SPEC,
+    Object,
+    integer_at,
+    location_of,
+    objects_of,
+    place_at,
+    text_at,
+)
 from vnicaudit.text.yaml_nodes import Sequence, YamlPlace
 
 # Objects that decide about a virtual machine: those that it refers to by name (preference, instance
@@ -86,8 +94,7 @@ class Referred(msgspec.Struct):
             if known is not None and _without_place(known) != _without_place(new):
                 self.preferences[key] = None
         elif found.kind in INSTANCETYPES:
-            guest = found.place.at("spec", "cpu", "guest")
-            count = None if guest is None else guest.integer
+            count = integer_at(found.place, "spec", "cpu", "guest")
             key = key_of(found.kind, name, found.space)
             if self.vcpus.setdefault(key, count) != count:
                 self.vcpus[key] = None
@@ -322,9 +329,9 @@ def nics_of(
     conditions, only one of them exists."""
     domain = spec.child("domain") or spec
     devices = domain.child("devices")
-    interfaces = None if devices is None else devices.child("interfaces")
+    interfaces = place_at(devices, "interfaces")
     networks = spec.child("networks")
-    own = None if devices is None else devices.child("networkInterfaceMultiqueue")
+    own = place_at(devices, "networkInterfaceMultiqueue")
     shared: Places = (("multiqueue", location_of(own or devices or domain, target)),)
     if devices is None or interfaces is None or _is_empty(interfaces):
         binding, reasons = settings_among(known).binding, not_admitted(spec, prefers=True)
@@ -381,7 +388,7 @@ def _nic(index: int, place: YamlPlace, wiring: NicWiring, target: str, shared: P
             model=None if model is None or _unseen(place, model) else model.text or None,
             backend_type="passt" if wiring.name == "passt" else None,
             link_state="down" if text_at(place, "state") == "down" else None,
-            boot_order=None if (order := place.child("bootOrder")) is None else order.integer,
+            boot_order=integer_at(place, "bootOrder"),
             unseen=("model",) if _unseen(place, model) else (),
             shared=("model",) if (model or place).shared else (),
             multicast=is_multicast(mac),

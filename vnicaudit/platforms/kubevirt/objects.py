@@ -28,11 +28,6 @@ _OWN_GROUPS = ("kubevirt.io", "k8s.cni.cncf.io")
 _IN_TEXT = (
     "also holds a KubeVirt manifest inside a string: not judged, save it as a file of its own"
 )
-_PREFIXED = re.compile(r"[^\w.](apiVersion|kind)\Z")
-_NO_KEY = (
-    "{} stands behind a log's prefix, the sign of a diff or a stray character: not judged, remove "
-    "what stands before it"
-)
 
 VMI_SPEC: dict[str, tuple[str, ...]] = {
     "VirtualMachine": ("spec", "template"),
@@ -125,22 +120,7 @@ def objects_among(
                     f"more than {MAX_OBJECTS} objects: the rest is not read", file=file
                 )
                 return
-            yield (_prefixed(each) or each) if isinstance(each, Object) else each
-
-
-def _prefixed(found: Object) -> TargetError | None:
-    """An error if a key that decides what an object is stands behind a log's prefix, the sign of a
-    diff or another character."""
-    if (found.group and found.kind) or not isinstance(found.place.node, Mapping):
-        return None
-    source = found.place.document.source
-    for key, entry in found.place.node.children().items():
-        word = _PREFIXED.search(key)
-        value = text_at(found.place, key) or ""
-        if word and (value in VMI_SPEC or is_wanted(f"apiVersion: {value}")):
-            line, _column = source.line_column(entry.key.start)
-            return TargetError(_NO_KEY.format(word[1]), file=source.file, line=line)
-    return None
+            yield each
 
 
 def _objects(place: YamlPlace, depth: int) -> Iterator[Object | TargetError | NotJudged]:
@@ -204,10 +184,39 @@ def _group(place: YamlPlace) -> str:
     return (text_at(place, "apiVersion") or "").partition("/")[0]
 
 
+def place_at(place: YamlPlace | None, *keys: str) -> YamlPlace | None:
+    """The place at the end of a path; None if there is none."""
+    return None if place is None else place.at(*keys)
+
+
 def text_at(place: YamlPlace | None, *keys: str) -> str | None:
     """The certain text at the end of a path; None if there is none."""
-    found = None if place is None else place.at(*keys)
+    found = place_at(place, *keys)
     return None if found is None else found.text
+
+
+def integer_at(place: YamlPlace | None, *keys: str) -> int | None:
+    """The certain number at the end of a path; None if there is none."""
+    found = place_at(place, *keys)
+    return None if found is None else found.integer
+
+
+def boolean_at(place: YamlPlace | None, *keys: str) -> bool | None:
+    """The certain boolean at the end of a path; None if there is none."""
+    found = place_at(place, *keys)
+    return None if found is None else found.boolean
+
+
+def names_at(place: YamlPlace | None, *keys: str) -> list[str]:
+    """The keys of the mapping at the end of a path; none if there is no mapping."""
+    found = place_at(place, *keys)
+    return [] if found is None else found.names()
+
+
+def items_at(place: YamlPlace | None, *keys: str) -> list[YamlPlace]:
+    """The items of the list at the end of a path; none if there is no list."""
+    found = place_at(place, *keys)
+    return [] if found is None else found.items()
 
 
 def location_of(place: YamlPlace, target: str) -> Location:
@@ -286,7 +295,7 @@ def named_systems(*holders: YamlPlace | None) -> list[str]:
     found = []
     for holder in holders:
         for kind in ("annotations", "labels"):
-            place = None if holder is None else holder.at(kind)
+            place = place_at(holder, kind)
             if place is None:
                 continue
             found += [text for key in _KEYS if (text := text_at(place, key)) is not None]
@@ -304,7 +313,7 @@ def readiness_of_devices(
     """The guest's virtio readiness by its devices and its name, and True if only the name of its
     container disk shows it. A virtio disk is no proof for Windows, where NetKVM is a separate
     driver: if the system is unknown, the guest is only ``likely-ready``."""
-    found = [] if volumes is None else volumes.items()
+    found = items_at(volumes)
     if _for_windows(domain, found, name):
         return "needs-driver", False
     by_image = readiness_of_words(*(image for volume in found if (image := _image(volume))))
@@ -369,13 +378,12 @@ def _has_virtio_disk(domain: YamlPlace, volumes: YamlPlace | None) -> bool:
     """True for a virtio disk that is not only for cloud-init."""
     seeds = {
         text_at(volume, "name")
-        for volume in ([] if volumes is None else volumes.items())
+        for volume in items_at(volumes)
         if any(key.startswith("cloudInit") for key in volume.names())
     }
-    disks = domain.at("devices", "disks")
     return any(
         text_at(disk, "disk", "bus") == "virtio" and text_at(disk, "name") not in seeds
-        for disk in ([] if disks is None else disks.items())
+        for disk in items_at(domain, "devices", "disks")
     )
 
 
@@ -398,19 +406,17 @@ def preference_of(found: Object, target: str) -> Preference:
     """The NIC preferences of one object of ``KINDS``."""
     metadata, spec = found.place.child("metadata"), found.place.child("spec")
     devices = found.place.at("spec", "devices")
-    model = _child(devices, "preferredInterfaceModel")
-    multiqueue = _child(devices, "preferredNetworkInterfaceMultiQueue")
-    transitional = _child(devices, "preferredUseVirtioTransitional")
-    pod_interface = _child(devices, "preferredAutoattachPodInterface")
+    model = place_at(devices, "preferredInterfaceModel")
+    multiqueue = place_at(devices, "preferredNetworkInterfaceMultiQueue")
     whole = location_of(found.place.at("metadata", "name") or found.place, target)
     return Preference(
         target,
         found.display_name,
         whole,
-        interface_model=None if model is None else model.text,
-        multiqueue=None if multiqueue is None else multiqueue.boolean,
-        transitional=None if transitional is None else transitional.boolean,
-        pod_interface=None if pod_interface is None else pod_interface.boolean,
+        interface_model=text_at(model),
+        multiqueue=boolean_at(multiqueue),
+        transitional=boolean_at(devices, "preferredUseVirtioTransitional"),
+        pod_interface=boolean_at(devices, "preferredAutoattachPodInterface"),
         kind=found.kind,
         unseen=_unseen(devices, model, multiqueue),
         readiness=readiness_of_words(*named_systems(metadata, spec), found.name),
@@ -433,7 +439,3 @@ def _unseen(
     if multiqueue is not None and multiqueue.boolean is None:
         unseen.append("multiqueue")
     return tuple(unseen)
-
-
-def _child(place: YamlPlace | None, key: str) -> YamlPlace | None:
-    return None if place is None else place.child(key)

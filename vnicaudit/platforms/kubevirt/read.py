@@ -7,7 +7,6 @@ meant (``faults.py``).
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Literal, NamedTuple
 
@@ -38,7 +37,9 @@ from vnicaudit.platforms.kubevirt.objects import (
     documents_of,
     location_of,
     named_systems,
+    names_at,
     objects_among,
+    place_at,
     readiness_of_devices,
     readiness_of_words,
     text_at,
@@ -63,7 +64,7 @@ def suppressions_of(found: Object) -> tuple[str, ...]:
     annotations = found.place.at("metadata", "annotations")
     entries = [
         {"rule": key.removeprefix(PREFIX), **reason_and_settings(text_at(annotations, key) or "")}
-        for key in (() if annotations is None else annotations.names())
+        for key in names_at(annotations)
         if key.startswith(PREFIX)
     ]
     return tuple(msgspec.json.encode(entry).decode() for entry in entries)
@@ -109,8 +110,8 @@ class Reference(NamedTuple):
 def domain_of(found: Object, known: list[Referred], target: str) -> Domain | None:
     """The virtual machine that one object describes; None if it has no ``spec.domain``."""
     machine = found.place.at(*VMI_SPEC[found.kind])
-    spec = None if machine is None else machine.child("spec")
-    domain = None if spec is None else spec.child("domain")
+    spec = place_at(machine, "spec")
+    domain = place_at(spec, "domain")
     if machine is None or spec is None or domain is None:
         return None
     if word_in(found):
@@ -175,8 +176,8 @@ def _manifest(
     kind: str, domain: YamlPlace, reference: Reference | None, prefers: Preference | None
 ) -> Manifest:
     devices = domain.child("devices")
-    own = None if devices is None else devices.child("networkInterfaceMultiqueue")
-    transitional = None if devices is None else devices.child("useVirtioTransitional")
+    own = place_at(devices, "networkInterfaceMultiqueue")
+    transitional = place_at(devices, "useVirtioTransitional")
     preferred = prefers or Preference("", "", location=location_of(domain, ""))
     read = reference is None or prefers is not None
     open_ended = devices is not None and not devices.complete
@@ -272,9 +273,6 @@ def _never_said_to_run(found: Object) -> bool:
     return spec.child("running") is None and spec.child("runStrategy") is None
 
 
-_BARE_PROMPT = re.compile(rb"\n[^\n]{0,80}[$#%>]\Z")
-
-
 def read_bytes(
     data: bytes, *, target: str, file: str | None
 ) -> Iterator[Domain | Preference | ReadError | NotJudged]:
@@ -286,7 +284,6 @@ def read_bytes(
     if items is None:
         parsed = list(objects_among(documents(data, name, is_wanted), name))
         named, found = iter(parsed), iter(parsed)
-        yield from _cut_off(data, name) if parsed else ()
     else:  # each object is built when its turn comes: a cluster has many
         named = objects_among(documents_of(items, name, is_of_interest), name)
         found = objects_among(documents_of(items, name), name)
@@ -329,14 +326,6 @@ def items_of(
         yield from _machine(found, domain, file)
     elif unknown := _unknown_kind(found):
         yield NotJudged(f"{unknown}: not judged (cut off?)", file, found.place.line_column[0])
-
-
-def _cut_off(data: bytes, file: str) -> Iterator[ReadError]:
-    """An error if a file ends in the first key of another document."""
-    whole = _BARE_PROMPT.sub(b"", data.rstrip())
-    last = whole.rpartition(b"\n---")[2].strip()
-    if last and b"apiVersion: kubevirt.io/v1".startswith(last):
-        yield ReadError("the last document is cut off", file, whole.count(b"\n") + 1)
 
 
 _NO_DOMAIN = "{} has no {}: not judged (a patch, or cut off)"

@@ -9,20 +9,8 @@ _UTF16 = (BOM_UTF16_LE, BOM_UTF16_BE)
 _GROUPS = r"(?:kubevirt|instancetype\.kubevirt|pool\.kubevirt|k8s\.cni\.cncf)\.io/"
 # no line break before the key: each blank line would start another search through all of them
 _OWN = re.compile(rf"""^[ \t{{,\-]*"?apiVersion"?\s*:\s*["']?{_GROUPS}""", re.MULTILINE)
-# YAML refuses a document that begins with "@" or a backquote (in prose, code ends with another);
-# behind a log's prefix the key is another one
-_STRAY = re.compile(
-    rf"^(?:[`@]{{1,3}}|\d{{4}}-\d\d-\d\d[^\n]{{1,300}}[ ])[ \t]*apiVersion\s*:\s*{_GROUPS}"
-    r"\w+[ \t\r]*$",
-    re.MULTILINE,
-)
-_BESIDE = re.compile(
-    rf"^(?:[^\w\s{{\"'#-]|[ \t]{{0,9}}\d{{1,6}}\t|\w{{3}} [ \d]\d \d\d:\d\d:\d\d [^\n]{{1,300}}[ ])"
-    rf"[ \t]*apiVersion\s*:\s*{_GROUPS}\w+[ \t\r]*$",
-    re.MULTILINE,
-)
-"""Behind a prefix that is taken off a whole text, but not off one document of several, or a
-character that a chat or an editor put in."""
+# YAML refuses a document that begins with "@" or a backquote (in prose, code ends with another)
+_STRAY = re.compile(rf"^[`@]{{1,3}}[ \t]*apiVersion\s*:\s*{_GROUPS}\w+[ \t\r]*$", re.MULTILINE)
 _IN_JSON = re.compile(rf'"apiVersion"\s*:\s*"{_GROUPS}')
 _OF_CLUSTER = re.compile(
     r'"kind"\s*:\s*"(?:Node|ControllerRevision|(?:Cluster)?UserDefinedNetwork)"', re.ASCII
@@ -46,17 +34,17 @@ def looks_like(head: bytes) -> bool:
     may hold such objects. UTF-16 counts too: the reader reports that it is not supported.
     """
     if head.startswith(_UTF16):
-        return _is_own(head.decode("utf-16", "replace"))
+        return is_wanted(head.decode("utf-16", "replace"))
     if b"apiVersion" not in head or b"\0" in head:
         return False
     text = head.removeprefix(BOM_UTF8).decode("latin-1")  # the expressions are ASCII
-    return _is_own(text) or (len(head) >= _HEAD and _ANY.search(text) is not None)
+    return is_wanted(text) or (len(head) >= _HEAD and _ANY.search(text) is not None)
 
 
 def is_wanted(document: str) -> bool:
     """True if one document holds objects of KubeVirt or NetworkAttachmentDefinitions. UTF-16 that
     was decoded as UTF-8 counts, too."""
-    return _is_own(document) or _BESIDE.search(document) is not None
+    return any(pattern.search(document) for pattern in (_OWN, _IN_JSON, _STRAY)) or "\0" in document
 
 
 _OBJECT = re.compile(
@@ -78,11 +66,6 @@ def is_of_cluster(data: bytes) -> bool:
 def is_wanted_item(item: str) -> bool:
     """True if an object of a list in JSON is one of these, or tells something about the cluster."""
     return is_wanted(item) or _OF_CLUSTER.search(item) is not None
-
-
-def _is_own(document: str) -> bool:
-    patterns = (_OWN, _IN_JSON, _STRAY)
-    return "\0" in document or any(pattern.search(document) for pattern in patterns)
 
 
 def first_machine(data: bytes) -> int | None:

@@ -13,10 +13,10 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
 from vnicaudit.errors import UsageError
-from vnicaudit.model.cluster import OVN, Attachment
+from vnicaudit.model.cluster import OVN, Attachment, VmSettings
 from vnicaudit.platforms.kubevirt.cluster_guests import instance_of
-from vnicaudit.platforms.kubevirt.cluster_objects import ENDED, is_true, metadata_of, pod_of
-from vnicaudit.platforms.kubevirt.objects import Object
+from vnicaudit.platforms.kubevirt.cluster_objects import ENDED, metadata_of, pod_of
+from vnicaudit.platforms.kubevirt.objects import Object, boolean_at
 
 _FORMS = 'write "NAMESPACE/NAME", "NAMESPACE/KEY=VALUE" (a label) or "vm/NAMESPACE/NAME"'
 _NAMESPACE = r"(?P<namespace>[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)"
@@ -80,7 +80,7 @@ def pod_among(found: Object, selectors: Iterable[Selector]) -> tuple[Member, lis
         node=pod.node,
         networks=((first, ""), *((one, "") for one in pod.networks)),
         owner=f"{kind}/{name}",
-        host_network=is_true(found.place.at("spec", "hostNetwork")),
+        host_network=bool(boolean_at(found.place, "spec", "hostNetwork")),
     )
     return member, [
         one for one in selectors
@@ -99,7 +99,7 @@ def instance_member(found: Object) -> Member | None:
     instance = instance_of(found, None)
     if instance.deleting or instance.phase in ENDED:
         return None
-    cpu = instance.current or instance.settings.cpu
+    cpu = instance.current or (instance.settings or VmSettings()).cpu
     queues = [one.queues for one in instance.status.values() if one.queues]
     return Member(
         node=instance.node or "",

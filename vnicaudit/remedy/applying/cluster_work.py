@@ -8,7 +8,7 @@ for, and KubeVirt replaces the instance.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 
 import msgspec
 
@@ -20,6 +20,7 @@ from vnicaudit.errors import (
     VnicauditError,
 )
 from vnicaudit.knowledge.kube_changes import TEMPLATE
+from vnicaudit.model.decoding import objects_at, text_at, value_at
 from vnicaudit.model.plan import ClusterKind, PatchLine
 from vnicaudit.model.runs import Check, Outcome
 from vnicaudit.remedy.applying.driver import UnitWork
@@ -41,7 +42,6 @@ from vnicaudit.remedy.cluster_patch import (
     inverse,
     located,
     open_in,
-    value_at,
 )
 from vnicaudit.remedy.hypervisor import ClusterObject, ClusterObjects
 from vnicaudit.remedy.replacing import UnitRefusedError
@@ -261,10 +261,9 @@ def instance_has(instance: ClusterObject, lines: Iterable[PatchLine]) -> bool | 
 
 def condition(found: ClusterObject, kind: str) -> bool:
     """True if the object has the condition, and it is true."""
-    every = value_at(found, "/status/conditions")
     return any(
-        isinstance(each, Mapping) and (each.get("type"), each.get("status")) == (kind, "True")
-        for each in (every if isinstance(every, list) else [])
+        (each.get("type"), each.get("status")) == (kind, "True")
+        for each in objects_at(found, "/status/conditions")
     )
 
 
@@ -367,11 +366,10 @@ def _spec(instance: ClusterObject, lines: Iterable[PatchLine]) -> Iterator[Check
 
 def _status(instance: ClusterObject, lines: Iterable[PatchLine]) -> Iterator[Check]:
     """The interfaces that are not in the domain of the instance."""
-    every = value_at(instance, "/status/interfaces")
     in_domain = {
-        each.get("name")
-        for each in (every if isinstance(every, list) else [])
-        if isinstance(each, Mapping) and "domain" in str(each.get("infoSource")).split(", ")
+        text_at(each, "/name")
+        for each in objects_at(instance, "/status/interfaces")
+        if "domain" in text_at(each, "/infoSource").split(", ")
     }
-    for name in sorted({line.name for line in lines} - {"", *map(str, in_domain)}):
+    for name in sorted({line.name for line in lines} - {"", *in_domain}):
         yield Check("status", "failed", f"the interface {name} is not in its domain")

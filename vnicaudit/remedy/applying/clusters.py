@@ -15,6 +15,7 @@ from vnicaudit.errors import GoneError, RefusedError
 from vnicaudit.knowledge.kube_changes import may_change, restart_words
 from vnicaudit.knowledge.kube_owners import GITOPS, route, way_of
 from vnicaudit.model.cluster import ObjectOwner, OwnedObject
+from vnicaudit.model.decoding import value_at
 from vnicaudit.model.plan import ClusterKind, ClusterUnit, JsonValue, Mode, PatchLine, Step, VmUnit
 from vnicaudit.model.runs import UnitState
 from vnicaudit.remedy.applying.cluster_work import (
@@ -50,7 +51,6 @@ from vnicaudit.remedy.cluster_patch import (
     open_in,
     patch_diff,
     patch_digest,
-    value_at,
 )
 from vnicaudit.remedy.hypervisor import ClusterObject, ClusterObjects
 from vnicaudit.remedy.replacing import UnitRefusedError, check_uri, short_digest

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from vnicaudit.knowledge.kube_network_fixes import corrected
+from vnicaudit.knowledge.kube_changes import corrected
 from vnicaudit.knowledge.kube_owners import route
 from vnicaudit.knowledge.to_virtio import MAY_LACK_DRIVER
 from vnicaudit.model.cluster import Attachment, ClusterFacts, KubeVirtSettings, ObjectOwner

@@ -42,6 +42,8 @@ def test_the_target_is_lasting_and_names_its_context(
     found = GeneratorCluster("kube:prod?kubeconfig=a%20b/c", 5)
     assert found.target == f"kube:prod?kubeconfig={tmp_path}/a%20b/c"
     assert GeneratorCluster(found.target, 5).context == "prod"
+    monkeypatch.setenv("KUBECONFIG", "a b/c")
+    assert GeneratorCluster("kube:prod", 5).target == found.target
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,7 @@ import msgspec
 from vnicaudit.base.deadlines import DaemonCall, TimeUpError, sleep
 from vnicaudit.base.wording import plain
 from vnicaudit.errors import MissingExtraError, TargetError
+from vnicaudit.model.decoding import objects_at, text_at
 from vnicaudit.model.fleet import LiveOptions
 from vnicaudit.text.targets import CLUSTER, IN_CLUSTER, cloud_and_region, cluster_parts
 
@@ -39,23 +40,11 @@ except ImportError as error:
 
 __all__ = [
     "ApiCall", "ApiError", "ApiRequest", "Cluster", "Object", "contexts", "current_context",
-    "decoded", "part", "parts", "probe",
+    "decoded", "probe",
 ]  # fmt: skip
 
 Object = dict[str, object]
 """A decoded object of the API."""
-
-
-def part(of: Object, key: str) -> Object:
-    """The object in a field; an empty one if there is none."""
-    found = of.get(key)
-    return found if isinstance(found, dict) else {}
-
-
-def parts(of: Object, key: str) -> list[Object]:
-    """The objects in a list."""
-    found = of.get(key)
-    return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
 
 
 _MOST_BYTES = 32 << 20
@@ -262,10 +251,10 @@ class Cluster:
         """API group -> its versions, the preferred one first. Raises TargetError."""
         found = self.ask(ApiCall("/apis/")).result()
         served: dict[str, list[str]] = {}
-        for group in parts(found, "groups"):
-            every = [str(each.get("version")) for each in parts(group, "versions")]
-            preferred = part(group, "preferredVersion").get("version")
-            served[str(group.get("name"))] = sorted(every, key=str(preferred).__ne__)
+        for group in objects_at(found, "/groups"):
+            every = [text_at(each, "/version") for each in objects_at(group, "/versions")]
+            preferred = text_at(group, "/preferredVersion/version")
+            served[text_at(group, "/name")] = sorted(every, key=preferred.__ne__)
         return served
 
     def ask(self, call: ApiCall) -> ApiRequest:
@@ -351,7 +340,7 @@ class Cluster:
         advice = f"; log in again, then check with {self.kubectl} version"
         found = self.error(f"{status}: {said}{advice if status == 401 else ''}", kind)
         found.status = status
-        found.token = str(part(body, "metadata").get("continue") or "")
+        found.token = text_at(body, "/metadata/continue")
         wanted = str(response.headers.get("Retry-After") or "")
         found.pause = float(wanted) if wanted.isascii() and wanted.isdigit() else None
         return found

@@ -9,14 +9,13 @@ from collections.abc import Mapping, Sequence
 from urllib.parse import quote
 
 from vnicaudit.errors import UsageError
+from vnicaudit.model.decoding import objects_at, text_at
 from vnicaudit.model.fleet import LiveOptions
 from vnicaudit.platforms.kubevirt.live.client import (
     ApiCall,
     ApiError,
     Cluster,
     Object,
-    part,
-    parts,
 )
 from vnicaudit.platforms.kubevirt.live.lists import (
     BY_KIND,
@@ -44,6 +43,9 @@ class GeneratorCluster:
         context, file = self._cluster.context, cluster_parts(target)[1]
         if os.pathsep in file:
             raise UsageError(f"{target}: kubectl takes one file: name several in KUBECONFIG")
+        if not file and context != IN_CLUSTER:
+            named = os.environ.get("KUBECONFIG", "")
+            file = "" if os.pathsep in named else named
         self.context = "" if context == IN_CLUSTER else context
         self.target = f"{CLUSTER}{context}{f'?kubeconfig={_absolute(file)}' if file else ''}"
         self.server = self._cluster.server
@@ -57,19 +59,19 @@ class GeneratorCluster:
         review = access_review("delete", _NAMESPACES, "")
         return is_allowed(self._cluster.ask(review)) is not False
 
-    def nodes(self) -> Sequence[Object]:
+    def nodes(self) -> Sequence[Mapping[str, object]]:
         """All nodes."""
         return self._listed("/api/v1/nodes")
 
-    def namespaces(self, selector: str) -> Sequence[Object]:
+    def namespaces(self, selector: str) -> Sequence[Mapping[str, object]]:
         """The namespaces with these labels."""
         return self._listed("/api/v1/namespaces", labelSelector=selector)
 
-    def pods(self, namespace: str) -> Sequence[Object]:
+    def pods(self, namespace: str) -> Sequence[Mapping[str, object]]:
         """The pods in a namespace; none if there is no such namespace."""
         return self._listed(_path(namespace, "pods"))
 
-    def warnings(self, namespace: str) -> Sequence[Object]:
+    def warnings(self, namespace: str) -> Sequence[Mapping[str, object]]:
         """The warnings in a namespace."""
         return self._listed(_path(namespace, "events"), fieldSelector="type=Warning")
 
@@ -97,14 +99,14 @@ class GeneratorCluster:
         """Have it deleted, unless it is gone."""
         self._delete(f"{_path(namespace, 'pods')}/{quote(name, safe='')}", grace)
 
-    def _listed(self, path: str, **query: str) -> list[Object]:
-        found: list[Object] = []
+    def _listed(self, path: str, **query: str) -> list[Mapping[str, object]]:
+        found: list[Mapping[str, object]] = []
         token = ""
         while True:
             more = {"continue": token} if token else {}
             answer = self._answer(ApiCall(path, {"limit": _PAGE, **query, **more}))
-            found += parts(answer, "items")
-            token = str(part(answer, "metadata").get("continue") or "")
+            found += objects_at(answer, "/items")
+            token = text_at(answer, "/metadata/continue")
             if not token:
                 return found
 

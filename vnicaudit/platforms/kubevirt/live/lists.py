@@ -9,14 +9,13 @@ from urllib.parse import quote
 
 from vnicaudit.base.wording import first_names, plain
 from vnicaudit.knowledge.kube_owners import APPLIED
+from vnicaudit.model.decoding import objects_at, text_at, value_at
 from vnicaudit.platforms.kubevirt.live.client import (
     ApiCall,
     ApiError,
     ApiRequest,
     Cluster,
     Object,
-    part,
-    parts,
 )
 from vnicaudit.platforms.kubevirt.objects import VMI_SPEC
 
@@ -209,7 +208,7 @@ class _ListPages:
                 token = self._token_after(error, token)
                 request = self._ask(token) if self._versions else None
                 continue
-            token = str(part(answer, "metadata").get("continue") or "")
+            token = text_at(answer, "/metadata/continue")
             starts_over = not token and self._expired > 0 and self._again is None
             if (token or starts_over) and self._cluster.is_over():
                 raise self._cluster.error("the time for one cluster is over", "deadline")
@@ -243,10 +242,9 @@ class _ListPages:
     def _new(self, answer: Object) -> Iterator[Object]:
         """The objects that were not handed on before, and those that changed since; guests are
         judged at once, so that a changed one is only noted."""
-        for item in parts(answer, "items"):
-            metadata = part(item, "metadata")
-            uid, version = metadata.get("uid"), metadata.get("resourceVersion")
-            if not isinstance(uid, str):
+        for item in objects_at(answer, "/items"):
+            uid, version = (text_at(item, f"/metadata/{key}") for key in ("uid", "resourceVersion"))
+            if not uid:
                 continue
             if self._again is not None:
                 self._again.add(uid)
@@ -254,7 +252,10 @@ class _ListPages:
             if name and (before == version or self.resource.kind in _JUDGED_AT_ONCE):
                 self._changed += [] if before == version else [name]
                 continue
-            self._seen[uid] = version, f"{metadata.get('namespace') or ''}/{metadata.get('name')}"
+            self._seen[uid] = (
+                version,
+                "/".join(text_at(item, f"/metadata/{key}") for key in ("namespace", "name")),
+            )
             # an item of a list of the core group names neither
             yield {"apiVersion": self._api_version, "kind": self.resource.kind, **item}
 
@@ -299,9 +300,9 @@ def path_of(resource: ClusterList, version: str, namespace: str) -> str:
 def pruned(item: Object) -> Object:
     """The object without what is not needed: who wrote which field (two fifths of it), and what may
     be secret."""
-    metadata = part(item, "metadata")
-    metadata.pop("managedFields", None)
-    annotations = metadata.get("annotations")
+    metadata, annotations = item.get("metadata"), value_at(item, "/metadata/annotations")
+    if isinstance(metadata, dict):
+        metadata.pop("managedFields", None)
     if isinstance(annotations, dict) and APPLIED in annotations:
         annotations[APPLIED] = ""
     pending: list[Object | list[object]] = [item]
@@ -351,7 +352,7 @@ def is_allowed(review: ApiRequest) -> bool | None:
     """The answer to that question; None: the server does not tell. Raises TargetError if it does
     not answer."""
     try:
-        allowed = part(review.result(), "status").get("allowed")
+        allowed = value_at(review.result(), "/status/allowed")
     except ApiError as error:
         if error.status is None:
             raise
