@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from vnicaudit.text.quoting import QuotedLine, quoted_line
+from vnicaudit.text.secrets import QuotedLine, quoted_line
 
 NIC = "/domain/devices/interface[1]"
 XML = """\

@@ -23,7 +23,7 @@ from vnicaudit.reports.model import Part
 from vnicaudit.reports.safe import fold, padded, safe, width_of
 from vnicaudit.reports.wording import fix_label, message_of, part_label
 from vnicaudit.reports.writers import Options
-from vnicaudit.text.quoting import quoted_line
+from vnicaudit.text.secrets import quoted_line
 
 SEVERITY = 6
 """Width of the longest severity."""

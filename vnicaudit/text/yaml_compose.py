@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from functools import cache
+from types import ModuleType
 from typing import NamedTuple, Protocol
 
 import msgspec
@@ -82,9 +83,7 @@ def composed(source: YamlSource, start: int, text: str) -> Composed:
             return composer.composed(_c_events(c_parser(text)))
         except _ParserError:
             composer = _Composer(source, start, text)
-    from ruamel.yaml import YAML
-
-    return composer.composed(YAML(typ="safe", pure=True).parse(text))
+    return composer.composed(_ruamel().YAML(typ="safe", pure=True).parse(text))
 
 
 class _Frame:
@@ -133,19 +132,18 @@ class _Composer:
 
     def composed(self, events: Iterator[_Event]) -> Composed:
         """The document made from the events. Raises NotYamlError."""
-        from ruamel.yaml.error import MarkedYAMLError, YAMLError
-
+        errors = _ruamel().error
         reached = 0
         try:
             for event in events:
                 self._take(event)
                 reached = event.end_mark.index
-        except MarkedYAMLError as error:
+        except errors.MarkedYAMLError as error:
             mark = error.problem_mark or error.context_mark
             problem = error.problem or error.context or "it cannot be parsed"
             at = self._offset + (mark.index if mark is not None else 0)
             raise _ParserError(problem, at) from None
-        except YAMLError as error:
+        except errors.YAMLError as error:
             at = getattr(error, "position", 0)
             problem = "a character that YAML does not allow"
             raise _ParserError(problem, self._offset + (at or 0)) from None
@@ -264,11 +262,15 @@ def _c_events(parser: _Parser) -> Iterator[_Event]:
         yield parser.get_event()
 
 
+def _ruamel() -> ModuleType:
+    """ruamel.yaml; loaded on first use, because JSON needs none."""
+    import ruamel.yaml
+
+    return ruamel.yaml
+
+
 @cache
 def _c_parser() -> Callable[[str], _Parser] | None:
     """ruamel.yaml's C parser; None if it is not installed."""
-    from ruamel.yaml import YAML
-    from ruamel.yaml.parser import Parser
-
-    found: Callable[[str], _Parser] = YAML(typ="safe").Parser
-    return None if found is Parser else found
+    found: Callable[[str], _Parser] = _ruamel().YAML(typ="safe").Parser
+    return None if found is _ruamel().parser.Parser else found

@@ -17,7 +17,7 @@ from vnicaudit.model.finding import Location
 from vnicaudit.model.host import HostConfig
 from vnicaudit.model.nic import Nic, NicConfig, RunningNic, RunningQemu
 from vnicaudit.model.report import Layer, LayerFact
-from vnicaudit.platforms.qemu.joining import join
+from vnicaudit.platforms.qemu.proc import join
 
 MAC, PLUGGED = "52:54:00:00:00:01", "52:54:00:00:00:02"
 CONFIG = NicConfig(type="bridge", actual_type="bridge", model="virtio")

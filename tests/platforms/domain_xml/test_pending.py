@@ -4,7 +4,7 @@ import pytest
 
 from tests.rows import rows, rows_of_tuples
 from vnicaudit.model.domain import Domain, StagedNic
-from vnicaudit.platforms.domain_xml.pending import coming, staged
+from vnicaudit.platforms.domain_xml.definitions import coming, staged
 from vnicaudit.platforms.domain_xml.read import read_bytes
 
 MAC = "52:54:00:00:00:01"

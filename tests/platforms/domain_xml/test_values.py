@@ -1,7 +1,7 @@
 """Words and numbers as libvirt reads them; numbers by virStrToLong_uip of libvirt 11.3."""
 
 from tests.rows import rows
-from vnicaudit.platforms.domain_xml.combinations import bus, count, number, word
+from vnicaudit.platforms.domain_xml.refusals import bus, count, number, word
 
 
 @rows

@@ -14,8 +14,7 @@ from vnicaudit.model.nic import RunningNic, RunningQemu
 from vnicaudit.model.report import ReadError
 from vnicaudit.platforms.libvirt import live as platform
 from vnicaudit.platforms.libvirt.live import read_live
-from vnicaudit.platforms.qemu.joining import with_log
-from vnicaudit.platforms.qemu.proc import read_processes
+from vnicaudit.platforms.qemu.proc import read_processes, with_log
 
 
 @pytest.mark.parametrize(

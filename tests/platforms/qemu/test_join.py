@@ -6,7 +6,7 @@ from vnicaudit.model.domain import Domain, DomainConfig
 from vnicaudit.model.finding import Location
 from vnicaudit.model.host import Version
 from vnicaudit.model.nic import Nic, NicConfig, RunningNic, RunningQemu
-from vnicaudit.platforms.qemu.joining import find, join
+from vnicaudit.platforms.qemu.proc import find, join
 
 HERE = Location("qemu:///system")
 PROC = Location("host", "/proc/7/cmdline")

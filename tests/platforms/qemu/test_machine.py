@@ -3,7 +3,7 @@
 import shlex
 
 from tests.rows import rows, rows_of_tuples
-from vnicaudit.platforms.qemu import machine
+from vnicaudit.platforms.qemu import build as machine
 from vnicaudit.platforms.qemu.arguments import Arguments, parse
 
 

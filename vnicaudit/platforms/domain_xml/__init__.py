@@ -2,13 +2,12 @@
 
 ``recognise.py`` finds what a file holds, ``documents.py`` the documents in its bytes. ``read.py``
 walks over a domain; ``facts.py`` gathers its settings, ``nics.py`` those of each NIC by the table
-in ``fields.py``; ``commandline.py`` reads the arguments that a definition adds to QEMU's,
-``override.py`` those that it changes. ``refusals.py``, ``combinations.py`` and ``conflicts.py``
-find what libvirt refuses.
+in ``fields.py``; ``override.py`` reads the arguments that a definition adds to QEMU's and those
+that it changes. ``refusals.py`` and ``conflicts.py`` find what libvirt refuses.
 
 ``write.py`` changes settings of a NIC; ``source.py`` finds elements in bytes, and applies the edits
-to other encodings. ``definitions.py`` works on whole definitions, for changes of domains;
-``pending.py`` compares a running one with the persistent one.
+to other encodings. ``definitions.py`` works on whole definitions, for changes of domains,
+and compares a running one with the persistent one.
 
 This module recognises files; whatever reads them is imported on first use.
 """

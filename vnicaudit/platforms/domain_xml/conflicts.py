@@ -20,8 +20,8 @@ from vnicaudit.model.domain import DomainConfig
 from vnicaudit.model.finding import ARM, PPC64, RISCV, S390
 from vnicaudit.model.host import Version
 from vnicaudit.model.nic import DefinitionRefusal, Nic, NicConfig
-from vnicaudit.platforms.domain_xml.combinations import TAPS, count, is_chosen, number
 from vnicaudit.platforms.domain_xml.facts import DomainFacts
+from vnicaudit.platforms.domain_xml.refusals import TAPS, count, is_chosen, number
 
 _Slots = tuple[int, int]
 """The first and the last slot of a bus."""

@@ -13,7 +13,7 @@ from vnicaudit.knowledge.readiness import TRANSITIONAL, readiness_of
 from vnicaudit.model.domain import DomainConfig
 from vnicaudit.model.finding import DefinitionForm, KnownOwner
 from vnicaudit.model.nic import Nic
-from vnicaudit.platforms.domain_xml.combinations import count, word
+from vnicaudit.platforms.domain_xml.refusals import count, word
 
 SUPPRESS_NAMESPACE = "https://vnicaudit.org/xmlns/1"
 """Namespace of ``<vnicaudit:suppress>`` in a domain's ``<metadata>``."""
@@ -142,10 +142,8 @@ def _read_metadata(facts: DomainFacts, element: etree._Element) -> None:
 
 def _suppressions(entry: etree._Element) -> list[str]:
     """One entry, or several in an element of their own."""
-    import json  # rarely needed
-
     return [
-        json.dumps(dict(found.items()))
+        msgspec.json.encode(dict(found.items())).decode()
         for found in (entry, *entry.iterchildren("*"))
         if found.tag == _SUPPRESS
     ]

@@ -14,9 +14,18 @@ from vnicaudit.knowledge.models import normal_model
 from vnicaudit.model.decoding import converted
 from vnicaudit.model.finding import Location
 from vnicaudit.model.nic import Nic, NicConfig
-from vnicaudit.platforms.domain_xml.combinations import bus, count, number, word, wrong_name
 from vnicaudit.platforms.domain_xml.fields import CHILDREN, XPATH, Field, Kind
-from vnicaudit.platforms.domain_xml.refusals import WRONG, Part, refusals, wrong_mac
+from vnicaudit.platforms.domain_xml.refusals import (
+    WRONG,
+    Part,
+    bus,
+    count,
+    number,
+    refusals,
+    word,
+    wrong_mac,
+    wrong_name,
+)
 
 # Build a :class:`~vnicaudit.model.nic.NicConfig` from the raw text of an ``<interface>``'s
 # settings.

@@ -199,8 +199,7 @@ def domain_of(root: etree._Element, place: Location, base: int, *, form: Definit
     nics = () if facts.devices is None else _nics(facts.devices, facts, place, base)
     unread: tuple[ReadError, ...] = ()
     if facts.overrides or facts.commandlines:  # the readers of QEMU's arguments, seldom needed
-        from vnicaudit.platforms.domain_xml.commandline import read_commandlines
-        from vnicaudit.platforms.domain_xml.override import overridden
+        from vnicaudit.platforms.domain_xml.override import overridden, read_commandlines
 
         nics = overridden(
             nics, facts.overrides, facts.commandlines, arch=facts.arch, live=form == "live"

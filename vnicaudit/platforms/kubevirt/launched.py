@@ -12,8 +12,7 @@ from vnicaudit.model.domain import ClusterDomain, Domain
 from vnicaudit.model.finding import VIRTIO, Location
 from vnicaudit.model.nic import Nic, NicConfig, RunningNic, RunningQemu
 from vnicaudit.platforms.domain_xml.read import read_bytes
-from vnicaudit.platforms.qemu.joining import join
-from vnicaudit.platforms.qemu.proc import is_qemu, running_in
+from vnicaudit.platforms.qemu.proc import is_qemu, join, running_in
 
 _MOST_NICS = 512
 """Of one VM; more than PCI has room for. Each is compared with all of QEMU's."""

@@ -13,6 +13,7 @@ from __future__ import annotations
 import os
 import re
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from vnicaudit.errors import UsageError
 from vnicaudit.text.targets import parse
@@ -45,8 +46,6 @@ def uri_of(name: str) -> str | None:
         )
     if name[: uri.end()] != name[: uri.end()].lower():
         raise UsageError(f"{name}: not a supported libvirt URI; write {uri.group()} in lower case")
-    from urllib.parse import urlsplit  # slow to load; only for live hosts
-
     try:
         urlsplit(name)
     except ValueError as error:
@@ -85,8 +84,4 @@ def read_definitions(uri: str, options: LiveOptions) -> Iterator[Host | LiveDefi
 def check() -> None:
     """Load what reads a host, before threads begin. Raises MissingExtraError if libvirt-python is
     missing."""
-    import vnicaudit.platforms.libvirt.connection as binding
-    import vnicaudit.platforms.libvirt.live as live
-    import vnicaudit.platforms.libvirt.live as read
-
-    del binding, live, read
+    import vnicaudit.platforms.libvirt.live  # noqa: F401 (to have it loaded)

@@ -37,13 +37,14 @@ if _is_quiet:  # libvirt reads this once, when it is loaded; otherwise it logs o
     os.environ[_OUTPUTS] = "4:file:/dev/null"
 try:
     import libvirt
+    import libvirt_qemu
 except ImportError as error:
     raise MissingExtraError("reading a live libvirt", "libvirt") from error
 finally:
     if _is_quiet:
         del os.environ[_OUTPUTS]
 
-__all__ = ["libvirt"]
+__all__ = ["libvirt", "libvirt_qemu"]
 
 
 # The kind of failure behind a libvirt error, which decides whether a retry is worthwhile.

@@ -24,6 +24,7 @@ from vnicaudit.platforms.libvirt.connection import (
     explain,
     is_here,
     libvirt,
+    libvirt_qemu,
     prepare,
     state_of,
     with_keepalive,
@@ -326,8 +327,6 @@ class LibvirtMachine:
         """The answer of the guest's agent to a command, decoded. Raises GuestError if the agent
         fails, is late (``seconds``), or its answer is too long; NoResponseError if libvirt itself
         does not answer."""
-        import libvirt_qemu
-
         text = json.dumps({"execute": command, "arguments": arguments})
         try:
             answer = self._ask(

@@ -18,8 +18,7 @@ from vnicaudit.model.finding import DefinitionForm, Location, Readiness
 from vnicaudit.model.fleet import LiveDefinition
 from vnicaudit.model.host import Network
 from vnicaudit.model.report import LostRead, ReadError
-from vnicaudit.platforms.domain_xml.definitions import on_way_back
-from vnicaudit.platforms.domain_xml.pending import pending
+from vnicaudit.platforms.domain_xml.definitions import on_way_back, pending
 from vnicaudit.platforms.domain_xml.read import definition_root, domain_of
 from vnicaudit.platforms.libvirt.connection import DomainListing, explain, libvirt, lost_connection
 from vnicaudit.platforms.libvirt.workers import WorkerThreads, resolve_networks

@@ -27,8 +27,7 @@ from vnicaudit.platforms.libvirt.domains import (
 )
 from vnicaudit.platforms.libvirt.visit import OpenedHost, Visit, VisitFailure, start
 from vnicaudit.platforms.libvirt.workers import HostSilentError
-from vnicaudit.platforms.qemu.joining import find, join, with_log
-from vnicaudit.platforms.qemu.proc import read_proc
+from vnicaudit.platforms.qemu.proc import find, join, read_proc, with_log
 from vnicaudit.platforms.qemu.read import read_tail, read_text
 from vnicaudit.text.targets import parse
 

@@ -1,11 +1,11 @@
 """QEMU itself: what really runs, from command lines, logs and ``/proc``.
 
 ``options.py`` reads one option's value, ``arguments.py`` a list of arguments, ``words.py`` splits
-shell text and ``ps`` output, ``commands.py`` finds command lines in a document. ``machine.py`` and
-``nics.py`` interpret the arguments, ``faults.py`` finds out whether some are missing,
-``refusals.py`` whether QEMU refuses them. ``build.py`` makes a domain from all of this, also of the
-arguments in a libvirt definition; ``read.py`` reads files and logs, ``proc.py`` processes, and
-``joining.py`` combines what runs with its definition.
+shell text and ``ps`` output, ``commands.py`` finds command lines in a document. ``nics.py``
+interprets the arguments of NICs, ``faults.py`` finds out whether some are missing, and
+``refusals.py`` and ``properties.py`` whether QEMU refuses them. ``build.py`` makes a guest from all
+of this, also of the arguments in a libvirt definition. ``read.py`` reads files and logs,
+``proc.py`` processes, which it also combines with their definitions.
 
 This module recognises files and ``/proc``; whatever reads them is imported on first use.
 """
@@ -15,12 +15,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
+from types import ModuleType
 
-from msgspec.structs import replace
-
-from vnicaudit.model.file_kind import Content, FileKind, Item
+from vnicaudit.model.file_kind import FileKind, Item
 from vnicaudit.model.fleet import LiveOptions
-from vnicaudit.model.report import NotJudged
 from vnicaudit.text.beginning import without_remarks
 
 NOT_PLANNED = (
@@ -36,30 +34,11 @@ _NAMED = re.compile(
 """QEMU's program before an option, a variable, or nothing more."""
 
 
-def _looks_like_log(head: bytes) -> bool:
-    from vnicaudit.platforms.qemu.read import is_log
+def _reader() -> ModuleType:
+    """The module that reads them; loaded on first use."""
+    from vnicaudit.platforms.qemu import read
 
-    return b"\0" not in head and is_log(head.decode("utf-8", "replace"))
-
-
-def _tail(descriptor: int, size: int) -> tuple[bytes, int | None]:
-    """The end of a log, which contains its last start."""
-    from vnicaudit.platforms.qemu.read import lines_before, read_tail
-
-    data = read_tail(descriptor, size)
-    return data, lines_before(descriptor, size - len(data))
-
-
-def _looks_like_command(head: bytes) -> bool:
-    from vnicaudit.platforms.qemu.read import looks_like
-
-    return looks_like(head) is not None
-
-
-def _is_for_commands(head: bytes) -> bool:
-    from vnicaudit.platforms.qemu.read import is_for_commands
-
-    return is_for_commands(head)
+    return read
 
 
 def _why_not(head: bytes) -> str | None:
@@ -71,24 +50,6 @@ def _why_not(head: bytes) -> str | None:
         f"names QEMU in line {line}, but its command line is cut off or in a form that is not "
         "read: save it whole, as the shell takes it (or ps -ww, libvirt's log, /proc/PID/cmdline)"
     )
-
-
-def _read_content(content: Content) -> Iterator[Item]:
-    from vnicaudit.model.domain import Marked
-    from vnicaudit.platforms.qemu.proc import domain_of
-    from vnicaudit.platforms.qemu.read import read_parts
-
-    number = 0
-    data, before = content.data, content.before
-    for qemu in read_parts(data, target=content.target, file=content.path, before=before):
-        if isinstance(qemu, NotJudged):
-            yield qemu
-            continue
-        number += 1
-        mark = f"#{number}" if qemu.name is None else qemu.name
-        domain = replace(domain_of(qemu, content.target), known_by=Marked(mark))
-        yield domain
-        yield from domain.unread
 
 
 def proc_of(name: str) -> str | None:
@@ -106,15 +67,20 @@ def read_processes(name: str, options: LiveOptions) -> Iterator[Item]:
 
 
 QEMU_LOG = FileKind(
-    "QEMU log", "start of a QEMU", "log", _looks_like_log, _read_content, tail=_tail
+    "QEMU log",
+    "start of a QEMU",
+    "log",
+    lambda head: b"\0" not in head and _reader().is_log(head.decode("utf-8", "replace")),
+    lambda content: _reader().read_content(content),
+    tail=lambda descriptor, size: _reader().log_tail(descriptor, size),
 )
 COMMANDS = FileKind(
     "QEMU command line or ps output",
     "QEMU",
     "words",
-    _looks_like_command,
-    _read_content,
-    among_others=_is_for_commands,
+    lambda head: _reader().looks_like(head) is not None,
+    lambda content: _reader().read_content(content),
+    among_others=lambda head: _reader().is_for_commands(head),
     may_hold=lambda data: any(word in data for word in _MAY_HOLD),
     prepared=without_remarks,
     why_not=_why_not,

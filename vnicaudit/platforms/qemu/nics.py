@@ -41,13 +41,6 @@ from vnicaudit.platforms.qemu.faults import (
     machine_default,
     unnamed,
 )
-from vnicaudit.platforms.qemu.netdevs import (
-    Netdevs,
-    faults_of,
-    id_faults,
-    kind_refusal,
-    netdev_faults,
-)
 from vnicaudit.platforms.qemu.options import (
     Backend,
     Options,
@@ -57,7 +50,17 @@ from vnicaudit.platforms.qemu.options import (
     sockets,
     virtio_nic,
 )
-from vnicaudit.platforms.qemu.properties import NOT_SET, of_nic, property_refusal, slot_of
+from vnicaudit.platforms.qemu.properties import (
+    NOT_SET,
+    Netdevs,
+    faults_of,
+    id_faults,
+    kind_refusal,
+    netdev_faults,
+    of_nic,
+    property_refusal,
+    slot_of,
+)
 from vnicaudit.platforms.qemu.refusals import (
     Board,
     board,

@@ -9,10 +9,12 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import NamedTuple
 
-import msgspec
+from msgspec.structs import replace
 
 from vnicaudit.base.wording import MAC
 from vnicaudit.errors import TargetError
+from vnicaudit.model.domain import Marked
+from vnicaudit.model.file_kind import Content, Item
 from vnicaudit.model.finding import LOG, Location
 from vnicaudit.model.host import Version
 from vnicaudit.model.nic import RunningNic, RunningQemu
@@ -21,6 +23,7 @@ from vnicaudit.platforms.qemu.arguments import Arguments, parse
 from vnicaudit.platforms.qemu.build import Built, build
 from vnicaudit.platforms.qemu.commands import LOGGED, Command, commands, missed
 from vnicaudit.platforms.qemu.pasted import as_typed, changed_character, decoded, is_run
+from vnicaudit.platforms.qemu.proc import domain_of
 from vnicaudit.platforms.qemu.words import shell_words
 from vnicaudit.text.beginning import is_program, quotes_others
 
@@ -131,6 +134,12 @@ def read_tail(descriptor: int, size: int) -> bytes:
         if start == 0 or window >= MAX_TAIL:
             return data
         window *= 4
+
+
+def log_tail(descriptor: int, size: int) -> tuple[bytes, int | None]:
+    """The end of an open log file, and how many lines precede it (None: not counted)."""
+    data = read_tail(descriptor, size)
+    return data, lines_before(descriptor, size - len(data))
 
 
 def lines_before(descriptor: int, offset: int) -> int | None:
@@ -265,6 +274,20 @@ def is_for_commands(head: bytes) -> bool:
     return found is not None and found.line == first
 
 
+def read_content(content: Content) -> Iterator[Item]:
+    """The domains of a file's content, with notes on what may be others."""
+    number = 0
+    data, before = content.data, content.before
+    for qemu in read_parts(data, target=content.target, file=content.path, before=before):
+        if isinstance(qemu, NotJudged):
+            yield qemu
+            continue
+        number += 1
+        mark = f"#{number}" if qemu.name is None else qemu.name
+        yield (domain := replace(domain_of(qemu, content.target), known_by=Marked(mark)))
+        yield from domain.unread
+
+
 def read_text(data: bytes, *, target: str, file: str | None) -> Iterator[RunningQemu]:
     """Every QEMU in a log (its last start), in ``ps`` output, or pasted: :func:`read_parts` without
     the parts that are not judged."""
@@ -360,9 +383,9 @@ def _from_log(text: str, target: str, file: str | None, before: int | None) -> l
     line, warning = next(found, (None, ""))
     warned = None if before is None or line is None else before + line
     where = () if first is None else nic_lines(start.text, first, qemu.nics)
-    qemu = msgspec.structs.replace(qemu, nic_lines=where, warning_line=warned)
+    qemu = replace(qemu, nic_lines=where, warning_line=warned)
     if not (start.ran or start.stopped) and _may_have_lost_nics(qemu, start.arguments):
-        qemu = msgspec.structs.replace(qemu, gaps=(_LOST_NICS,))  # the log may end too early
+        qemu = replace(qemu, gaps=(_LOST_NICS,))  # the log may end too early
     versions = start.qemu, start.libvirt
     return [Built(_of_log(qemu, versions, warning, stopped=start.stopped), problem)]
 
@@ -375,16 +398,14 @@ def _of_log(
     stopped: bool,
 ) -> RunningQemu:
     """The guest with what its log tells: QEMU's and libvirt's versions, and a warning of vhost."""
-    return msgspec.structs.replace(
+    return replace(
         qemu,
         qemu_version=versions[0],
         libvirt_version=versions[1],
         stopped=stopped,
         # only libvirt writes such logs
         owner="libvirt" if qemu.owner == "qemu" else qemu.owner,
-        nics=tuple(
-            msgspec.structs.replace(nic, log_warning=warning, evidence=LOG) for nic in qemu.nics
-        ),
+        nics=tuple(replace(nic, log_warning=warning, evidence=LOG) for nic in qemu.nics),
     )
 
 
@@ -418,13 +439,13 @@ def _pasted(text: str, found: list[Command], target: str, file: str | None) -> l
             stopped = _STOP.search(rest) is not None
             item = item._replace(qemu=_of_log(item.qemu, versions, warning, stopped=stopped))
         if command.pasted and _may_have_lost_nics(item.qemu, arguments):
-            item = item._replace(qemu=msgspec.structs.replace(item.qemu, gaps=(_LOST_NICS,)))
+            item = item._replace(qemu=replace(item.qemu, gaps=(_LOST_NICS,)))
         if end > command.line:
             written = "\n".join(lines[command.line - 1 : end])
             where = nic_lines(written, command.line, item.qemu.nics)
-            item = item._replace(qemu=msgspec.structs.replace(item.qemu, nic_lines=where))
+            item = item._replace(qemu=replace(item.qemu, nic_lines=where))
         if in_pod:
-            item = item._replace(qemu=msgspec.structs.replace(item.qemu, owner="kubevirt"))
+            item = item._replace(qemu=replace(item.qemu, owner="kubevirt"))
         built.append(item)
     return built
 

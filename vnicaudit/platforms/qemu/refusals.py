@@ -32,9 +32,9 @@ from vnicaudit.model.finding import ARM, RISCV, S390, VIRTIO, X86
 from vnicaudit.model.host import Version
 from vnicaudit.model.nic import NEVER, NIC_REWORK, StartRefusal
 from vnicaudit.platforms.qemu.arguments import MAX_WORDS, Arguments, Global, Option, unfilled
-from vnicaudit.platforms.qemu.netdevs import id_faults
 from vnicaudit.platforms.qemu.options import Options, number, truth
 from vnicaudit.platforms.qemu.properties import (
+    id_faults,
     is_device,
     is_taken,
     json_faults,

@@ -13,11 +13,10 @@ from vnicaudit.errors import TargetError
 from vnicaudit.model.domain import Domain, DomainState, LiveFacts
 from vnicaudit.model.nic import RunningQemu
 from vnicaudit.model.report import ReadError
-from vnicaudit.platforms.domain_xml.pending import pending
+from vnicaudit.platforms.domain_xml.definitions import pending
 from vnicaudit.platforms.domain_xml.read import read_bytes
 from vnicaudit.platforms.host.copied_tree import CopiedTree
-from vnicaudit.platforms.qemu.joining import find, join, with_log
-from vnicaudit.platforms.qemu.proc import domain_of
+from vnicaudit.platforms.qemu.proc import domain_of, find, join, with_log
 from vnicaudit.platforms.qemu.read import read_text
 
 T = TypeVar("T")
