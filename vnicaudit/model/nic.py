@@ -315,17 +315,9 @@ class RunningNic(msgspec.Struct, frozen=True):
     mq: bool | None = None
     backend_queues: int | None = None
     """Queue pairs of the backend; the guest has only one (``queues``) unless ``mq`` is on."""
-    packed: bool | None = None
     mtu: int | None = None
-    txmode: str | None = None
-    ioeventfd: str | None = None
-    event_idx: str | None = None
-    host_off: tuple[str, ...] = ()
-    guest_off: tuple[str, ...] = ()
-    source_mode: str | None = None
-    ovs_socket: bool = False
-    reconnect: str | None = None
-    """This field and those from ``txmode`` on are in libvirt's terms, as in :class:`NicConfig`."""
+    settings: NicConfig = NicConfig()
+    """Further settings of a virtio NIC, in libvirt's terms."""
     evidence: Evidence = "command line"
     """The evidence for ``vhost``."""
     log_warning: str | None = None

@@ -35,7 +35,6 @@ def test_device_and_netdev_in_any_order() -> None:
         tx_queue_size=256,
         mq=False,
         backend_queues=1,
-        packed=False,
     )
 
 
@@ -70,7 +69,12 @@ def test_rings_packed_and_mtu() -> None:
         "-netdev tap,id=n -device virtio-net-pci,netdev=n,rx_queue_size=1024,tx_queue_size=0x200,"
         "packed=on,host_mtu=9000"
     )
-    assert (nic.rx_queue_size, nic.tx_queue_size, nic.packed, nic.mtu) == (1024, 512, True, 9000)
+    assert (nic.rx_queue_size, nic.tx_queue_size, nic.settings.packed, nic.mtu) == (
+        1024,
+        512,
+        "on",
+        9000,
+    )
 
 
 def test_globals_and_set_change_a_device() -> None:
@@ -81,7 +85,12 @@ def test_globals_and_set_change_a_device() -> None:
         "-global virtio-net-pci.tx_queue_size=1024 "
         "-device virtio-net-pci,netdev=n,id=a,tx_queue_size=512 -set device.a.host_mtu=1400"
     )
-    assert (nic.rx_queue_size, nic.tx_queue_size, nic.packed, nic.mtu) == (1024, 512, True, 1400)
+    assert (nic.rx_queue_size, nic.tx_queue_size, nic.settings.packed, nic.mtu) == (
+        1024,
+        512,
+        "on",
+        1400,
+    )
 
 
 def test_one_liner() -> None:
@@ -191,12 +200,16 @@ def _nic(device: str, *more: str) -> RunningNic:
 @rows_of_tuples
 def test_offloads(device: str, host: tuple[str, ...], guest: tuple[str, ...]) -> None:
     nic = _nic(device)
-    assert (nic.host_off, nic.guest_off) == (host, guest)
+    assert (nic.settings.host_off, nic.settings.guest_off) == (host, guest)
 
 
 def test_a_switch_that_is_given_away_from_the_device() -> None:
     nic = _nic("id=net0", "-global virtio-net-pci.csum=off -set device.net0.ioeventfd=off")
-    assert (nic.host_off, nic.ioeventfd, nic.event_idx) == (("csum",), "off", None)
+    assert (nic.settings.host_off, nic.settings.ioeventfd, nic.settings.event_idx) == (
+        ("csum",),
+        "off",
+        None,
+    )
 
 
 @pytest.mark.parametrize(
@@ -204,7 +217,7 @@ def test_a_switch_that_is_given_away_from_the_device() -> None:
     [("tx=timer", "timer"), ("tx=bh", "iothread"), ("tx=x", None), ("id=n", None)],
 )
 def test_transmission(device: str, txmode: str | None) -> None:
-    assert _nic(device).txmode == txmode
+    assert _nic(device).settings.txmode == txmode
 
 
 NETDEV = "-netdev vhost-user,id=n,chardev=c"
@@ -216,10 +229,18 @@ def test_the_socket_of_vhost_user(
 ) -> None:
     for line in (f"-chardev {chardev} {NETDEV}", f"{NETDEV} -chardev {chardev}"):
         nic = _nic("netdev=n", line.replace("'", ""))
-        assert (nic.source_mode, nic.ovs_socket, nic.reconnect) == (mode, ovs, reconnect)
+        assert (nic.settings.source_mode, nic.settings.ovs_socket, nic.settings.reconnect) == (
+            mode,
+            ovs,
+            reconnect,
+        )
 
 
 def test_a_tap_has_no_such_socket() -> None:
     chardev = "-chardev socket,id=c,path=/run/openvswitch/dpdk0"
     nic = _nic("netdev=n", chardev, "-netdev tap,id=n,chardev=c")
-    assert (nic.source_mode, nic.ovs_socket, nic.reconnect) == (None, False, None)
+    assert (nic.settings.source_mode, nic.settings.ovs_socket, nic.settings.reconnect) == (
+        None,
+        False,
+        None,
+    )

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 from itertools import islice
 
+import msgspec
 from lxml import etree
 from msgspec.structs import replace
 
@@ -16,7 +17,8 @@ from vnicaudit.model.finding import Location
 from vnicaudit.model.nic import Nic, NicConfig
 from vnicaudit.platforms.domain_xml.fields import CHILDREN, XPATH, Field, Kind
 from vnicaudit.platforms.domain_xml.refusals import (
-    WRONG,
+    WRONG_MAC,
+    WRONG_NAME,
     Part,
     bus,
     count,
@@ -79,7 +81,8 @@ def _off(given: dict[str, str]) -> tuple[str, ...]:
 
 def _actual(given: dict[str, str]) -> dict[str, object]:
     """``<actual>`` of a live status, where ``network`` means a bridge of libvirt's own."""
-    return {"actual_type": "bridge" if given["type"] == "network" else word(given["type"])}
+    kind = given.get("type", "network")
+    return {"actual_type": "bridge" if kind == "network" else word(kind)}
 
 
 def _rom(given: dict[str, str]) -> dict[str, object]:
@@ -124,14 +127,11 @@ _CONVERT: dict[Kind, Callable[[str], str | int | None]] = {
 }
 
 
-SOURCE_ATTRIBUTES = ("bridge", "network", "dev", "path", "name", "address")
+_SOURCES = ("bridge", "network", "dev", "path", "name", "address")
 
 _NEEDED_INSIDE = {"udp": "local", "hostdev": "address"}
 _SOCKETS = ("client", "mcast", "server", "udp")
 """Types whose source is the address and port of a socket."""
-
-SOURCE_SETTINGS = ("mode", "type")
-"""Attributes of ``<source>`` that are not names."""
 
 _MOST_INSIDE = 64
 """Maximum number of elements read inside one child."""
@@ -155,6 +155,8 @@ def interface_nic(element: etree._Element, index: int, location: Location, base:
         if tag in lines or not isinstance(tag, str):
             continue  # libvirt reads only the first
         lines[tag] = base + (child.sourceline or 0)
+        if tag in _CHILDREN:
+            walk.raw.append(_part(tag, child))
         reader = _READERS.get(tag)
         if reader is not None:
             reader(walk, child)
@@ -175,24 +177,19 @@ def interface_nic(element: etree._Element, index: int, location: Location, base:
     )
 
 
-class _InterfaceWalk:
+class _InterfaceWalk(msgspec.Struct):
     """Facts gathered from an interface's children: its identity, and its settings as raw text.
     ``inner`` holds the elements, inside children, that have fields."""
 
-    __slots__ = (
-        "address", "alias", "device", "inner", "kind", "mac", "raw", "source", "target_dev",
-    )  # fmt: skip
-
-    def __init__(self, kind: str) -> None:
-        self.kind = kind
-        self.raw: list[Part] = []
-        self.inner: tuple[tuple[str, etree._Element], ...] = ()
-        self.mac: str | None = None
-        self.source: str | None = None
-        self.device: str | None = None
-        self.target_dev: str | None = None
-        self.alias: str | None = None
-        self.address: str | None = None
+    kind: str
+    raw: list[Part] = []
+    inner: tuple[tuple[str, etree._Element], ...] = ()
+    mac: str | None = None
+    source: str | None = None
+    device: str | None = None
+    target_dev: str | None = None
+    alias: str | None = None
+    address: str | None = None
 
     def places(self, nic: Location, base: int) -> Iterator[tuple[str, Location]]:
         """The places of the fields inside of children; ``nic`` is the interface's place."""
@@ -201,27 +198,36 @@ class _InterfaceWalk:
             yield field, Location(nic.target, nic.file, line, f"{nic.xpath}/{XPATH[field]}")
 
 
+def _part(tag: str, element: etree._Element) -> Part:
+    """A child as raw text. Values that are identity are left out: only their presence matters."""
+    settings = _SETTINGS.get(tag)
+    if settings is None:
+        return tag, tuple(element.items())
+    return tag, tuple([(name, text if name in settings else "") for name, text in element.items()])
+
+
+_SETTINGS: dict[str, tuple[str, ...]] = {
+    "mac": ("type", "check"),
+    "source": ("mode", "type"),
+    "target": ("managed",),
+    "port": ("isolated",),
+    "virtualport": ("type",),
+    "ip": (),
+    "route": (),
+}
+"""Children with names and addresses -> their attributes that are settings."""
+
+
 def _read_mac(walk: _InterfaceWalk, element: etree._Element) -> None:
     address = element.get("address")
     walk.mac = None if address is None else address.strip().lower()
-    found = tuple([pair for pair in element.items() if pair[0] in ("type", "check")])
-    # the address is identity and left out; that libvirt refuses it is a fact
     if address is not None and (wrong := wrong_mac(address)) is not None:
-        found += ((WRONG, wrong),)
-    if found:
-        walk.raw.append(("mac", found))
+        walk.raw.append((WRONG_MAC, (("address", wrong),)))
 
 
 def _read_source(walk: _InterfaceWalk, element: etree._Element) -> None:
-    items = element.items()
-    given = dict(items)
-    for name in SOURCE_ATTRIBUTES:
-        if name in given:
-            walk.source = given[name]
-            break
-    # the name of the network or device is identity: only its presence is recorded
-    named = [(name, text if name in SOURCE_SETTINGS else "") for name, text in items]
-    walk.raw.append(("source", tuple(named)))
+    given = dict(element.items())
+    walk.source = next((given[name] for name in _SOURCES if name in given), None)
     needed = _NEEDED_INSIDE.get(walk.kind)
     if needed is not None and element.find(needed) is not None:
         walk.raw.append((f"source/{needed}", ()))
@@ -242,24 +248,15 @@ def _read_source(walk: _InterfaceWalk, element: etree._Element) -> None:
         walk.raw.extend(_vhostuser(element, walk.source))
 
 
-def _read_actual(walk: _InterfaceWalk, element: etree._Element) -> None:
-    walk.raw.append(("actual", (("type", element.get("type", "network")),)))
-
-
 def _read_target(walk: _InterfaceWalk, element: etree._Element) -> None:
     walk.target_dev = element.get("dev")
-    found = tuple([pair for pair in element.items() if pair[0] == "managed"])
-    # the name is identity and left out; that no device can have it is a fact
     if walk.target_dev and (wrong := wrong_name(walk.target_dev)) is not None:
-        found += (("dev", wrong),)
-    if found:
-        walk.raw.append(("target", found))
+        walk.raw.append((WRONG_NAME, (("dev", wrong),)))
 
 
 def _read_inner(walk: _InterfaceWalk, element: etree._Element) -> None:
-    """Read a child with all elements inside it: ``vlan``, ``vlan/tag``…"""
+    """Read all elements inside of a child: ``vlan/tag``…"""
     name = str(element.tag)
-    walk.raw.append((name, tuple(element.items())))
     walk.raw += islice(_inside(element, name, name), _MOST_INSIDE)
 
 
@@ -272,28 +269,14 @@ def _inside(element: etree._Element, top: str, path: str) -> Iterator[Part]:
         yield from _inside(part, top, there)
 
 
-def _read_there(walk: _InterfaceWalk, element: etree._Element) -> None:
-    """Record that a child exists, and which attributes it has: their values do not matter."""
-    walk.raw.append((str(element.tag), tuple([(name, "") for name, _value in element.items()])))
-
-
-def _read_port(walk: _InterfaceWalk, element: etree._Element) -> None:
-    name = str(element.tag)
-    attribute = "type" if name == "virtualport" else "isolated"
-    given = element.get(attribute)
-    walk.raw.append((name, () if given is None else ((attribute, given),)))
-
-
 def _read_alias(walk: _InterfaceWalk, element: etree._Element) -> None:
     walk.alias = element.get("name")
 
 
 def _read_address(walk: _InterfaceWalk, element: etree._Element) -> None:
-    items = tuple(element.items())
-    walk.raw.append(("address", items))
     kind = element.get("type")
     if kind == "pci":
-        walk.raw.append(("address/pci", items))
+        walk.raw.append(("address/pci", tuple(element.items())))
         found = _pci_name(tuple([element.get(name, "0x0") for name in _PCI_ATTRIBUTES]))
         walk.address = None if found == _NO_PCI_ADDRESS else found
     elif kind == "ccw":
@@ -301,7 +284,6 @@ def _read_address(walk: _InterfaceWalk, element: etree._Element) -> None:
 
 
 def _read_driver(walk: _InterfaceWalk, element: etree._Element) -> None:
-    walk.raw.append(("driver", tuple(element.items())))
     for name in ("host", "guest"):
         part = next(element.iterchildren(name), None)
         if part is not None:
@@ -309,15 +291,9 @@ def _read_driver(walk: _InterfaceWalk, element: etree._Element) -> None:
             walk.inner += ((f"{name}_off", part),)
 
 
-def _read_settings(walk: _InterfaceWalk, element: etree._Element) -> None:
-    walk.raw.append((str(element.tag), tuple(element.items())))
-
-
 _READERS: dict[str, Callable[[_InterfaceWalk, etree._Element], None]] = {
-    **dict.fromkeys(CHILDREN, _read_settings),
     "mac": _read_mac,
     "source": _read_source,
-    "actual": _read_actual,
     "target": _read_target,
     "alias": _read_alias,
     "driver": _read_driver,
@@ -325,12 +301,10 @@ _READERS: dict[str, Callable[[_InterfaceWalk, etree._Element], None]] = {
     "vlan": _read_inner,
     "bandwidth": _read_inner,
     "coalesce": _read_inner,
-    "port": _read_port,
-    "virtualport": _read_port,
-    "ip": _read_there,
-    "route": _read_there,
 }
-"""Children that are read: those of the table in ``fields.py``, and some that need more."""
+"""Children that have more to tell than their attributes."""
+_CHILDREN = CHILDREN.keys() | _SETTINGS.keys() | {"actual", "vlan", "bandwidth", "coalesce"}
+"""Children of which the attributes are read: those of the table in ``fields.py``, and more."""
 
 
 def _vhostuser(source: etree._Element, path: str | None) -> tuple[Part, ...]:

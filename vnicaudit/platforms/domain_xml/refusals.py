@@ -139,7 +139,7 @@ def _at_start(kind: str, parts: dict[str, list[_Attributes]]) -> Iterator[Defini
     if order is not None and order > _MOST_BOOT_ORDER:
         why = f"a boot order of {order} is above {_MOST_BOOT_ORDER}"
         yield DefinitionRefusal("boot/@order", why, at_start=True)
-    wrong = _first_child(parts, "target").get("dev")
+    wrong = _first_child(parts, WRONG_NAME).get("dev")
     if wrong == TOO_LONG and kind in (*TAPS, "direct"):
         why = "the name of its device on the host has more than 15 bytes"
         yield DefinitionRefusal("target/@dev", why, at_start=True)
@@ -224,8 +224,8 @@ TYPES = frozenset({
 })  # fmt: skip
 """``virDomainNetType`` of libvirt 11.3."""
 
-WRONG = "wrong"
-"""Key for the problem of the address, among the attributes of ``mac``, in place of the address."""
+WRONG_MAC, WRONG_NAME = "mac/wrong", "target/wrong"
+"""Parts that hold, in place of an address and a name, why nothing can have it."""
 
 _ON_OFF = ("on", "off")
 _YES_NO = ("yes", "no")
@@ -375,7 +375,7 @@ def wrong_mac(address: str) -> str | None:
 def _of_part(kind: str, model: str, part: Part) -> Iterator[DefinitionRefusal]:
     path, attributes = part
     for name, text in attributes:
-        if path == "mac" and name == WRONG:
+        if path == WRONG_MAC:
             yield MULTICAST if text == "multicast" else _MALFORMED
         for row in _ROWS.get((path, name), ()):
             if isinstance(row, _Number):

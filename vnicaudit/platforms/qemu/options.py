@@ -13,7 +13,7 @@ from collections.abc import Container, Iterable, Iterator
 from typing import NamedTuple
 
 from vnicaudit.knowledge.backends import is_ovs_socket
-from vnicaudit.model.nic import RunningNic
+from vnicaudit.model.nic import NicConfig, RunningNic
 
 
 def words_of(text: str) -> frozenset[str]:
@@ -296,17 +296,18 @@ def virtio_nic(
         tx_queue_size=_ring(given, "tx_queue_size"),
         mq=mq,
         backend_queues=backend.queues,
-        packed=truth(given.get("packed")) or False,
         mtu=number(given.get("host_mtu")) or None,
-        txmode=_TXMODES.get(given.get("tx", "")),
-        ioeventfd=_switch(given, "ioeventfd"),
-        event_idx=_switch(given, "event_idx"),
-        host_off=_off(given, _HOST),
-        guest_off=_off(given, _GUEST),
-        source_mode=socket.mode if socket else None,
-        ovs_socket=socket is not None and socket.ovs,
-        reconnect=socket.reconnect if socket else None,
-        evidence="command line",
+        settings=NicConfig(
+            packed="on" if truth(given.get("packed")) else None,
+            txmode=_TXMODES.get(given.get("tx", "")),
+            ioeventfd=_switch(given, "ioeventfd"),
+            event_idx=_switch(given, "event_idx"),
+            host_off=_off(given, _HOST),
+            guest_off=_off(given, _GUEST),
+            source_mode=socket.mode if socket else None,
+            ovs_socket=socket is not None and socket.ovs,
+            reconnect=socket.reconnect if socket else None,
+        ),
     )
 
 

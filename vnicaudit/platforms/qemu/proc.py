@@ -98,7 +98,8 @@ def config_of(running: RunningNic, *, origin: Origin, arch: str | None = None) -
     if kind == "hostdev":  # as in XML: it is unknown whether the device is a network adapter
         return NicConfig(type=kind, origin="hostdev", actual_type=kind)
     virtio = running.model in VIRTIO
-    return NicConfig(
+    return replace(
+        running.settings,
         type=kind,
         origin=origin,
         actual_type=kind,
@@ -107,16 +108,7 @@ def config_of(running: RunningNic, *, origin: Origin, arch: str | None = None) -
         queues=running.backend_queues if (running.backend_queues or 1) > 1 else None,
         rx_queue_size=_unless_default(running.rx_queue_size),
         tx_queue_size=_unless_default(running.tx_queue_size),
-        txmode=running.txmode,
-        ioeventfd=running.ioeventfd,
-        event_idx=running.event_idx,
-        host_off=running.host_off,
-        guest_off=running.guest_off,
-        source_mode=running.source_mode,
-        ovs_socket=running.ovs_socket,
-        reconnect=running.reconnect,
         multicast=is_multicast(running.mac),
-        packed="on" if running.packed else None,
         mtu=running.mtu,
         address_type=_ADDRESSES.get(bus_of(device) or "", "pci" if virtio else None),
     )
