@@ -20,7 +20,7 @@ from vnicaudit.knowledge.models import is_model, stands_for_model
 from vnicaudit.knowledge.systems import KVM_OR_QEMU
 from vnicaudit.model.domain import Domain, DomainConfig
 from vnicaudit.model.finding import ARM, RISCV
-from vnicaudit.model.nic import Nic, NicConfig, place_of
+from vnicaudit.model.nic import Nic, NicConfig
 from vnicaudit.platforms.domain_xml.documents import effect, has_tag
 from vnicaudit.platforms.domain_xml.fields import CHILDREN
 from vnicaudit.text.beginning import is_only_placeholder, opened, placeholder_text
@@ -28,7 +28,7 @@ from vnicaudit.text.beginning import is_only_placeholder, opened, placeholder_te
 # Placeholders without brackets: ``NICDRIVER``, ``XXXXXXX``, also ``GUESTNAME`` or ``MEMORY``.
 #
 # A word in capitals may also be a misspelt model (``PCNET``), so more evidence is needed: the word
-# itself is that of a placeholder, or other words in the definition are.
+# itself is that of a placeholder, or other words in the definition are. Nothing is then judged.
 
 
 _WORD = re.compile(r"[A-Z][A-Z0-9_]{1,60}")
@@ -40,20 +40,20 @@ _NEVER_WORDS = ("memory", "currentMemory", "vcpu", "uuid")
 """Elements of a domain that hold a number or a UUID: libvirt refuses a word there."""
 
 
-def is_bare(text: str) -> bool:
+def _is_bare(text: str) -> bool:
     """True for a word in capitals that is not a NIC model and so may be a placeholder."""
     text = text.strip()
     return _WORD.fullmatch(text) is not None and not is_model(text)
 
 
-def names_itself(path: str, name: str, text: str) -> bool:
-    """True if the value of the attribute ``name`` of the child ``path`` is a placeholder by its
-    wording: ``CHANGEME``, or the name of its element or attribute (``MACADDR``, ``VLAN_ID``,
+def _names_itself(tag: str, name: str, text: str) -> bool:
+    """True if the value of the attribute ``name`` of an element is a placeholder by its wording:
+    ``CHANGEME``, or the name of its element or attribute (``MACADDR``, ``VLAN_ID``,
     ``DRIVERNAME``). ``MAYBE`` and ``DISABLED`` count as (wrong) values."""
     text = text.strip()
-    if not is_bare(text):
+    if not _is_bare(text):
         return False
-    names = {step.upper() for step in path.split("/") if len(step) >= _SHORTEST}
+    names = {tag.upper()} if len(tag) >= _SHORTEST else set()
     names |= {name.upper()} if len(name) > _SHORTEST else set()
     return stands_for_model(text) or any(
         text.startswith(own) or text.endswith(own) or own in text.split("_") for own in names
@@ -67,25 +67,23 @@ def may_hold_bare(domain: Domain) -> bool:
 
 @lru_cache(maxsize=4096)  # a fleet has many NICs but few kinds of them
 def _may_be_bare(nic: NicConfig) -> bool:
-    return bool(
-        nic.invalid
-        or nic.refused
-        or is_bare(nic.model or "")
-        or is_bare(nic.type)
-        or is_bare(nic.driver_name or "")
-    )
+    values = (nic.model, nic.type, nic.driver_name)
+    return bool(nic.invalid or nic.refused) or any(_is_bare(value or "") for value in values)
 
 
-def shows_bare(domain: etree._Element) -> bool:
-    """True if a definition shows that it uses words in capitals as placeholders."""
-    for name in _NEVER_WORDS:
-        if is_bare(domain.findtext(name) or ""):
-            return True
+def bare_word(domain: etree._Element) -> str | None:
+    """The word in capitals by which a definition shows that it uses such words as placeholders."""
+    words = [domain.findtext(name) or "" for name in _NEVER_WORDS]
     name = (domain.findtext("name") or "").strip()
-    if is_bare(name) and _NAMES.fullmatch(name):
-        return True
-    models = (model.get("type") or "" for model in domain.iterfind("devices/interface/model"))
-    return any(map(stands_for_model, models))
+    words += [name] if _NAMES.fullmatch(name) else []
+    if found := next(filter(_is_bare, words), None):
+        return found
+    for interface in domain.iterfind("devices/interface"):
+        for part in interface.iter("*"):
+            for key, value in _attributes(part):
+                if _names_itself(str(part.tag), key, value):
+                    return value
+    return None
 
 
 ALL = "*"
@@ -107,25 +105,14 @@ _WITH_PATHS = ("vhostuser", "vdpa")
 
 class Holes(msgspec.Struct):
     """The unknown parts of one ``<domain>``. ``nics``: 1-based number of an interface -> fields
-    that are unknown. ``filled``: the same for places without a field. ``first``: the placeholder or
-    tag to name in a message."""
+    that are unknown. ``first``: the placeholder or tag to name in a message."""
 
     first: str = ""
     unseen: set[str] = msgspec.field(default_factory=set)
     nics: dict[int, set[str]] = msgspec.field(default_factory=dict)
-    filled: dict[int, set[str]] = msgspec.field(default_factory=dict)
     nameless: set[str] = msgspec.field(default_factory=set)
     unfit: bool = False
     """Nothing in it is certain."""
-    bare: bool = False
-    """Words in capitals are placeholders."""
-
-    def is_open(self, text: str | None) -> bool:
-        """True if a value is, or contains the start of, a placeholder that is still to be filled
-        in."""
-        if text is None:
-            return False
-        return is_only_placeholder(text) or opened(text) or (self.bare and is_bare(text))
 
     def note_placeholder(self, text: str) -> None:
         """Record a placeholder, if it is the first."""
@@ -147,27 +134,14 @@ class Holes(msgspec.Struct):
         )
 
     def _nic(self, nic: Nic) -> Nic:
-        number = _number(nic.location.xpath or "")
-        nic = self._without_filled_refusals(nic, self.filled.get(number, set()))
-        unseen = self.nics.get(number, set())
-        if not unseen:
-            return nic
-        return replace(
-            nic,
-            mac=None if "mac" in unseen else nic.mac,
-            declared=replace(nic.declared, unseen=tuple(sorted(unseen - {"mac"}))),
+        unseen = self.nics.get(_number(nic.location.xpath or ""), set())
+        declared = replace(
+            nic.declared,
+            unseen=tuple(sorted(unseen - {"mac"})),
+            # devices that share a value may never exist together
+            refused=tuple(one for one in nic.declared.refused if not one.shared),
         )
-
-    @staticmethod
-    def _without_filled_refusals(nic: Nic, filled: set[str]) -> Nic:
-        """Return the NIC without the refusals of values that are still to be filled in, or that
-        two devices share which may never exist together."""
-        left = tuple(
-            one for one in nic.declared.refused if one.place not in filled and not one.shared
-        )
-        if left == nic.declared.refused:
-            return nic
-        return replace(nic, declared=replace(nic.declared, refused=left))
+        return replace(nic, mac=None if "mac" in unseen else nic.mac, declared=declared)
 
     def _config(self, config: DomainConfig) -> DomainConfig:
         unseen = self.unseen
@@ -189,11 +163,15 @@ class Holes(msgspec.Struct):
         return replace(config, unseen=tuple(sorted(unseen)))
 
 
-def holes_of(domain: etree._Element, *, bare: bool = False) -> Holes | None:
+def _is_open(text: str | None) -> bool:
+    """True if a value is, or contains the start of, a placeholder that is still to be filled in."""
+    return text is not None and (is_only_placeholder(text) or opened(text))
+
+
+def holes_of(domain: etree._Element) -> Holes | None:
     """The parts of a domain that a template decides; None if there are none. Placeholders are
-    removed from the elements, so that they are not read as values. ``bare``: words in capitals are
-    placeholders, too."""
-    found = Holes(bare=bare)
+    removed from the elements, so that they are not read as values."""
+    found = Holes()
     _values_of_domain(domain, found)
     for number, interface in enumerate(domain.iterfind("devices/interface"), 1):
         _values_of_nic(interface, number, found)
@@ -202,7 +180,7 @@ def holes_of(domain: etree._Element, *, bare: bool = False) -> Holes | None:
 
 
 def _values_of_domain(domain: etree._Element, found: Holes) -> None:
-    if found.is_open(domain.get("type")):
+    if _is_open(domain.get("type")):
         found.note_placeholder(str(domain.get("type")))
         found.unseen.add("type")
         domain.set("type", "kvm")
@@ -212,14 +190,13 @@ def _values_of_domain(domain: etree._Element, found: Holes) -> None:
             _value_of_domain(tag, text, found)
     for kind in domain.iterfind("os/type"):
         for name in ("arch", "machine"):
-            if found.is_open(kind.get(name)):
+            if _is_open(kind.get(name)):
                 found.note_placeholder(kind.attrib.pop(name))
                 found.unseen.add(name)
 
 
 def _value_of_domain(tag: str, text: str, found: Holes) -> None:
-    decides = found.is_open(text) if tag in ("vcpu", "uuid", "os") else opened(text)
-    if not decides and not (found.bare and tag == "name" and is_bare(text)):
+    if not (_is_open(text) if tag in ("vcpu", "uuid", "os") else opened(text)):
         return
     if tag == "vcpu":
         found.unseen.add("vcpus")
@@ -239,29 +216,16 @@ def _value_of_domain(tag: str, text: str, found: Holes) -> None:
 def _values_of_nic(interface: etree._Element, number: int, found: Holes) -> None:
     unseen: set[str] = set()
     for name in ("type", "trustGuestRxFilters"):
-        if found.is_open(interface.get(name)):
+        if _is_open(interface.get(name)):
             found.note_placeholder(str(interface.attrib.pop(name)))
             unseen.add("type" if name == "type" else "trust_guest_rx_filters")
     for child in interface.iterchildren("*"):
         unseen.update(_values_of_child(interface, child, found))
-    if placed := next((text for text in texts_between(interface) if _is_placed(text, found)), None):
+    if placed := next(filter(_is_placed, texts_between(interface)), None):
         found.note_placeholder(placed.strip())
         unseen.add(ALL)
     if unseen:
         found.nics[number] = unseen
-    if found.bare and (filled := set(_filled(interface, found))):
-        found.filled[number] = filled
-
-
-def _filled(interface: etree._Element, found: Holes) -> Iterator[str]:
-    """Places of words in capitals that remain because no field holds them."""
-    for part in interface.iterdescendants("*"):
-        outer = [str(step.tag) for step in part.iterancestors()]
-        steps = [*reversed(outer[: outer.index("interface")]), str(part.tag)]
-        for name, value in _attributes(part):
-            if is_bare(value):
-                found.note_placeholder(value)
-                yield place_of("/".join(steps), name)
 
 
 def _values_of_child(
@@ -270,7 +234,7 @@ def _values_of_child(
     tag = str(child.tag)
     for name, value in _attributes(child):
         field = _FIELDS.get((tag, name))
-        if field is not None and found.is_open(value):
+        if field is not None and _is_open(value):
             found.note_placeholder(value)
             del child.attrib[name]
             yield field
@@ -283,7 +247,7 @@ def _values_of_child(
             offload = (tag, str(part.tag)) in _OFFLOADS
             if opened(value) or (offload and is_only_placeholder(value)):
                 found.note_placeholder(value)
-            if offload and found.is_open(value):
+            if offload and _is_open(value):
                 del part.attrib[name]
                 yield f"{part.tag!s}_off"
 
@@ -327,7 +291,7 @@ def _children(parent: etree._Element, depth: int, found: Holes) -> dict[etree._E
     for child in (*parent.iterchildren("*"), None):
         text = _text_up_to(text, child, parent)
         now = effect(text, depth)
-        placed = _is_placed(text, found)
+        placed = _is_placed(text)
         if placed:
             found.note_placeholder((text or "").strip())
         if now.inserts or (placed and not has_tag(text)):
@@ -357,12 +321,12 @@ def _text_up_to(text: str | None, until: etree._Element | None, parent: etree._E
     return "".join([*parts, *reversed(behind)])
 
 
-def _is_placed(text: str | None, found: Holes) -> bool:
+def _is_placed(text: str | None) -> bool:
     """True if a text between elements, which libvirt ignores, contains a template tag or a
     placeholder."""
     if not text or text.isspace():
         return False
-    return has_tag(text) or any(found.is_open(line.strip()) for line in text.split("\n") if line)
+    return has_tag(text) or any(_is_open(line.strip()) for line in text.split("\n") if line)
 
 
 def _conditional(tag: str) -> Iterator[str]:

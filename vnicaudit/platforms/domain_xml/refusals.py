@@ -15,7 +15,6 @@ from vnicaudit.knowledge.models import normal_model
 from vnicaudit.model.finding import VIRTIO
 from vnicaudit.model.host import Version
 from vnicaudit.model.nic import MODEL, MULTICAST, DefinitionRefusal, is_multicast, place_of
-from vnicaudit.platforms.domain_xml.holes import names_itself
 from vnicaudit.text.beginning import is_only_placeholder, opened
 
 # Combinations in an ``<interface>`` that libvirt refuses although it accepts each value alone, and
@@ -346,7 +345,7 @@ def refusals(kind: str, parts: tuple[Part, ...]) -> tuple[DefinitionRefusal, ...
     template fills in are ignored."""
     if kind not in TYPES:
         none = DefinitionRefusal("@type", f"there is no type={_quoted(kind)}")
-        return () if _unfilled("", "type", kind) else (none,)
+        return () if _unfilled(kind) else (none,)
     given = {path: dict(attributes) for path, attributes in reversed(parts)}
     model = given.get("model", {}).get("type", "")
     found = [refusal for part in parts for refusal in _of_part(kind, model, part)]
@@ -356,7 +355,7 @@ def refusals(kind: str, parts: tuple[Part, ...]) -> tuple[DefinitionRefusal, ...
     for path, attributes in parts:
         every.setdefault(path, []).append(dict(attributes))
     found += combined(kind, every)
-    if _MODEL.fullmatch(model) is None and not _unfilled("model", "type", model):
+    if _MODEL.fullmatch(model) is None and not _unfilled(model):
         found.append(DefinitionRefusal(MODEL, f"the model {_quoted(model)} has invalid characters"))
     return tuple(dict.fromkeys(found))
 
@@ -368,7 +367,7 @@ def wrong_mac(address: str) -> str | None:
     if AS_WRITTEN.fullmatch(address) is not None:
         return None
     if _MAC.fullmatch(address) is None:
-        return None if _unfilled("mac", "address", address) else "malformed"
+        return None if _unfilled(address) else "malformed"
     return "multicast" if is_multicast(address) else None
 
 
@@ -388,7 +387,7 @@ def _word(row: _Word, path: str, name: str, text: str) -> Iterator[DefinitionRef
     known = text.lower() in row.values
     if text in row.values or (row.empty and not text) or (known and row.folded):
         return
-    if not known and _unfilled(path, name, text):
+    if not known and _unfilled(text):
         return
     yield DefinitionRefusal(
         place_of(path, name), f"{_shown_at(path, name, text)} is not {_alternatives(row.values)}"
@@ -396,7 +395,7 @@ def _word(row: _Word, path: str, name: str, text: str) -> Iterator[DefinitionRef
 
 
 def _number(row: _Number, path: str, name: str, text: str) -> Iterator[DefinitionRefusal]:
-    if (row.empty and not text) or _unfilled(path, name, text):
+    if (row.empty and not text) or _unfilled(text):
         return
     value = _number_of(row, text)
     shown, place = _shown_at(path, name, text), place_of(path, name)
@@ -475,8 +474,8 @@ def _elsewhere(kind: str, given: dict[str, dict[str, str]]) -> Iterator[Definiti
         yield DefinitionRefusal("source", "<reconnect> is for mode='client'")
 
 
-def _unfilled(path: str, name: str, text: str) -> bool:
-    return is_only_placeholder(text) or opened(text) or names_itself(path, name, text)
+def _unfilled(text: str) -> bool:
+    return is_only_placeholder(text) or opened(text)
 
 
 def _shown_at(path: str, name: str, text: str) -> str:
