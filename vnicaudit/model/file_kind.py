@@ -85,7 +85,7 @@ class FileKind(msgspec.Struct, frozen=True):
     """The languages and tools in whose form it is read, where its name does not tell."""
     suffix: str = ""
     """The usual suffix of such files; empty: any."""
-    load: Callable[[], None] = lambda: None
+    load: Callable[[], object] = lambda: None
     """Imports the reader, which is otherwise imported at first use."""
     why_not: Callable[[bytes], str | None] = lambda _head: None
     """Returns the message for a file with this beginning that cannot be read; None: it can."""

@@ -14,9 +14,9 @@ This module recognises files; whatever reads them is imported on first use.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from types import ModuleType
 
-from vnicaudit.model.file_kind import Content, Documents, Extent, FileKind, Item
+from vnicaudit.model.file_kind import Documents, Extent, FileKind
 from vnicaudit.platforms.domain_xml.fields import XPATH
 from vnicaudit.platforms.domain_xml.recognise import (
     OPENING,
@@ -36,22 +36,11 @@ _SAVED = b"LibvirtQemud"
 """The beginning of a save image; its definition precedes the memory of the guest."""
 
 
-def _read_content(content: Content) -> Iterator[Item]:
-    from vnicaudit.platforms.domain_xml.read import read_bytes
+def _reader() -> ModuleType:
+    """The module that reads them; loaded on first use."""
+    from vnicaudit.platforms.domain_xml import read
 
-    for domain in read_bytes(content.data, target=content.target, file=content.path):
-        yield domain
-        yield from domain.unread
-
-
-def _read_lone(content: Content) -> Iterator[Item]:
-    from vnicaudit.platforms.domain_xml.read import read_lone
-
-    return read_lone(content.data, target=content.target, file=content.path)
-
-
-def _load() -> None:
-    import vnicaudit.platforms.domain_xml.read  # noqa: F401 (to have it loaded)
+    return read
 
 
 def _extent(data: bytes) -> Extent:
@@ -98,12 +87,12 @@ DOMAIN_XML = FileKind(
     "domain",
     "xml",
     looks_like_xml,
-    _read_content,
+    lambda content: _reader().read_content(content),
     among_others=lambda head: not is_logged(head),  # old definitions
     documents=Documents(holds_document, without_documents, _extent),
     any_size=lambda head: head.startswith(_SAVED),
     suffix=".xml",
-    load=_load,
+    load=_reader,
     why_not=_unrecognised_reason,
 )
 
@@ -112,7 +101,7 @@ INTERFACES = FileKind(
     "interface",
     "xml",
     looks_lone,
-    _read_lone,
+    lambda content: _reader().read_lone(content),
     among_others=is_bare,
     may_hold=lambda _data: False,
     suffix=".xml",

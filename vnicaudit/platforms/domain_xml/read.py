@@ -10,6 +10,7 @@ from lxml import etree
 from msgspec.structs import replace
 
 from vnicaudit.model.domain import Domain
+from vnicaudit.model.file_kind import Content, Item
 from vnicaudit.model.finding import DefinitionForm, Location
 from vnicaudit.model.names import NAMELESS
 from vnicaudit.model.nic import Nic
@@ -85,6 +86,13 @@ _QEMU = ("kvm", "qemu", "hvf")
 _NICS = ("interface", "hostdev")
 
 
+def read_content(content: Content) -> Iterator[Item]:
+    """The domains in a file's content, and their parts that cannot be read."""
+    for domain in read_bytes(content.data, target=content.target, file=content.path):
+        yield domain
+        yield from domain.unread
+
+
 def read_bytes(data: bytes, *, target: str, file: str | None) -> Iterator[Domain]:
     """Every domain in ``data`` (one or several documents, a save image, a snapshot).
 
@@ -111,8 +119,9 @@ _CUT = (
 )
 
 
-def read_lone(data: bytes, *, target: str, file: str) -> Iterator[Domain | ReadError | NotJudged]:
+def read_lone(content: Content) -> Iterator[Item]:
     """Each NIC outside of a domain, as a domain of which nothing else is known."""
+    data, file = content.data, content.path
     found = list(lone_interfaces(data))
     whole = [one.lines + 1 for one in found if not one.is_cut]
     if whole:
@@ -132,7 +141,7 @@ def read_lone(data: bytes, *, target: str, file: str) -> Iterator[Domain | ReadE
         elif any(part.strip() and not has_tag(part) for part in texts_between(root)):
             yield ReadError(_DIFF, file, line)
         else:
-            yield _lone(root, Location(target, file, line, f"/interface[{number}]"))
+            yield _lone(root, Location(content.target, file, line, f"/interface[{number}]"))
 
 
 def _lone(interface: etree._Element, place: Location) -> Domain:

@@ -47,7 +47,8 @@ def read_live(
     """
     live = read(uri, options)
     try:
-        here, host = _with_this_machine(live.host, options, local=live.local)
+        here = _LocalMachine(options) if live.local else None
+        host = live.host if here is None else here.host(live.host)
         visited = None
         if options.host_facts:
             try:
@@ -55,7 +56,7 @@ def read_live(
             except TargetError as error:
                 yield ReadError(error.message, uri)
         if visited is not None and here is None:
-            host = visited.completed(host)
+            host = _with_facts(host, visited.host.declared)
         yield host
         if visited is not None:
             yield visited.facts
@@ -63,8 +64,8 @@ def read_live(
             if isinstance(item, ReadError):
                 yield item
             elif here is None:
-                domain = item if visited is None else visited.joined(item)
-                yield LiveDomain(domain, host.declared)
+                qemu = find(item, visited.qemus) if visited and _is_active(item) else None
+                yield LiveDomain(item if qemu is None else join(item, qemu), host.declared)
             else:
                 yield LiveDomain(here.joined(item), here.config(host.declared, item))
         if (traffic := live.visit.take_traffic()) is not None:
@@ -73,34 +74,24 @@ def read_live(
         live.visit.pulse.end()
 
 
-class _VisitedHost:
-    """The host of a libvirt that was itself visited."""
-
-    def __init__(self, seen: HostVisit) -> None:
-        self.facts = seen.facts
-        self._seen = seen
-
-    def completed(self, host: Host) -> Host:
-        """The host with what the visit tells of its devices and kernel; versions, architecture and
-        networks stay libvirt's."""
-        facts, own = self._seen.host.declared, host.declared
-        declared = msgspec.structs.replace(
-            facts,
-            libvirt_version=own.libvirt_version,
-            qemu_version=own.qemu_version,
-            arch=own.arch or facts.arch,
-        )
-        return msgspec.structs.replace(host, declared=declared)
-
-    def joined(self, domain: Domain) -> Domain:
-        """An active domain combined with its QEMU; others unchanged."""
-        if domain.state is None or not domain.state.active:
-            return domain
-        qemu = find(domain, self._seen.qemus)
-        return domain if qemu is None else join(domain, qemu)
+def _with_facts(host: Host, facts: HostConfig) -> Host:
+    """The host with the facts of its devices and kernel; versions, architecture and networks stay
+    libvirt's."""
+    own = host.declared
+    declared = msgspec.structs.replace(
+        facts,
+        libvirt_version=own.libvirt_version,
+        qemu_version=own.qemu_version,
+        arch=own.arch or facts.arch,
+    )
+    return msgspec.structs.replace(host, declared=declared)
 
 
-def _visited(uri: str, options: LiveOptions, *, local: bool) -> _VisitedHost:
+def _is_active(domain: Domain) -> bool:
+    return domain.state is not None and bool(domain.state.active)
+
+
+def _visited(uri: str, options: LiveOptions, *, local: bool) -> HostVisit:
     """The host of a libvirt, visited by the way of its URI. Raises TargetError."""
     where = parse(uri)
     if where.transport in _BY_SSH and where.server:
@@ -112,7 +103,7 @@ def _visited(uri: str, options: LiveOptions, *, local: bool) -> _VisitedHost:
         raise TargetError(text, file=uri, failure="refused")
     from vnicaudit.platforms.host.visiting.visit import visit_beside
 
-    return _VisitedHost(visit_beside(url, uri, options))
+    return visit_beside(url, uri, options)
 
 
 _BY_SSH = ("ssh", "libssh", "libssh2")
@@ -135,7 +126,8 @@ def read_live_definitions(
     """Read like :func:`read_live`, each domain with its persistent definition. Raises TargetError
     for a host that cannot be read at all."""
     live = _read(uri, msgspec.structs.replace(options, traffic=None), definition_from, again=True)
-    here, host = _with_this_machine(live.host, options, local=live.local)
+    here = _LocalMachine(options) if live.local else None
+    host = live.host if here is None else here.host(live.host)
     yield host
     for item in live.domains:
         if isinstance(item, ReadError):
@@ -147,14 +139,6 @@ def read_live_definitions(
             yield item._replace(running=here.joined(item.running), host=config, local=True)
 
 
-def _with_this_machine(
-    host: Host, options: LiveOptions, *, local: bool
-) -> tuple[_LocalMachine | None, Host]:
-    """This machine, if it is the host; and the host with the facts of this machine."""
-    here = _LocalMachine(options) if local else None
-    return here, host if here is None else here.host(host)
-
-
 class _LocalMachine:
     """This machine: its processes and devices, read once."""
 
@@ -164,30 +148,21 @@ class _LocalMachine:
         self._running = tuple(qemu for qemu in found if isinstance(qemu, RunningQemu))
 
     def host(self, host: Host) -> Host:
-        """The host with the facts of its devices and kernel; versions stay libvirt's."""
-        facts = read_host(self._options.root)
-        declared = msgspec.structs.replace(
-            facts,
-            libvirt_version=host.declared.libvirt_version,
-            qemu_version=host.declared.qemu_version,
-            arch=host.declared.arch or facts.arch,
-        )
-        return msgspec.structs.replace(host, declared=declared)
+        """The host with the facts of this machine."""
+        return _with_facts(host, read_host(self._options.root))
 
     def config(self, host: HostConfig, domain: Domain) -> HostConfig:
         """The host's facts, with the device files checked that this domain names."""
-        named = (path for nic in domain.nics for path in
-                 (nic.declared.device, nic.declared.backend_vhost) if path)  # fmt: skip
-        paths = sorted(set(named))
-        if not paths:
+        named = {path for nic in domain.nics for path in
+                 (nic.declared.device, nic.declared.backend_vhost) if path}  # fmt: skip
+        if not named:
             return host
-
-        looked_at = read_paths(Tree(self._options.root), paths)
-        return msgspec.structs.replace(host, vhost_paths=looked_at)
+        read = read_paths(Tree(self._options.root), sorted(named))
+        return msgspec.structs.replace(host, vhost_paths=read)
 
     def joined(self, domain: Domain) -> Domain:
         """An active domain combined with its QEMU; others unchanged."""
-        if domain.state is None or not domain.state.active:
+        if not _is_active(domain):
             return domain
         qemu = find(domain, self._running)
         if qemu is not None:
@@ -200,10 +175,8 @@ class _LocalMachine:
         """The NIC with the MTUs on its path on this machine, if an MTU is set for it."""
         if nic.target_dev is None or not _sets_mtu(nic):
             return nic
-
-        return msgspec.structs.replace(
-            nic, path=read_path_mtu(Tree(self._options.root), nic.target_dev)
-        )
+        path = read_path_mtu(Tree(self._options.root), nic.target_dev)
+        return msgspec.structs.replace(nic, path=path)
 
 
 def _sets_mtu(nic: Nic) -> bool:
