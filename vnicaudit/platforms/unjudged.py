@@ -235,7 +235,7 @@ def _named_option(data: bytes, path: str) -> int | None:
     if is_about or _DECLARES.match(data) or not any(name in data for name in _NAMES):
         return None
     if not _NOVA_WORD.search(data):
-        from vnicaudit.platforms.nova_conf.kolla import merge_order
+        from vnicaudit.platforms.nova_conf.siblings import merge_order
 
         if not merge_order(path):  # Kolla's global.conf goes into every nova.conf as well
             return None

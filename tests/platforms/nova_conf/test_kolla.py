@@ -13,7 +13,7 @@ from vnicaudit.model.file_kind import Content
 from vnicaudit.model.nova import NovaConfig
 from vnicaudit.model.report import NotJudged
 from vnicaudit.platforms.nova_conf import NOVA_CONF
-from vnicaudit.platforms.nova_conf.kolla import merge_order
+from vnicaudit.platforms.nova_conf.siblings import merge_order
 from vnicaudit.platforms.nova_conf.read import read_bytes
 from vnicaudit.platforms.nova_conf.siblings import read_with_siblings
 

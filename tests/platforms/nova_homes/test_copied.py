@@ -8,7 +8,7 @@ import pytest
 from vnicaudit.model.finding import Location
 from vnicaudit.model.nova import NovaConfig
 from vnicaudit.model.report import NotJudged
-from vnicaudit.platforms.nova_homes.copied import read_template
+from vnicaudit.platforms.nova_homes.tasks import read_template
 
 TEXT = "[compute]\nmax_queues = 8\n"
 

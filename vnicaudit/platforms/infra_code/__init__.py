@@ -51,6 +51,7 @@ _FLAVOR_KEYS = (b'"vcpus"', b'"ram"', b'"properties"', b'"rxtx_factor"')
 _PORT_KEYS = (b'"binding_vif_type"', b'"mac_address"')
 _IMAGE_YAML = (b"container_format: ", b"\ndisk_format: ", b"\nproperties:", b"\nstatus: ")
 _FLAVOR_YAML = (b"\nproperties:", b"\nram: ", b"\nrxtx_factor: ", b"\nvcpus: ")
+_TABLE = re.compile(rb"(?m)^[ \t]*\|[ \t]*(?:Field|Property)[ \t]*\|[ \t]*Value[ \t]*\|")
 _SHOWN = re.compile(rf"\s*(?:{PROMPT}[^\n]*\n\s*)?(?:\+-|\|)".encode())
 _ROWS = (b"| container_format ", b"| vcpus ", b"| flavor ", b"| binding_vif_type ")
 """Rows of the tables of an image, a flavor, a server and a port."""
@@ -113,9 +114,7 @@ def _is_client_json(head: bytes) -> bool:
 
 def _is_client_table(head: bytes) -> bool:
     """True for a table of OpenStack's client with an image, a flavor, a server or a port."""
-    from vnicaudit.platforms.infra_code.client_table import is_table
-
-    return b"Value" in head and any(word in head for word in _ROWS) and is_table(head)
+    return any(word in head for word in _ROWS) and _TABLE.search(head) is not None
 
 
 _FORMATS: dict[str, Callable[[bytes], bool]] = {

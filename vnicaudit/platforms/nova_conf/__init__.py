@@ -2,7 +2,7 @@
 
 ``recognise.py`` distinguishes a Nova configuration from other ini files, and from backup copies of
 one, by its content or else by its name and place; ``read.py`` parses one file,
-``siblings.py`` adds the files that Nova reads beside it (``kolla.py``: that Kolla Ansible merges),
+``siblings.py`` adds the files that Nova reads beside it or Kolla Ansible merges,
 ``write.py`` changes options.
 
 This module recognises files; whatever reads them is imported on first use.
@@ -23,8 +23,7 @@ def _read_content(content: Content) -> Iterator[Item]:
         yield PutAside(content.path)
         return
 
-    from vnicaudit.platforms.nova_conf.kolla import depends, is_others
-    from vnicaudit.platforms.nova_conf.siblings import read_with_siblings
+    from vnicaudit.platforms.nova_conf.siblings import depends, is_others, read_with_siblings
 
     if is_others(content.path):
         why = "Kolla Ansible does not merge this file into nova.conf: not judged"
@@ -46,7 +45,7 @@ def _has_place(path: str, head: bytes) -> bool:
     if name != "global.conf" or not (b"[libvirt]" in head or b"[pci]" in head):
         return is_read_by_nova(path, head)
 
-    from vnicaudit.platforms.nova_conf.kolla import merge_order
+    from vnicaudit.platforms.nova_conf.siblings import merge_order
 
     return bool(merge_order(path)) and os.path.isfile(os.path.join(folder, "nova.conf"))
 

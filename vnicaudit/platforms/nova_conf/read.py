@@ -102,7 +102,7 @@ def read_bytes(data: bytes, *, target: str, file: str | None) -> NovaConfig:
     """One file. Raises TargetError, with file and line, if Nova would refuse it; in a template,
     lines that cannot be parsed are skipped."""
     name = file or target
-    parsed = parsed_text(text_of(data, name), name)
+    parsed = parsed_bytes(data, name)
     return as_of(
         NovaConfig(
             target,
@@ -243,14 +243,38 @@ def part_of_config(
     )
 
 
+def moved(
+    option: NovaOption, lines: int = 0, indent: int | None = None, *, sure: bool = True,
+    present: bool = True,
+) -> NovaOption:  # fmt: skip
+    """An option of a text that is a part of a file: so many lines further down. ``indent``: by how
+    much its lines are indented there; None: they are not there as they are, or an edit of them
+    would change other places, too. ``sure`` and ``present``: as far as the file decides."""
+    columns = (option.column, option.value_column)
+    column, value = (None if indent is None else at and at + indent for at in columns)
+    return replace(
+        option,
+        line=option.line + lines,
+        column=column,
+        value_column=value,
+        certain=option.certain and sure,
+        present=option.present and present,
+    )
+
+
 def section_name(written: str) -> str:
     """A section as oslo.config compares it: in lower case, except DEFAULT."""
     return written if written == "DEFAULT" else written.lower()
 
 
-def parsed_text(text: str, file: str, is_kept: IsKept = is_asked_for) -> Parsed:
+def parsed_bytes(data: bytes, file: str) -> Parsed:
     """The options of one file as written. Raises TargetError, with file and line, if Nova would
     refuse the file."""
+    return parsed_text(text_of(data, file), file)
+
+
+def parsed_text(text: str, file: str, is_kept: IsKept = is_asked_for) -> Parsed:
+    """As :func:`parsed_bytes`, of the text of a file."""
     written = text.split("\n")
     if is_template(text):
         lines, open_ended = plain(text)

@@ -30,6 +30,7 @@ from vnicaudit.model.report import NotJudged, ReadError
 from vnicaudit.platforms.nova_conf.read import (
     OptionCollector,
     Spot,
+    moved,
     parsed_text,
     part_of_config,
     section_name,
@@ -115,14 +116,14 @@ class _CommandReader:
         before = self._text[max(line, start - _LONGEST) : start]
         if _ONLY_PRINTED.search(before):
             return
-        depth = self._depths[bisect_right(self._depths, (start, len(self._text))) - 1][1]
+        certain = not (self._depth(start) or _is_tested(before))
         for operation in _operations(_words(self._text, tool, before)):
-            self._add(operation, certain=not (depth or _is_tested(before)))
+            self._add(operation, certain=certain)
 
     def take_document(self, document: HereDocument) -> Iterator[ReadError]:
         """Add the options of a nova.conf in a here-document."""
         line = bisect_right(self._lines, document.start) - 1
-        depth = self._depths[bisect_right(self._depths, (document.start, len(self._text))) - 1][1]
+        depth = self._depth(document.start)
         body, filled_in = self._text[document.start : document.end], 0
         if document.dedented:
             body = _TABS.sub("", body)
@@ -135,18 +136,14 @@ class _CommandReader:
             return
         for option in parsed.options:
             expanded = not document.literal and _EXPANDS.search(option.value)
+            indent = None if document.dedented else 0
             sure = not (depth or filled_in or expanded)
-            self.found.options.append(
-                replace(
-                    option,
-                    line=line + option.line,
-                    certain=option.certain and sure,
-                    present=option.present and not depth,
-                    column=None if document.dedented else option.column,
-                    value_column=None if document.dedented else option.value_column,
-                )
-            )
+            self.found.options.append(moved(option, line, indent, sure=sure, present=not depth))
         self.found.rest_checksum = hash((self.found.rest_checksum, parsed.rest_checksum))
+
+    def _depth(self, position: int) -> int:
+        """Number of conditions and loops around a position."""
+        return self._depths[bisect_right(self._depths, (position, len(self._text))) - 1][1]
 
     def remove(self) -> None:
         """Drop what was removed after it had been set."""

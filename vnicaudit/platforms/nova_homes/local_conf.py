@@ -16,7 +16,7 @@ from vnicaudit.knowledge.nova_conf.homes import DEVSTACK
 from vnicaudit.model.file_kind import Content
 from vnicaudit.model.finding import Location
 from vnicaudit.model.nova import NovaConfig
-from vnicaudit.platforms.nova_conf.read import parsed_text, part_of_config, text_of
+from vnicaudit.platforms.nova_conf.read import moved, parsed_text, part_of_config, text_of
 from vnicaudit.platforms.nova_conf.recognise import is_novas_file
 from vnicaudit.text.template_walk import is_template, plain
 
@@ -39,7 +39,7 @@ def read(content: Content) -> Iterator[NovaConfig]:
     # the copy for nova-compute is made before its own block is merged into it
     ordered = sorted(parsed.options, key=lambda option: blocks[option.line - 1] == "cpu")
     options = tuple(
-        replace(option, certain=False, present=False) if option.line in unsure else option
+        moved(option, indent=0, sure=False, present=False) if option.line in unsure else option
         for option in ordered
     )
     if options:

@@ -2,7 +2,10 @@
 
 Source: community.general 12.0, ``ini_file`` (``path`` or ``dest``, ``section``, ``option``,
 ``value`` or ``values``, ``state``); openstack.config_template, ``config_template``; Salt 3007,
-``salt/states/ini_manage.py``, ``options_present``.
+``salt/states/ini_manage.py``, ``options_present``. A template that a task writes to a nova.conf,
+where only the task tells that it is one, is read like a nova.conf, each option at its own line of
+the template; a relative ``src`` is looked for in ``templates`` of the role or beside the task, then
+beside the task itself (ansible 2026, ``docs/docsite/rst/playbook_guide/playbook_pathing.rst``).
 """
 
 from __future__ import annotations
@@ -11,12 +14,21 @@ import os
 import re
 from collections.abc import Iterator
 
+from msgspec.structs import replace
+
+from vnicaudit.base.opening import read_regular
+from vnicaudit.errors import TargetError
 from vnicaudit.knowledge.nova_conf.homes import ANSIBLE, SALT
 from vnicaudit.model.finding import Location
 from vnicaudit.model.nova import NovaConfig
 from vnicaudit.model.report import NotJudged, ReadError
-from vnicaudit.platforms.nova_conf.recognise import is_novas_file
-from vnicaudit.platforms.nova_homes.copied import read_template
+from vnicaudit.platforms.nova_conf.read import MAX_BYTES, moved, parsed_bytes, part_of_config
+from vnicaudit.platforms.nova_conf.recognise import (
+    begins_with_section,
+    is_novas_file,
+    is_read_by_nova,
+    looks_like,
+)
 from vnicaudit.platforms.nova_homes.settings import HomeSettings, entries, text_of
 from vnicaudit.text.beginning import opened
 from vnicaudit.text.template_walk import HOLE
@@ -152,3 +164,41 @@ def _resolved(value: YamlPlace, item: YamlPlace | None) -> YamlPlace | None:
 def is_novas(path: YamlPlace | None) -> bool:
     """True if the path of a file is that of a nova.conf, in whatever folder."""
     return path is not None and is_novas_file(text_of(path)[0])
+
+
+def read_template(
+    src: str, where: Location, line: int
+) -> Iterator[NovaConfig | ReadError | NotJudged]:
+    """The configuration in the template of that name beside the file of tasks ``where``, whose task
+    is on ``line``; nothing if it is read by itself."""
+    tasks = where.file or ""
+    is_beside = os.path.isfile(tasks) and not src.startswith("/")
+    for above in ("../templates", "templates", "") if is_beside else ():
+        folder = os.path.join(os.path.dirname(tasks), above)
+        path = os.path.normpath(os.path.join(folder, src))
+        if not os.path.lexists(path):
+            continue
+        try:
+            data = read_regular(path, MAX_BYTES + 1)
+        except OSError:
+            break
+        if looks_like(data) or is_read_by_nova(path, data):
+            return
+        is_inside = os.path.realpath(path) == os.path.join(os.path.realpath(folder), src)
+        if not is_inside or not begins_with_section(data.decode("utf-8", "replace")):
+            break
+        yield _read(data, replace(where, file=path))
+        return
+    message = f"no template {src} beside this task begins like a nova.conf: not judged"
+    yield NotJudged(message, tasks or where.target, line)
+
+
+def _read(data: bytes, where: Location) -> NovaConfig | ReadError:
+    file = where.file or ""
+    try:
+        parsed = parsed_bytes(data, file)
+    except TargetError as error:
+        return ReadError(error.message, file, error.line)
+    # without columns: nothing is written to a file that cannot be judged again by itself
+    options = tuple(moved(one) for one in parsed.options)
+    return part_of_config(replace(parsed, options=options), where, ANSIBLE, parsed.comments)

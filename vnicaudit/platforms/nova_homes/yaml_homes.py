@@ -21,6 +21,8 @@ from vnicaudit.knowledge.nova_conf.homes import (
     OPENSTACK_HELM,
     OTHER_DRIVERS,
     PUPPET,
+    RHOSO,
+    STRING,
     TRIPLEO,
     TRIPLEO_PARAMETERS,
     TRIPLEO_UNSET,
@@ -30,11 +32,12 @@ from vnicaudit.model.file_kind import Content
 from vnicaudit.model.finding import AcceptingComment, Location
 from vnicaudit.model.nova import NovaConfig
 from vnicaudit.model.report import NotJudged, ReadError
-from vnicaudit.platforms.nova_conf.recognise import is_novas_file
+from vnicaudit.platforms.nova_conf.read import moved, parsed_text, part_of_config
+from vnicaudit.platforms.nova_conf.recognise import begins_with_section, is_novas_file, looks_like
 from vnicaudit.platforms.nova_homes.puppet import option_of
 from vnicaudit.platforms.nova_homes.settings import HomeSettings, entries, text_of
-from vnicaudit.platforms.nova_homes.strings import read_string
 from vnicaudit.platforms.nova_homes.tasks import TaskReader, is_novas
+from vnicaudit.text.template_walk import HOLE
 from vnicaudit.text.yaml_nodes import YamlDocument, YamlPlace, documents, yaml_comments
 from vnicaudit.text.yaml_source import Mapping, Scalar
 
@@ -273,3 +276,71 @@ def _variables(place: YamlPlace, where: Location) -> Iterator[Found]:
 
 
 _HOMES = (_overrides, _helm, _hiera, _tripleo, _juju, _variables)
+
+
+# A nova.conf inside a string (``25-nova-extra.conf: |``): read like a file, each option at its own
+# line.
+
+_CUSTOM = "customServiceConfig"
+"""Key of the operators' resources for the configuration of a service. Source: nova-operator
+b3775364 (August 2026), api/v1beta1: a snippet of nova.conf in each template below ``nova``."""
+
+
+def read_string(
+    place: YamlPlace, where: Location, *, named: bool
+) -> Iterator[NovaConfig | ReadError]:
+    """The nova.conf in the text at a place, if there is one. ``named``: it is written to a file
+    that Nova reads."""
+    node = place.node
+    if not isinstance(node, Scalar) or "[" not in node.text or "\n" not in node.text:
+        return
+    steps = place.pointer.split("/")
+    named = named or is_novas_file(steps[-1].replace("~1", "/"))
+    if steps[-1] == _CUSTOM:
+        kind = place.document.top.child("kind")
+        named = "nova" in steps or (kind is not None and str(kind.text).startswith("Nova"))
+        if not named:  # the configuration of another service
+            return
+    if not looks_like(node.text.encode("utf-8", "replace")) and not (
+        named and begins_with_section(node.text)
+    ):
+        return
+    text, indent, line = _written(place, node)
+    try:
+        parsed = parsed_text(text, where.file or where.target)
+    except TargetError as error:
+        at = line + (error.line or 1) - 1 if indent is not None else line
+        yield ReadError(error.message, error.file, at)
+        return
+    options = tuple(
+        moved(
+            option,
+            line - (option.line if indent is None else 1),
+            None if place.shared else indent,
+            sure=place.certain and HOLE not in option.value,
+            present=place.certain,
+        )
+        for option in parsed.options
+    )
+    comments = tuple(
+        replace(one, line=one.line + line - 1, first=one.first + line - 1, last=one.last + line - 1)
+        for one in parsed.comments
+        if indent is not None
+    )
+    home = RHOSO if named and place.document.top.child("apiVersion") else STRING
+    spot = replace(where, xpath=place.pointer)
+    yield part_of_config(replace(parsed, options=options), spot, home, comments)
+
+
+def _written(place: YamlPlace, node: Scalar) -> tuple[str, int | None, int]:
+    """The text as it is written, with the expressions of a template; how far its lines are indented
+    (None: they are not its lines in the file, as in quotes), and the line on which it begins."""
+    source = place.document.source
+    line, _column = source.line_column(node.start)
+    written = source.written(node).split("\n")
+    if not written[0].lstrip("&!").startswith("|") and " |" not in written[0]:
+        return node.text, None, line
+    covered = source.mask.text[node.start : node.end].split("\n")[1:]
+    first = next((number for number, text in enumerate(covered) if text.strip()), 0)
+    indent = len(covered[first].rstrip("\r")) - len(node.text.split("\n")[first])
+    return "\n".join(text[indent:].rstrip("\r") for text in written[1:]), indent, line + 1
