@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 import sys
-from functools import cache
+from bisect import bisect_right
+from functools import cache, cached_property
 
 from vnicaudit.errors import UsageError
 
@@ -62,6 +63,22 @@ _ENGLISH = re.compile(
 )
 """Words with which a sentence may begin as well."""
 _SHELL = re.compile(r"\s[-./$\[(\"']|[=;]|for \w+ in ")
+
+
+class Lines:
+    """The lines and columns, from 1, of positions in a text."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        return [0, *(match.end() for match in re.finditer("\n", self._text))]
+
+    def line_column(self, position: int) -> tuple[int, int]:
+        """Line and column of a position."""
+        line = bisect_right(self._starts, position)
+        return line, position - self._starts[line - 1] + 1
 
 
 def like_hcl(head: bytes) -> bool:

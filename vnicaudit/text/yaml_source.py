@@ -11,6 +11,7 @@ from typing import NamedTuple
 import msgspec
 
 from vnicaudit.errors import TargetError
+from vnicaudit.text.beginning import Lines
 from vnicaudit.text.template_walk import HOLE, Tag, Turn, is_opened, tags
 
 # The nodes of a YAML document: content and position.
@@ -267,12 +268,12 @@ class YamlSource:
         masked = not as_written and is_opened(self.text)
         self.mask = without_tags(self.text) if masked else Mask(self.text)
         self.template = self.mask.text is not self.text and self.mask.text != self.text
-        self._lines: list[int] = []
+        self._lines = Lines(self.text)
         self._bytes: list[int] = []
 
     def line_column(self, position: int) -> tuple[int, int]:
         """1-based line, and 1-based column in characters."""
-        line, column = self._line_column(position)
+        line, column = self._lines.line_column(position)
         first = self.at.column - 1 if line == 1 else 0
         return self.at.line + line - 1, first + column
 
@@ -283,16 +284,9 @@ class YamlSource:
         if not self._bytes:
             lines = self.text.split("\n")
             self._bytes = [0, *accumulate(len(line.encode()) + 1 for line in lines)]
-        line, column = self._line_column(position)
+        line, column = self._lines.line_column(position)
         before = self.text[position - column + 1 : position]
         return self.at.offset + self._mark + self._bytes[line - 1] + len(before.encode())
-
-    def _line_column(self, position: int) -> tuple[int, int]:
-        """Line and column in this part of the file."""
-        if not self._lines:
-            self._lines = [0, *(match.end() for match in re.finditer("\n", self.text))]
-        line = bisect_right(self._lines, position)
-        return line, position - self._lines[line - 1] + 1
 
     def written(self, node: Node) -> str:
         """The text of a node exactly as in the file, with quotes and template expressions."""

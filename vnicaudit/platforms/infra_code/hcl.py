@@ -7,13 +7,12 @@ functions need not be known here, and text that Terraform refuses may be accepte
 from __future__ import annotations
 
 import re
-import sys
-from bisect import bisect_right
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from vnicaudit.errors import TargetError
 from vnicaudit.platforms.infra_code.records import MAX_DEPTH, Value
+from vnicaudit.text.beginning import Lines
 from vnicaudit.text.comment_walk import CommentEntry, accepting_comments
 
 # The tokens of HCL, following the specification of its native syntax (hashicorp/hcl, spec.md).
@@ -34,8 +33,9 @@ _TOKEN = re.compile(
     | (?P<name>[^\W\d][\w-]*)
     | (?P<number>\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)
     | (?P<quote>")
-    | <<-?(?P<heredoc>[^\W\d][\w-]*)\r?\n
-    | (?P<sign>==|!=|>=|<=|=>|&&|\|\||::|\.\.\.|[{}\[\]()=:,.?!+\-*/%<>~])
+    | (?P<heredoc><<-?(?P<mark>[^\W\d][\w-]*)\r?\n(?:[^\n]*\n)*?
+        [ \t]*(?P=mark)(?=[ \t\r]*(?:\n|\Z)))
+    | (?P<sign>==|!=|>=|<=|=>|&&|\|\||::|\.\.\.|[{}\[\]()=:,.?!+\-*%~]|/(?!\*)|[<>](?!<))
     """,
     re.VERBOSE | re.DOTALL,
 )
@@ -67,19 +67,43 @@ def tokens(text: str) -> Iterator[Token]:
     UnexpectedError."""
     at = 0
     while at < len(text):
-        found = _match(text, at)
+        found = _TOKEN.match(text, at)
         if found is None:
             raise UnexpectedError(at)
-        start, kind = at, str(found.lastgroup)
-        at, filled = found.end(), False
+        start, kind, filled = at, str(found.lastgroup), False
+        at = found.end()
         if kind == "quote":
             at, filled = _string_end(text, start)
-        elif kind == "heredoc":
-            at = _heredoc_end(text, found)
         if kind != "blank":
             kind = found[0] if kind == "sign" else STRING if kind == "quote" else kind
             yield Token(kind, start, at, filled)
     yield Token(END, at, at)
+
+
+def _string_end(text: str, start: int) -> tuple[int, bool]:
+    """Where the string that begins here ends, and whether it contains an interpolation.
+    Interpolations may contain further strings; there is no recursion, since the text may be
+    hostile."""
+    inside, at, filled = ['"'], start + 1, False  # open quotes and braces, innermost last
+    while inside:
+        begin, found = at, (_PLAIN if inside[-1] == '"' else _TOKEN).match(text, at)
+        if found is None:
+            raise UnexpectedError(start)
+        at = found.end()
+        if found.re is _TOKEN:
+            if found[0] in ('"', "{"):
+                inside.append(found[0])
+            elif found[0] == "}":
+                inside.pop()
+        elif text.startswith('"', at):
+            inside.pop()
+            at += 1
+        elif text.startswith(("${", "%{"), at):
+            inside.append("{")
+            at, filled = at + 2, True
+        else:  # the end of the line
+            raise UnexpectedError(begin - 1)
+    return at, filled
 
 
 def hcl_comments(data: bytes, file: str) -> tuple[CommentEntry, ...]:
@@ -113,71 +137,6 @@ def _blank_unless_hash(comment: re.Match[str]) -> str:
     return "".join("\n" if sign == "\n" else " " for sign in written)
 
 
-def _match(text: str, at: int) -> re.Match[str] | None:
-    """The token or blank that begins here; None if none does, or if a comment has no end: otherwise
-    every further comment sign would be searched up to the end of the text."""
-    found = _TOKEN.match(text, at)
-    has_no_end = found is not None and text.startswith("/*", at) and found[0][:2] != "/*"
-    return None if has_no_end else found
-
-
-def _heredoc_end(text: str, opening: re.Match[str]) -> int:
-    """The end of the first line that holds only the mark."""
-    at = opening.end()
-    while at < len(text):
-        end = text.find("\n", at)
-        end = len(text) if end < 0 else end
-        line = text[at:end].rstrip()
-        if line.lstrip() == opening["heredoc"]:
-            return at + len(line)
-        at = end + 1
-    raise UnexpectedError(opening.start())
-
-
-def _string_end(text: str, start: int) -> tuple[int, bool]:
-    """Where the string that begins here ends, and whether it contains an interpolation.
-    Interpolations may contain further strings; there is no recursion, since the text may be
-    hostile."""
-    inside, at, filled = ['"'], start + 1, False
-    while inside:
-        if inside[-1] == '"':
-            at = _plain_end(text, at)
-            if text[at] == '"':
-                inside.pop()
-                at += 1
-            else:
-                inside.append("{")
-                at, filled = at + 2, True
-        else:
-            at = _inside_braces(text, at, start, inside)
-    return at, filled
-
-
-def _plain_end(text: str, at: int) -> int:
-    """Position of the next quote or interpolation. Raises UnexpectedError at the end of the
-    line."""
-    found = _PLAIN.match(text, at)
-    end = at if found is None else found.end()
-    if text[end : end + 1] == '"' or text[end : end + 2] in ("${", "%{"):
-        return end
-    raise UnexpectedError(at - 1)
-
-
-def _inside_braces(text: str, at: int, start: int, inside: list[str]) -> int:
-    """The end of the next token inside an interpolation. ``inside``: open brackets and quotes,
-    innermost last."""
-    found = _match(text, at)
-    if found is None:
-        raise UnexpectedError(start)
-    if found.lastgroup == "heredoc":
-        return _heredoc_end(text, found)
-    if found[0] in ('"', "{"):
-        inside.append(found[0])
-    elif found[0] == "}":
-        inside.pop()
-    return found.end()
-
-
 MAX_LENGTH = 512 * 1024
 """Larger files are refused: the worst file of this size takes 3 s of CPU time and 150 MiB."""
 
@@ -187,7 +146,7 @@ _MAX_SOURCE = 200
 _BEGINS: Final = frozenset((NAME, NUMBER, STRING, HEREDOC, *CLOSING, "!", "-"))
 """Kinds of tokens with which an expression begins."""
 
-_ESCAPE = re.compile(r'\\(?:(["\\ntr])|u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8}))|([$%])[$%]\{')
+_ESCAPE = re.compile(r'\\(["\\ntr])|([$%])[$%]\{')
 _CONTROL = {"n": "\n", "t": "\t", "r": "\r"}
 
 
@@ -231,12 +190,11 @@ class _Reader:
         self.text = text
         self.tokens = list(tokens(text))
         self.closing = _closing(self.tokens)
-        self.lines = [0, *(found.end() for found in re.finditer("\n", text))]
+        self.lines = Lines(text)
 
     def place(self, token: Token) -> tuple[int, int]:
         """Line and column of a token, from 1."""
-        line = bisect_right(self.lines, token.start)
-        return line, token.start - self.lines[line - 1] + 1
+        return self.lines.line_column(token.start)
 
     def blocks(self) -> Iterator[Block]:
         """The blocks of the whole text."""
@@ -368,12 +326,6 @@ def _closing(every: list[Token]) -> dict[int, int]:
 
 
 def _unescaped(escape: re.Match[str]) -> str:
-    """The characters for an escape sequence in a string."""
-    letter, short, long, opening = escape.groups()
-    if opening:
-        return f"{opening}{{"
-    if letter:
-        return _CONTROL.get(letter, letter)
-    code = int(short or long, 16)
-    is_character = code <= sys.maxunicode and not 0xD800 <= code <= 0xDFFF
-    return chr(code) if is_character else escape[0]
+    """The characters for an escape sequence in a string; one of Unicode stays as it is written."""
+    letter, opening = escape.groups()
+    return f"{opening}{{" if opening else _CONTROL.get(letter, letter)

@@ -8,7 +8,6 @@ Sources of the options: python-openstackclient 10.5.0 (``image/v2/image.py``,
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
@@ -16,7 +15,7 @@ from vnicaudit.errors import TargetError
 from vnicaudit.model.finding import Location
 from vnicaudit.model.openstack import Property
 from vnicaudit.platforms.infra_code.records import Kind, Record, Statement, records, whole_number
-from vnicaudit.text.beginning import is_only_placeholder
+from vnicaudit.text.beginning import Lines, is_only_placeholder
 from vnicaudit.text.shell import Command, Word, commands
 from vnicaudit.text.template_walk import HOLE, with_holes
 
@@ -244,11 +243,10 @@ def read(data: bytes, *, target: str, file: str) -> Iterator[Record]:
 
 def _statements(text: str, where: Location) -> Iterator[Statement]:
     """The image and flavor statements of the commands in a text."""
-    lines = [0, *(match.end() for match in re.finditer("\n", text))]
+    lines = Lines(text)
 
     def place(word: Word) -> Location:
-        line = bisect_right(lines, word.start)
-        column = word.start - lines[line - 1] + 1
+        line, column = lines.line_column(word.start)
         return Location(where.target, where.file, line, where.xpath, column)
 
     times: dict[str, int] = {}

@@ -37,7 +37,7 @@ from vnicaudit.platforms.nova_conf.read import (
     text_of,
 )
 from vnicaudit.platforms.nova_conf.recognise import begins_with_section, is_novas_file, is_own
-from vnicaudit.text.beginning import is_script, opened
+from vnicaudit.text.beginning import Lines, is_script, opened
 from vnicaudit.text.shell import HereDocument, ShellLexer, Word
 
 _TOOL = re.compile(
@@ -100,7 +100,7 @@ class _CommandReader:
         self.unnamed: list[int] = []
         """Lines that set an option of [libvirt] whose name a variable holds."""
         self._text = text
-        self._lines = [0, *(match.end() for match in re.finditer("\n", text))]
+        self._lines = Lines(text)
         self._removed: dict[Name, int] = {}
         self._maybe_removed: dict[Name, int] = {}
         """Option -> how many options had been set before."""
@@ -112,8 +112,8 @@ class _CommandReader:
     def take(self, tool: re.Match[str]) -> None:
         """Add what the command sets that begins here, or note what it removes."""
         start = tool.start()
-        line = self._lines[bisect_right(self._lines, start) - 1]
-        before = self._text[max(line, start - _LONGEST) : start]
+        _line, column = self._lines.line_column(start)
+        before = self._text[start - min(column - 1, _LONGEST) : start]
         if _ONLY_PRINTED.search(before):
             return
         certain = not (self._depth(start) or _is_tested(before))
@@ -122,7 +122,7 @@ class _CommandReader:
 
     def take_document(self, document: HereDocument) -> Iterator[ReadError]:
         """Add the options of a nova.conf in a here-document."""
-        line = bisect_right(self._lines, document.start) - 1
+        line = self._lines.line_column(document.start)[0] - 1
         depth = self._depth(document.start)
         body, filled_in = self._text[document.start : document.end], 0
         if document.dedented:
@@ -167,12 +167,11 @@ class _CommandReader:
             return
         option = (section_name(section.text or "DEFAULT"), name.text)
         if "$" in name.text and option[0] == "libvirt":
-            self.unnamed.append(bisect_right(self._lines, name.start))
+            self.unnamed.append(self._lines.line_column(name.start)[0])
         if action.text == "--del":
             (self._removed if certain else self._maybe_removed)[option] = len(self.found.options)
             return
-        line = bisect_right(self._lines, value.start)
-        column = value.start - self._lines[line - 1] + 1
+        line, column = self._lines.line_column(value.start)
         column += self._text[value.start : value.start + 1] in ("'", '"')
         words = (section, name, value)
         sure = (

@@ -10,7 +10,6 @@ the defaults of its parameters are those of Nova.
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -30,6 +29,7 @@ from vnicaudit.platforms.nova_conf.read import (
     section_name,
     text_of,
 )
+from vnicaudit.text.beginning import Lines
 from vnicaudit.text.comment_walk import CommentEntry, accepting_comments
 
 _TOKEN = re.compile(
@@ -160,7 +160,7 @@ class _ManifestReader:
         self.not_judged: list[NotJudged] = []
         self._file = file
         self._tokens = list(_tokens(text))
-        self._lines = [0, *(match.end() for match in re.finditer("\n", text))]
+        self._lines = Lines(text)
         self._at = 0
         self._part = _TOP
 
@@ -246,7 +246,7 @@ class _ManifestReader:
             called = f"{in_class}::{parameter}"
             option = option_of(called)
             if isinstance(option, str):
-                line = bisect_right(self._lines, name.start)
+                line = self._lines.line_column(name.start)[0]
                 self.not_judged.append(NotJudged(option, self._file, line))
             elif option is not None:
                 self._set(_Setting(option, name, name, value, called), certain)
@@ -280,8 +280,8 @@ class _ManifestReader:
         known = knowledge().options.get(option)
         at = name if known is not None and known.status == "current" else title
         place = value[0] if value and at is name else at
-        line = bisect_right(self._lines, place.start)
-        column = place.start - self._lines[line - 1] + 1 + (place.kind in ("single", "double"))
+        line, column = self._lines.line_column(place.start)
+        column += place.kind in ("single", "double")
         sure = certain and is_literal
         spot = Spot(line, column, column, sure, sure, called)
         found = self.found.setdefault(self._part, OptionCollector(self._file))

@@ -24,6 +24,7 @@ from vnicaudit.platforms.openstack.session import (
     RedirectError,
     TooLargeError,
     bare_url,
+    body_of,
     keystone_errors,
     refusal,
     requests,
@@ -36,7 +37,6 @@ _MOST_BYTES = 128 << 20
 """Maximum size of one answer: a page of servers is a few hundred KiB; with 64 KiB of ``user_data``
 in each it is 33 MiB."""
 _MOST_OF_ERROR = 64 << 10
-_CHUNK = 64 << 10
 _JSON = "application/json"
 _TRANSPORT_ERRORS = (
     keystone_errors.ClientException,
@@ -193,7 +193,7 @@ class ChangingClient:
         data = None if body is None else msgspec.json.encode(body)
         try:
             answer = _exchange(
-                cloud, method, service, url, None,
+                cloud, method, service, url, 0,
                 data=data, content=content, microversion=microversion,
             )  # fmt: skip
         except TimeUpError:
@@ -213,12 +213,12 @@ def part(text: str) -> str:
 
 
 def _exchange(
-    cloud: CloudLogin, method: str, service: str, url: str, most: int | None, *,
+    cloud: CloudLogin, method: str, service: str, url: str, most: int, *,
     query: Sequence[tuple[str, str]] = (), data: bytes | None = None, content: str | None = None,
     microversion: str | None = None,
 ) -> _Answer:  # fmt: skip
     """Send a request once, within the deadline. ``most``: maximum bytes of a successful answer,
-    which is read completely; None: only the beginning of any answer is read. Raises TimeUpError and
+    which is read completely; 0: only the beginning of any answer is read. Raises TimeUpError and
     the errors of the transport."""
     headers = {"Accept": _JSON} if content is None else {"Accept": _JSON, "Content-Type": content}
 
@@ -236,21 +236,9 @@ def _exchange(
             stream=True,
         )
         with answer:
-            body = _body(answer, most if answer.status_code == 200 else None)
+            whole = bool(most) and answer.status_code == 200
+            body = body_of(answer, most if whole else _MOST_OF_ERROR, cut=not whole)
             ids = (answer.headers[key] for key in _REQUEST_IDS if key in answer.headers)
             return _Answer(answer.status_code, body, next(ids, None), retry_after(answer))
 
     return cloud.within(service, work)
-
-
-def _body(answer: requests.Response, most: int | None) -> bytes:
-    """Return the whole body; ``most`` None: its beginning. Raises TooLargeError if it is larger
-    than ``most``."""
-    taken = bytearray()
-    for chunk in answer.iter_content(_CHUNK):
-        taken += chunk
-        if len(taken) > (most or _MOST_OF_ERROR):
-            if most is not None:
-                raise TooLargeError(f"its answer is larger than {most >> 20} MiB")
-            break
-    return bytes(taken)

@@ -3,7 +3,7 @@
 keystoneauth (5.18) follows a redirect to any host, sending the token or the password with it, and
 reads answers to a login and to discovery completely, however large they are. It requests those
 once, and continues without an answer: if a service is away for a moment, Nova would seem to have no
-microversions. So this session repeats such requests, and records those that fail in the end.
+microversions. So this session has it repeat such requests, and records those that fail in the end.
 """
 
 from __future__ import annotations
@@ -190,7 +190,6 @@ AWAY = (429, 500, 502, 503, 504)
 """Answers of a service (or its proxy) that is overloaded or being restarted."""
 PAUSES = (0.5, 2.0, 5.0)
 """Seconds before a request is repeated, if the service does not say how long."""
-_LONGEST_PAUSE = 30.0
 _PORTS = {"http": 80, "https": 443}
 _NOT_OF_ITS_FORM = (AttributeError, LookupError, RecursionError, TypeError, ValueError)
 
@@ -277,43 +276,36 @@ class CountingSession(Session):
         Raises keystoneauth's ConnectFailure for the first two.
         """
         raising, whole = kwargs.pop("raise_exc", True), not kwargs.get("stream")
-        if whole:
-            kwargs["log"] = False  # otherwise it would read the answer
         kwargs.update(raise_exc=False, redirect=False, stream=True)
-        request = _Request(url, method, args, kwargs)
-        answer = self._patiently(request) if whole else self._renewed(request)
+        if not whole:
+            answer = self._renewed(_Request(url, method, args, kwargs))
+        else:
+            # its log would read the answer
+            kwargs.update(self._repeated(), log=False)
+            try:
+                answer = self._renewed(_Request(url, method, args, kwargs))
+                _take_in(answer)
+            except keystone_errors.ConnectionError as error:
+                self.asking.away = transport(error)
+                raise
+            if answer.status_code in AWAY:
+                self.asking.away = f"{bare_url(url)} answers {answer.status_code}"
+            elif answer.status_code < 400:
+                self.asking.away = ""
         if raising and answer.status_code >= 400:
             raise keystone_errors.from_response(answer, method, url)
         return answer
 
-    def _patiently(self, request: _Request) -> requests.Response:
-        """Send a login or discovery request, repeating it if necessary, and read the answer
-        completely. A final failure is recorded in ``asking.away``."""
-        for pause in (*self.pauses, None):
-            try:
-                answer = self._renewed(request)
-                _take_in(answer)
-            except keystone_errors.ConnectionError as error:
-                may_pass = isinstance(error, keystone_errors.RetriableConnectionFailure)
-                if (
-                    pause is None
-                    or not may_pass
-                    or isinstance(error, RedirectError | TooLargeError)
-                ):
-                    self.asking.away = transport(error)
-                    raise
-            else:
-                if answer.status_code not in AWAY:
-                    if answer.status_code < 400:
-                        self.asking.away = ""
-                    return answer
-                wanted = retry_after(answer)
-                if pause is None or (wanted or 0.0) > _LONGEST_PAUSE:
-                    self.asking.away = f"{bare_url(request.url)} answers {answer.status_code}"
-                    return answer
-                pause = max(pause, wanted or 0.0)
-            time.sleep(pause)
-        raise AssertionError("the last pause is None")
+    def _repeated(self) -> dict[str, object]:
+        """Options with which keystoneauth repeats a login or a discovery."""
+        times, pause = len(self.pauses), next(iter(self.pauses), None)
+        return {
+            "connect_retries": times,
+            "connect_retry_delay": pause,
+            "status_code_retries": times,
+            "status_code_retry_delay": pause,
+            "retriable_status_codes": AWAY,
+        }
 
     def _renewed(self, request: _Request) -> requests.Response:
         answer = self._followed(request)
@@ -398,18 +390,25 @@ def _is_same_place(asked: str, to: str) -> bool:
     return (before.scheme, after.scheme) == ("http", "https")
 
 
+def body_of(answer: requests.Response, most: int, *, cut: bool = False) -> bytes:
+    """The body of an answer; ``cut``: its beginning, if it is larger than ``most`` bytes, which is
+    a TooLargeError otherwise."""
+    taken = bytearray()
+    for chunk in answer.iter_content(_CHUNK):
+        taken += chunk
+        if len(taken) > most and not cut:
+            raise TooLargeError(f"its answer is larger than {most >> 20} MiB")
+        if len(taken) > most:
+            break
+    return bytes(taken)
+
+
 def _take_in(answer: requests.Response) -> None:
     """Read an answer completely. Raises ConnectFailure if it is larger than any valid one."""
-    taken = bytearray()
     try:
-        for chunk in answer.iter_content(_CHUNK):
-            taken += chunk
-            if len(taken) > _MOST_BYTES:
-                limit = f"{_MOST_BYTES >> 20} MiB"
-                where = bare_url(answer.url)
-                raise TooLargeError(f"{where}: its answer is larger than {limit}")
+        content = body_of(answer, _MOST_BYTES)
     except requests.RequestException as error:
         raise keystone_errors.ConnectFailure(plain(str(error))) from None
     finally:
         answer.close()
-    answer._content = bytes(taken)  # requests keeps the content that it has read there
+    answer._content = content  # requests keeps the content that it has read there
