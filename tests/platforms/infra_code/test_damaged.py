@@ -7,14 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.platforms.infra_code.test_shell import SCRIPT
-from tests.platforms.infra_code.test_terraform import GUEST, HCL, JSON
+from tests.platforms.infra_code.test_terraform import GUEST, HCL
 from tests.platforms.infra_code.test_yaml_formats import PLAYBOOK, TEMPLATE
 from vnicaudit.errors import TargetError
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.openstack import Flavor, Image
 from vnicaudit.platforms.infra_code import looks_like, read
 
-SAMPLES = (SCRIPT, HCL, JSON, GUEST, PLAYBOOK, TEMPLATE)
+SAMPLES = (SCRIPT, HCL, GUEST, PLAYBOOK, TEMPLATE)
 
 
 @pytest.mark.parametrize("text", SAMPLES)

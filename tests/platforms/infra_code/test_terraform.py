@@ -44,13 +44,6 @@ resource "openstack_compute_instance_v2" "server" {
 }
 """
 
-JSON = """\
-{"resource": {"openstack_images_image_v2": {"jammy": {
-\t"name": "j", "disk_format": "vmdk",
-\t"properties": {"hw_vif_model": "vmxnet3", "os_distro": "${var.d}"}}}}}
-"""
-
-
 GUEST = """\
 resource "libvirt_domain" "web" {
   name = "web"
@@ -140,16 +133,6 @@ def test_a_flavor_knows_what_is_booted_with_it() -> None:
     assert [image.name for image in flavor.images] == ["Ubuntu 22.04"]
 
 
-def test_json() -> None:
-    (image,) = _read(JSON)
-    assert isinstance(image, Image)
-    assert [(each.name, each.certain, each.location.line) for each in image.properties] == [
-        ("hw_vif_model", True, 3),
-        ("os_distro", False, 3),
-    ]
-    assert image.qemu is False
-
-
 def test_null_is_no_value() -> None:
     (image,) = _read(
         'resource "openstack_images_image_v2" "a" {\n properties = { hw_vif_model = null }\n}\n'
@@ -211,7 +194,6 @@ def test_truncation_is_read_or_refused(length: int) -> None:
 
 def test_what_is_recognised() -> None:
     assert looks_like(HCL.encode())
-    assert looks_like(JSON.encode())
     assert not looks_like(b'resource "openstack_compute_instance_v2" "a" {}\n')
     assert not looks_like(b'# resource "openstack_images_image_v2" "a" {}\n')
     assert not looks_like(b"openstack_images_image_v2 is a resource\n")

@@ -13,9 +13,8 @@ from vnicaudit.model.file_kind import Content
 from vnicaudit.model.nova import NovaConfig
 from vnicaudit.model.report import NotJudged
 from vnicaudit.platforms.nova_conf import NOVA_CONF
-from vnicaudit.platforms.nova_conf.siblings import merge_order
 from vnicaudit.platforms.nova_conf.read import read_bytes
-from vnicaudit.platforms.nova_conf.siblings import read_with_siblings
+from vnicaudit.platforms.nova_conf.siblings import merge_order, read_with_siblings
 
 OFF = "[libvirt]\nuse_virtio_for_bridges = false\n"
 ON = "[libvirt]\nuse_virtio_for_bridges = true\n"

@@ -75,7 +75,7 @@ def test_absurd_names(cloud: FakeCloud) -> None:
         {"id": "none", "name": None},
         {"id": 7, "name": "seven"},
     ]
-    assert found().names == {ADMIN: "admin", "long": "x" * 64, "red": "[31mred"}
+    assert found().names == {ADMIN: "admin", "long": "x" * 400, "red": "[31mred"}
 
 
 def test_the_address_of_the_login_counts_and_not_the_catalogue(

@@ -386,19 +386,6 @@ def test_no_message_has_a_secret_in_it(cloud: FakeCloud, path: str) -> None:
     assert "token-of-admin" not in error
 
 
-def test_an_old_glance_knows_of_no_community(cloud: FakeCloud) -> None:
-    def intercept(asked: Asked) -> Reply | None:
-        if asked.query.get("visibility") == "all":
-            return recorded_error("bad-visibility")
-        return None
-
-    cloud.intercept = intercept
-    found = everything("admin")
-    assert found.errors == []
-    assert found.images[0].name == "legacy"
-    assert found.calls["image"] == 5
-
-
 def test_a_nova_that_does_not_say_what_it_keeps(cloud: FakeCloud) -> None:
     cloud.highest = "2.87"
     cloud.admin.servers = load("admin/servers-2.47")

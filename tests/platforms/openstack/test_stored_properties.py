@@ -82,11 +82,7 @@ def test_values_are_cut_where_nova_cuts_them() -> None:
     assert found.property("os_distro") == "u" * 255
 
 
-def test_values_are_texts_and_not_endless() -> None:
-    many = {f"hw_{number}": number for number in range(2000)}
-    found = kept(raw({**many, "hw_boot_menu": True, "hw_none": None}))
-    assert len(found.stored_properties) == 500
-    assert all(isinstance(value, str) for _name, value in found.stored_properties)
+def test_values_are_texts() -> None:
     assert kept(raw({"a": True, "b": None})).stored_properties == (("a", "True"), ("b", ""))
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import heapq
 import os
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from functools import cached_property
-from itertools import chain, islice
 from typing import Literal, NamedTuple
 
 from msgspec.structs import replace
@@ -83,10 +83,6 @@ class SeenObjects:
         """Each image and flavor once, with its cloud."""
         for view in self._waiting.values():
             yield view.target, view.item
-
-    def first(self, key: ObjectKey) -> ObjectKey:
-        """The key under which an image or flavor was first read: one for all its names."""
-        return self._same.get(key, key)
 
     def notes(self, done: str) -> Iterator[tuple[str, str]]:
         """``(target, note)`` on each cloud with objects that were read before; ``done``: what
@@ -205,9 +201,9 @@ class NodesByHost:
 
     def _nodes_read(self, host: str) -> str:
         """The nodes that were read, with the verb for them; likely candidates come first."""
-        near = self._by_short.get(host.partition(".")[0], [])
-        names = islice(chain(near, (name for name in self._labels if name not in near)), _SHOWN)
-        shown = ", ".join(self._labels[name] for name in names)
+        short = host.partition(".")[0]
+        order = heapq.nsmallest(_SHOWN, self._labels, lambda n: (n.partition(".")[0] != short, n))
+        shown = ", ".join(self._labels[name] for name in order)
         more = len(self._labels) - _SHOWN
         if more > 0:
             return f"{shown} and {more} more are"
@@ -215,29 +211,21 @@ class NodesByHost:
 
     @cached_property
     def _labels(self) -> dict[str, str]:
-        """Labels of the nodes by node name, sorted: the configured host of each, or its file."""
-        labels = {
-            _node_name(node): f"nova.conf of {_configured_host(node)}"
-            if _configured_host(node)
-            else node.files[0]
+        """Labels of the nodes by node name: the configured host of each, or its file."""
+        return {
+            _node_name(node): f"nova.conf of {host}" if host else node.files[0]
             for node in self._nodes
+            for host in (_configured_host(node),)
         }
-        return dict(sorted(labels.items()))
-
-    @cached_property
-    def _by_short(self) -> dict[str, list[str]]:
-        """Names of nodes by the part before their first dot."""
-        names: defaultdict[str, list[str]] = defaultdict(list)
-        for name in self._labels:
-            names[name.partition(".")[0]].append(name)
-        return names
 
     def notes(self) -> Iterator[tuple[str, str]]:
         """``(target, note)`` on nodes that were not joined: their name is a host of two clouds, or
         they do not name their host."""
         yield from self.ambiguous_hosts()
         left = [
-            node for node in self._nodes if not _configured_host(node) and not self._is_joined(node)
+            node  # a name that is a host of several clouds has a note of its own
+            for node in self._nodes
+            if not _configured_host(node) and _node_name(node) not in self._met
         ]
         first = {node.target: node.files[0] for node in reversed(left)}
         for target, number in Counter(node.target for node in left).items():
@@ -264,10 +252,6 @@ class NodesByHost:
                         "name one cloud at a time"
                     ),
                 )
-
-    def _is_joined(self, node: SiteNode) -> bool:
-        """True for a joined node. A name that is a host of several clouds has a note of its own."""
-        return _node_name(node) in self._met
 
     def _by_host(self) -> dict[str, NodeFacts]:
         named: dict[str, list[SiteNode]] = defaultdict(list)

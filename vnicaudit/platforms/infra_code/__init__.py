@@ -25,18 +25,13 @@ _WORDS = (
     b'"flavor"', b'"binding_vif_type"', b"\nproperties:", b"Value",
 )  # fmt: skip
 
-_VERBS = re.compile(
-    rb"(?:image|flavor)[ \t]{1,9}(?:create|set)\b|image-(?:create|update)\b|flavor-key\b"
-)
+_VERBS = re.compile(rb"(?:image|flavor)[ \t]{1,9}(?:create|set)\b|image-(?:create|update)\b")
 _RESOURCE = re.compile(
     rb'^[ \t]*resource[ \t]+"?(?:openstack_images_image_v2|openstack_compute_flavor_v2)"?[ \t]',
     re.MULTILINE,
 )
 _GUEST = re.compile(rb'^[ \t]*resource[ \t]+"?libvirt_domain"?[ \t]', re.MULTILINE)
 _INTERFACES = re.compile(rb'\binterfaces"?\s*[=:]')
-_HEAT_VERSIONS = (
-    b"heat_template_version", b"HeatTemplateFormatVersion", b"AWSTemplateFormatVersion",
-)  # fmt: skip
 _MODULE = re.compile(
     rb"^[ \t]*(?:-[ \t]+)?(?:(?:openstack\.cloud\.)(?:image|compute_flavor)|os_image"
     rb"|os_nova_flavor):[ \t]*(?:#[^\n]*)?\r?$",
@@ -61,12 +56,10 @@ _SERVER = re.compile(
 
 
 def _is_terraform(head: bytes) -> bool:
-    """True for Terraform's HCL or JSON with an image, a flavor, or a libvirt guest in the form that
-    can be judged."""
+    """True for Terraform's HCL with an image, a flavor, or a libvirt guest in the form that can be
+    judged."""
     openstack = b"openstack_" in head
     guests = b"libvirt_domain" in head and _INTERFACES.search(head) is not None
-    if head[:1] == b"{" and b'"resource"' in head:
-        return openstack or guests
     said = (openstack and _RESOURCE.search(head)) or (guests and _GUEST.search(head))
     return bool(said) and like_hcl(head)
 
@@ -75,7 +68,7 @@ def _is_heat(head: bytes) -> bool:
     """True for a Heat template with an image or a flavor in it."""
     if b"OS::Glance::" not in head and b"OS::Nova::Flavor" not in head:
         return False
-    return like_yaml(head) and any(version in head for version in _HEAT_VERSIONS)
+    return like_yaml(head) and b"heat_template_version" in head
 
 
 def _is_shell(head: bytes) -> bool:
@@ -87,9 +80,7 @@ def _is_shell(head: bytes) -> bool:
 def _has_commands(head: bytes) -> bool:
     """True if a text may contain a client's command that creates or changes an image or a
     flavor."""
-    return (b"openstack" in head or b"glance" in head or b"nova" in head) and (
-        _VERBS.search(head) is not None
-    )
+    return (b"openstack" in head or b"glance" in head) and _VERBS.search(head) is not None
 
 
 def _is_ansible(head: bytes) -> bool:

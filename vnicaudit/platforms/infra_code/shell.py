@@ -1,8 +1,7 @@
 """Shell scripts: the images and flavors that commands of OpenStack's clients create or change.
 
 Sources of the options: python-openstackclient 10.5.0 (``image/v2/image.py``,
-``compute/v2/flavor.py``), python-glanceclient 4.13.0 and python-novaclient 18.13.1
-(``v2/shell.py``).
+``compute/v2/flavor.py``) and python-glanceclient 4.13.0 (``v2/shell.py``).
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from vnicaudit.text.beginning import Lines, is_only_placeholder
 from vnicaudit.text.shell import Command, Word, commands
 from vnicaudit.text.template_walk import HOLE, with_holes
 
-CLIENTS = frozenset({"openstack", "glance", "nova"})
+CLIENTS = frozenset({"openstack", "glance"})
 
 _BEFORE = frozenset({
     "!", "if", "then", "elif", "else", "while", "until", "do", "{", "time", "sudo", "exec",
@@ -85,8 +84,6 @@ def definitions(command: Command, place: Place, key: Key) -> Iterator[Statement]
             yield _openstack(kind, verb[1], call, command[start], place, key)
     elif client == "glance" and verb[:1] in (["image-create"], ["image-update"]):
         yield _glance(verb[0] == "image-create", call, command[start], place, key)
-    elif client == "nova" and verb[:1] == ["flavor-key"] and verb[2:3] == ["set"]:
-        yield _nova_key(call, command[start], place, key)
 
 
 def _client(command: Command) -> int | None:
@@ -171,20 +168,6 @@ def _glance(creates: bool, call: _Call, command: Word, place: Place, key: Key) -
         open_ended=call.open_ended and (creates or len(plain) > 1),
         disk_format=call.certain("--disk-format"),
         has_certain_name=_is_name(name),
-    )
-
-
-def _nova_key(call: _Call, command: Word, place: Place, key: Key) -> Statement:
-    """The statement of ``nova flavor-key NAME set k=v …``."""
-    pairs = (_property(word, place) for word in call.plain[3:])
-    return Statement(
-        "flavor",
-        call.plain[1].text,
-        place(command),
-        tuple(found for found in pairs if found is not None),
-        key(call.plain[1]),
-        creates=False,
-        has_certain_name=_is_name(call.plain[1]),
     )
 
 

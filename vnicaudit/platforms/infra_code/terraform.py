@@ -25,8 +25,6 @@ from vnicaudit.platforms.infra_code.records import (
     described,
     place,
     record_of,
-    tops,
-    value_of,
     whole_number,
     with_images,
 )
@@ -46,32 +44,10 @@ class Resource(NamedTuple):
 
 
 def resources(data: bytes, file: str) -> Iterator[Resource]:
-    """All resources of a file, in HCL or JSON."""
-    if data.lstrip()[:1] == b"{":
-        for top in tops(data, file):
-            yield from _json_resources(value_of(top).get("resource"))
-        return
-
+    """All resources of a file."""
     for block in blocks(data.decode("utf-8-sig", "replace"), file):
         if block.type == "resource" and len(block.labels) == 2:
             yield Resource(*block.labels, block.body)
-
-
-def _json_resources(top: Value | None) -> Iterator[Resource]:
-    """The resources in ``{"type": {"label": {…}}}``; any of the maps may be a list of such maps."""
-    for kinds in _maps(top):
-        for kind, labels in kinds.entries:
-            for label, bodies in (pair for one in _maps(labels) for pair in one.entries):
-                for body in _maps(bodies):
-                    if kind is not None and label is not None:
-                        place = body._replace(line=label.line, column=label.column)
-                        yield Resource(kind.text, label.text, place)
-
-
-def _maps(found: Value | None) -> tuple[Value, ...]:
-    if found is None or found.kind == "map":
-        return () if found is None else (found,)
-    return tuple(item for item in found.items() if item.kind == "map")
 
 
 # Read domains from Terraform's ``libvirt_domain`` (dmacvicar/libvirt).
@@ -168,7 +144,7 @@ _KINDS: dict[str, Kind] = {IMAGE: "image", FLAVOR: "flavor"}
 
 def read(data: bytes, *, target: str, file: str) -> Iterator[Record | Domain]:
     """The images, the flavors (which know the images that are booted with them), and the guests of
-    libvirt. Raises TargetError if it is neither HCL nor JSON."""
+    libvirt. Raises TargetError if it is not HCL."""
     every = list(resources(data, file))
     where = Location(target, file)
     made: dict[str, Record] = {}

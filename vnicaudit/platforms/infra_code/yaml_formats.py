@@ -52,7 +52,7 @@ def read_heat(data: bytes, *, target: str, file: str) -> Iterator[Record]:
     """The images and flavors of a Heat template; a flavor knows the images that are booted with
     it. Raises TargetError if it is not YAML."""
     for top in tops(data, file):
-        resources = top.child("resources") or top.child("Resources")
+        resources = top.child("resources")
         if resources is not None:
             where = Location(target, file, None, resources.pointer)
             yield from _records(value_of(resources), where)
@@ -64,9 +64,8 @@ def _records(resources: Value, where: Location) -> Iterator[Record]:
     for key, body in resources.entries if resources.kind == "map" else ():
         if key is None or body.kind != "map":
             continue
-        kind = body.scalar("type") or body.scalar("Type")
-        written = body.get("properties") or body.get("Properties")
-        said = written or Value("map", key.line, key.column)
+        kind = body.scalar("type")
+        said = body.get("properties") or Value("map", key.line, key.column)
         spot = replace(place(key, where), xpath=f"{where.xpath}/{key.text}")
         if kind == _HEAT_FLAVOR:
             made[key.text] = record_of(described("flavor", said, spot, key.text), spot.target)
@@ -90,10 +89,8 @@ def _own_properties(said: Value, spot: Location) -> Iterator[Property]:
 
 
 def _referred(said: Value | None) -> str | None:
-    """The name in ``{get_resource: NAME}`` or ``{Ref: NAME}``; None for a literal."""
-    if said is None:
-        return None
-    return said.scalar("get_resource") or said.scalar("Ref")
+    """The name in ``{get_resource: NAME}``; None for a literal."""
+    return None if said is None else said.scalar("get_resource")
 
 
 # Ansible: playbooks and task files that create images and flavors.

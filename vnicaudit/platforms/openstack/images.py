@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 
 import msgspec
@@ -25,7 +25,7 @@ from vnicaudit.model.openstack import (
     ServerConfig,
 )
 from vnicaudit.model.report import ReadError
-from vnicaudit.platforms.openstack.client import CallError, Client
+from vnicaudit.platforms.openstack.client import Client
 from vnicaudit.platforms.openstack.connect import CloudLogin
 from vnicaudit.platforms.openstack.guest import (
     BARE_METAL,
@@ -40,7 +40,6 @@ from vnicaudit.platforms.openstack.guest import (
 from vnicaudit.platforms.openstack.listing import (
     Collection,
     Listing,
-    ListPage,
     Microversions,
     pages,
 )
@@ -71,7 +70,6 @@ from vnicaudit.platforms.openstack.servers import Flavors, RawImage, RawServer, 
 
 _PAGE = 500
 """Glance returns 25 unless more are requested, and 1,000 at most (``api_limit_max``)."""
-_BAD_REQUEST = 400
 
 _ATTRIBUTES = frozenset({
     "id", "name", "status", "visibility", "protected", "os_hidden", "checksum", "os_hash_algo",
@@ -82,8 +80,8 @@ _ATTRIBUTES = frozenset({
 _NO_MORE = frozenset({"deleted", "pending_delete", "killed"})
 """States of images from which no server can be created any more."""
 _ALL = (("visibility", "all"),)
-"""Also lists images of others that are shared with the whole community, which Glance leaves out by
-default."""
+"""Also lists images of others that are shared with the whole community, which Glance (since Ocata)
+leaves out by default."""
 _HIDDEN = (("os_hidden", "true"),)
 """Lists images that are only shown on request: superseded, but still used by servers."""
 
@@ -92,14 +90,8 @@ _LEGACY = frozenset({"architecture", "hypervisor_type", "vm_mode", "root_device_
 """Names without such a prefix that Nova also knows (``objects/image_meta.py``)."""
 _LONGEST = 255
 """Maximum length of a value that Nova keeps."""
-_MOST = 500
-"""Maximum number of properties; Glance allows 128 per image by default
-(``image_property_quota``)."""
 _DOUBT = timedelta(seconds=60)
 """Clocks of two services may differ, and Nova reads the image before it creates the server."""
-
-
-Properties = tuple[tuple[str, str], ...]
 
 
 IMAGES = Listing("image", "/images", "images", json_decoder(dict[str, object]), _PAGE)
@@ -127,7 +119,11 @@ class Images(Collection[dict[str, object]]):
 
 def read_images(client: Client, nova: int | None = None) -> Images:
     """All images that this user may see; ``nova`` as in :class:`Images`."""
-    listed = (page for query in ((), _HIDDEN) for page in _pages(client, query))
+    listed = (
+        page
+        for query in ((), _HIDDEN)
+        for page in pages(client, replace(IMAGES, query=(*query, *_ALL)))
+    )
     return Images(client.cloud.target, nova).take_in(listed, IMAGES)
 
 
@@ -160,21 +156,6 @@ def image_of(raw: Mapping[str, object], target: str, nova: int | None = None) ->
     )
 
 
-def _pages(
-    client: Client, query: tuple[tuple[str, str], ...]
-) -> Iterator[ListPage[dict[str, object]]]:
-    """Pages of images, including those of the community, if Glance supports that."""
-    known = False
-    try:
-        for page in pages(client, replace(IMAGES, query=(*query, *_ALL))):
-            known = True
-            yield page
-    except CallError as error:
-        if known or error.status != _BAD_REQUEST:
-            raise
-        yield from pages(client, replace(IMAGES, query=query))
-
-
 def _text(raw: Mapping[str, object], key: str) -> str:
     value = raw.get(key)
     return value if isinstance(value, str) else ""
@@ -182,18 +163,18 @@ def _text(raw: Mapping[str, object], key: str) -> str:
 
 def stored_properties(
     server: RawServer, image: Image | None
-) -> tuple[Properties, PropertiesSource]:
+) -> tuple[tuple[tuple[str, str], ...], PropertiesSource]:
     """The properties, sorted, and how they are known."""
     if isinstance(server.image, RawImage) and server.image.properties is not None:
         said = ((name, text_of(value)) for name, value in server.image.properties.items())
-        return _sorted(said), "api"
+        return tuple(sorted(said)), "api"
     if image is not None and _unchanged(image.updated, server.created or ""):
         copied = (
-            (each.name, each.value)
+            (each.name, each.value[:_LONGEST])
             for each in image.properties
             if each.name.startswith(_PREFIXES) or each.name in _LEGACY
         )
-        return _sorted(copied), "image"
+        return tuple(sorted(copied)), "image"
     return (), "unseen"
 
 
@@ -205,10 +186,6 @@ def image_state(server: RawServer, image: Image | None, *, all_seen: bool) -> Im
     if server.image == "":
         return "volume"
     return "gone" if all_seen and server.image_id is not None else "unseen"
-
-
-def _sorted(pairs: Iterable[tuple[str, str]]) -> Properties:
-    return tuple(sorted((name, value[:_LONGEST]) for name, value in pairs)[:_MOST])
 
 
 def _unchanged(updated: str, created: str) -> bool:
@@ -228,8 +205,6 @@ def _time(text: str) -> datetime | None:
 # Make a :class:`~vnicaudit.model.domain.Server` from a server, its ports, image and flavor. Pure.
 
 
-_NAME = 255
-"""Maximum number of characters of a name in Nova."""
 _TAPS = 23
 """Nova since which os-vif creates the port of Open vSwitch, so that the interface is an
 ``ethernet``; before, it was a ``bridge`` with a ``virtualport``."""
@@ -286,7 +261,7 @@ def server_of(server: RawServer, around: CloudSurroundings) -> Server | ReadErro
         taps=around.nova.oldest is None or around.nova.oldest >= _TAPS,
     )
     return Server(
-        name=(server.name or server.id)[:_NAME],
+        name=server.name or server.id,
         declared=declared_of(config, arch, launched=bool(server.launched), nics=len(ports)),
         location=Location(target, xpath=f"servers/{server.id}"),
         nics=nics_of(server.id, ports, all_nics, around.networks.mtus, target, server.networks),
@@ -322,7 +297,7 @@ def _config(
 def _reference(server: RawServer, around: CloudSurroundings) -> CloudServer:
     return CloudServer(
         id=server.id.lower(),
-        name=(server.name or server.id)[:_NAME],
+        name=server.name or server.id,
         project=server.tenant_id or "",
         project_name=around.projects.name(server.tenant_id),
         target=around.cloud.target,

@@ -51,7 +51,6 @@ _DOWN_CELLS = (2, 69)
 out silently (its API guide, "Handling Down Cells")."""
 _SPECS = (2, 61)
 """``extra_specs`` of a flavor in the list of flavors."""
-_PAGES_OF_NODES = (2, 33)
 _CPU = (2, 87)
 """The last with ``cpu_info`` of a hypervisor; from 2.88 on Nova instead queries each host for its
 uptime, which takes long if one is down."""
@@ -69,11 +68,6 @@ class Microversions(NamedTuple):
     def stored_properties(self) -> bool:
         """True if servers come with the image properties that Nova has stored for them."""
         return self.servers >= _STORED
-
-    @property
-    def paged_nodes(self) -> bool:
-        """True if hypervisors come in pages."""
-        return self.nodes >= _PAGES_OF_NODES
 
 
 def microversions(highest: Microversion | None) -> Microversions:

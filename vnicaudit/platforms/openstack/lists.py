@@ -17,11 +17,10 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 import msgspec
-from msgspec.structs import replace
 
 from vnicaudit.base.wording import plain
 from vnicaudit.errors import TargetError
-from vnicaudit.model.decoding import json_as, json_decoder
+from vnicaudit.model.decoding import json_decoder
 from vnicaudit.model.host import Version
 from vnicaudit.model.openstack import Aggregate
 from vnicaudit.model.runs import ComputeNode
@@ -31,37 +30,31 @@ from vnicaudit.platforms.openstack.listing import (
     REFUSED,
     Collection,
     Listing,
-    Microversions,
     microversions,
 )
 
 _PAGE = 1000
 _NODES_OF_PAGE = 100
 """Each comes with all features of its CPU."""
-_MOST_VERSION = 1_000_000_000
 _ZONE = "availability_zone"
-_MOST = 64
-"""Maximum number of aggregates of a host, and of keys of an aggregate, that are kept."""
-_NAME = 64
-"""Maximum number of characters of a project's name in Keystone."""
 
 
 class Service(msgspec.Struct):
     host: str | None = None
 
 
-class _Cpu(msgspec.Struct):
+class Cpu(msgspec.Struct):
     arch: str | None = None
 
 
 class RawNode(msgspec.Struct):
-    """One hypervisor in Nova's answer; ``cpu_info`` is JSON in a string up to 2.27."""
+    """One hypervisor in Nova's answer; ``cpu_info`` is a string up to 2.27, which is not read."""
 
     name: str | None = msgspec.field(name="hypervisor_hostname", default=None)
     kind: str | None = msgspec.field(name="hypervisor_type", default=None)
     version: int | None = msgspec.field(name="hypervisor_version", default=None)
     service: Service | None = None
-    cpu_info: _Cpu | str | None = None
+    cpu_info: Cpu | str | None = None
     address: str | None = msgspec.field(name="host_ip", default=None)
     """``my_ip`` of its nova-compute."""
     state: str | None = None
@@ -136,9 +129,10 @@ class HypervisorNodes(Collection[RawNode]):
         """Add a hypervisor."""
         if raw.kind is None or raw.name is None or raw.service is None or raw.service.host is None:
             return
-        qemu = _version(raw.version) if raw.kind.lower() == "qemu" else None
-        node = HypervisorNode(raw.kind.lower(), qemu, _arch(raw.cpu_info))
-        self._of[raw.service.host, raw.name] = node
+        kind, version = raw.kind.lower(), raw.version or 0
+        qemu = Version.from_libvirt(version) if kind == "qemu" and version > 0 else None
+        arch = raw.cpu_info.arch if isinstance(raw.cpu_info, Cpu) else None
+        self._of[raw.service.host, raw.name] = HypervisorNode(kind, qemu, arch)
 
 
 class Aggregates(Collection[RawAggregate]):
@@ -152,8 +146,7 @@ class Aggregates(Collection[RawAggregate]):
         """Add an aggregate, under each of its hosts."""
         aggregate = _aggregate(raw)
         for host in dict.fromkeys(raw.hosts):
-            if len(self._of[host]) < _MOST:
-                self._of[host].append(aggregate)
+            self._of[host].append(aggregate)
 
     def of(self, host: str | None) -> tuple[Aggregate, ...]:
         """Aggregates of a host, in Nova's order."""
@@ -183,7 +176,7 @@ class Projects(Collection[RawProject]):
 
     def __init__(self, names: Mapping[str, str]) -> None:
         super().__init__()
-        self.names = {key: plain(name)[:_NAME] for key, name in names.items() if key}
+        self.names = {key: plain(name) for key, name in names.items() if key}
 
     @property
     def reason(self) -> str:
@@ -197,13 +190,7 @@ class Projects(Collection[RawProject]):
 
     def add(self, raw: RawProject) -> None:
         """Add a project."""
-        self.names[raw.id] = plain(raw.name)[:_NAME]
-
-
-def nodes_listing(microversions: Microversions) -> Listing[RawNode]:
-    """The list of hypervisors for this release of Nova."""
-    limit = NODES.limit if microversions.paged_nodes else None
-    return replace(NODES, limit=limit).at(microversions.nodes)
+        self.names[raw.id] = plain(raw.name)
 
 
 def read_projects(client: Client) -> Projects:
@@ -213,23 +200,8 @@ def read_projects(client: Client) -> Projects:
     return known.read(client, PROJECTS)
 
 
-def _version(number: int | None) -> Version | None:
-    if number is None or not 0 < number < _MOST_VERSION:
-        return None
-    return Version.from_libvirt(number)
-
-
-def _arch(cpu: _Cpu | str | None) -> str | None:
-    if isinstance(cpu, str):
-        try:
-            cpu = json_as(cpu, _Cpu)
-        except (msgspec.DecodeError, RecursionError):
-            return None
-    return None if cpu is None else cpu.arch
-
-
 def _aggregate(raw: RawAggregate) -> Aggregate:
-    keys = sorted(raw.metadata.items())[:_MOST]
+    keys = sorted(raw.metadata.items())
     return Aggregate(
         plain(raw.name),
         plain(raw.zone or ""),
@@ -238,9 +210,6 @@ def _aggregate(raw: RawAggregate) -> Aggregate:
 
 
 # The hosts of a cloud that run its servers, by its hypervisors and host aggregates.
-
-
-_NAME_COMPUTE_NODES = 253
 
 
 class _Hypervisors(Collection[RawNode]):
@@ -263,7 +232,7 @@ def compute_nodes_of(
     them, or the list cannot be read to its end; MissingExtraError without openstacksdk."""
     client = Client(connect(cloud, deadline=deadline, total=total))
     wanted = microversions(client.endpoint("compute").microversion)
-    found = _Hypervisors().read(client, nodes_listing(wanted))
+    found = _Hypervisors().read(client, NODES.at(wanted.nodes))
     if found.visible is False:
         text = "only admins can see its hypervisors: log in as one, or list the hosts yourself"
         raise TargetError(text, file=client.cloud.target)
@@ -277,8 +246,8 @@ def _node(raw: RawNode, aggregates: Aggregates) -> ComputeNode:
     host = raw.service.host if raw.service is not None else None
     member = aggregates.of(host)
     return ComputeNode(
-        name=plain(raw.name or "")[:_NAME_COMPUTE_NODES],
-        address=plain(raw.address or "")[:_NAME_COMPUTE_NODES],
+        name=plain(raw.name or ""),
+        address=plain(raw.address or ""),
         zone=next((one.zone for one in member if one.zone), ""),
         aggregates=tuple(one.name for one in member),
         up=raw.state != "down",

@@ -32,11 +32,6 @@ _PORT_FIELDS = (
     "id", "device_id", "device_owner", "mac_address", "network_id", "binding:vnic_type",
     "binding:vif_type", "binding:vif_details",
 )  # fmt: skip
-_LONGEST = 64
-"""Maximum number of characters of a physical network (neutron-lib,
-``PHYSICAL_NETWORK_MAX_LEN``)."""
-_LONGEST_KIND = 32
-"""Maximum number of characters of a network's type (``NETWORK_TYPE_MAX_LEN``)."""
 
 
 class RawSegment(msgspec.Struct):
@@ -166,16 +161,14 @@ def read_network(client: Client) -> tuple[Ports, Networks]:
 
 def provider_network(raw: RawNetwork) -> ProviderNetwork | None:
     """The physical network and the type of a network, as Nova reads them (34.0.0,
-    ``network/neutron.py`` ``_get_physnet_tunneled_info``); None if Neutron does not report them, or
-    the name is too long to be valid."""
+    ``network/neutron.py`` ``_get_physnet_tunneled_info``); None if Neutron does not report
+    them."""
     if raw.segments:
         physical = next((one.physical for one in raw.segments if one.physical), "")
-        provider = ProviderNetwork(physical, segmented=True)
-    elif raw.physical is msgspec.UNSET:
+        return ProviderNetwork(physical, segmented=True)
+    if raw.physical is msgspec.UNSET:
         return None
-    else:
-        provider = ProviderNetwork(raw.physical or "", (raw.kind or "")[:_LONGEST_KIND])
-    return provider if len(provider.physical) <= _LONGEST else None
+    return ProviderNetwork(raw.physical or "", raw.kind or "")
 
 
 def _bound(raw: RawPort, network: ProviderNetwork | None) -> Bound:

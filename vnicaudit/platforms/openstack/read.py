@@ -36,11 +36,11 @@ from vnicaudit.platforms.openstack.listing import (
 from vnicaudit.platforms.openstack.lists import (
     AGGREGATES,
     GROUPS,
+    NODES,
     Aggregates,
     HypervisorNodes,
     Projects,
     ServerGroups,
-    nodes_listing,
     read_projects,
 )
 from vnicaudit.platforms.openstack.network import read_network
@@ -218,7 +218,7 @@ def _read_surroundings(client: Client, highest: Microversion | None) -> CloudSur
         DaemonCall("openstack: images", lambda: read_images(client, nova.newest)),
         DaemonCall("openstack: flavors", lambda: Flavors(target).read(client, flavors_listing)),
         DaemonCall(
-            "openstack: hypervisors", lambda: HypervisorNodes().read(client, nodes_listing(wanted))
+            "openstack: hypervisors", lambda: HypervisorNodes().read(client, NODES.at(wanted.nodes))
         ),
         DaemonCall("openstack: server groups", lambda: ServerGroups().read(client, groups_listing)),
         DaemonCall("openstack: aggregates", lambda: Aggregates().read(client, AGGREGATES)),

@@ -29,8 +29,6 @@ from vnicaudit.platforms.openstack.listing import (
     pages,
 )
 
-_NETWORK_NAME = 255
-"""Maximum number of characters of a network's name (neutron-lib, ``NAME_FIELD_SIZE``)."""
 _PAGE = 200
 """Nova's own limit is 1,000 by default (``[api] max_limit``). A fifth of that answers within a
 deadline on a slow cloud, and costs little: see benchmarks/openstack.py."""
@@ -103,7 +101,7 @@ class RawServer(msgspec.Struct):
     def networks(self) -> dict[str, str]:
         """MAC -> name of the network in which it has an address."""
         return {
-            each.mac.lower(): sys.intern(name[:_NETWORK_NAME])
+            each.mac.lower(): sys.intern(name)
             for name, addresses in self.addresses.items()
             for each in addresses
             if each.mac
@@ -148,8 +146,6 @@ class VisibleServers:
 
 
 _FLAVORS_OF_PAGE = 1000
-_MOST_VCPUS = 65_536
-"""A larger number of vCPUs is an error in the answer."""
 
 
 class _RawListedFlavor(msgspec.Struct):
@@ -226,7 +222,7 @@ def _flavor(
 
 
 def _vcpus(count: int | None) -> int | None:
-    return count if count is not None and 0 < count <= _MOST_VCPUS else None
+    return count if count is not None and count > 0 else None
 
 
 # The current state of a server, its ports and its last error, decoded from answers of services.
@@ -238,7 +234,6 @@ def _vcpus(count: int | None) -> int | None:
 
 T = TypeVar("T")
 
-_MOST_NICS = 64
 _LONGEST = 300
 
 
@@ -345,7 +340,7 @@ def volumes_of(body: bytes) -> tuple[str, ...]:
 
 def ports_of(body: bytes) -> tuple[PortState, ...]:
     """The ports in a list. Raises ActionError."""
-    found = _decoded(body, _Ports, "a list of ports").ports[:_MOST_NICS]
+    found = _decoded(body, _Ports, "a list of ports").ports
     return tuple(PortState(port.id, port.mac.lower(), plain(port.status)) for port in found)
 
 
@@ -353,7 +348,7 @@ def sent_of(body: bytes) -> dict[str, int]:
     """MAC -> packets that its guest has sent: ``tx_packets`` is libvirt's, counted on the tap with
     the direction reversed (``get_instance_diagnostics`` in nova/virt/libvirt/driver.py). Raises
     ActionError."""
-    nics = _decoded(body, _Diagnostics, "diagnostics").nics[:_MOST_NICS]
+    nics = _decoded(body, _Diagnostics, "diagnostics").nics
     return {nic.mac.lower(): nic.sent for nic in nics if nic.mac and nic.sent is not None}
 
 

@@ -11,4 +11,4 @@ echo openstack image create --property hw_vif_model=e1000 echoed
 for name in a b; do
   sudo -E openstack flavor set --property hw:vif_multiqueue_enabled=$MQ "$name" >/dev/null 2>&1
 done
-if [ -n "$OLD" ]; then nova flavor-key m1 set hw:vif_multiqueue_enabled=true; fi
+if [ -n "$OLD" ]; then openstack flavor set --property hw:vif_multiqueue_enabled=true m1; fi
