@@ -65,7 +65,7 @@ _ENGLISH = re.compile(
 _SHELL = re.compile(r"\s[-./$\[(\"']|[=;]|for \w+ in ")
 
 
-class Lines:
+class LineIndex:
     """The lines and columns, from 1, of positions in a text."""
 
     def __init__(self, text: str) -> None:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import msgspec
 
 from vnicaudit.errors import TargetError
-from vnicaudit.text.beginning import Lines
+from vnicaudit.text.beginning import LineIndex
 from vnicaudit.text.template_walk import HOLE, Tag, Turn, is_opened, tags
 
 # The nodes of a YAML document: content and position.
@@ -268,7 +268,7 @@ class YamlSource:
         masked = not as_written and is_opened(self.text)
         self.mask = without_tags(self.text) if masked else Mask(self.text)
         self.template = self.mask.text is not self.text and self.mask.text != self.text
-        self._lines = Lines(self.text)
+        self._lines = LineIndex(self.text)
         self._bytes: list[int] = []
 
     def line_column(self, position: int) -> tuple[int, int]:

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 from vnicaudit.errors import TargetError
 from vnicaudit.platforms.infra_code.records import MAX_DEPTH, Value
-from vnicaudit.text.beginning import Lines
+from vnicaudit.text.beginning import LineIndex
 from vnicaudit.text.comment_walk import CommentEntry, accepting_comments
 
 # The tokens of HCL, following the specification of its native syntax (hashicorp/hcl, spec.md).
@@ -190,7 +190,7 @@ class _Reader:
         self.text = text
         self.tokens = list(tokens(text))
         self.closing = _closing(self.tokens)
-        self.lines = Lines(text)
+        self.lines = LineIndex(text)
 
     def place(self, token: Token) -> tuple[int, int]:
         """Line and column of a token, from 1."""

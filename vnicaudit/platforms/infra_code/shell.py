@@ -14,7 +14,7 @@ from vnicaudit.errors import TargetError
 from vnicaudit.model.finding import Location
 from vnicaudit.model.openstack import Property
 from vnicaudit.platforms.infra_code.records import Kind, Record, Statement, records, whole_number
-from vnicaudit.text.beginning import Lines, is_only_placeholder
+from vnicaudit.text.beginning import LineIndex, is_only_placeholder
 from vnicaudit.text.shell import Command, Word, commands
 from vnicaudit.text.template_walk import HOLE, with_holes
 
@@ -226,7 +226,7 @@ def read(data: bytes, *, target: str, file: str) -> Iterator[Record]:
 
 def _statements(text: str, where: Location) -> Iterator[Statement]:
     """The image and flavor statements of the commands in a text."""
-    lines = Lines(text)
+    lines = LineIndex(text)
 
     def place(word: Word) -> Location:
         line, column = lines.line_column(word.start)

@@ -37,7 +37,7 @@ from vnicaudit.platforms.nova_conf.read import (
     text_of,
 )
 from vnicaudit.platforms.nova_conf.recognise import begins_with_section, is_novas_file, is_own
-from vnicaudit.text.beginning import Lines, is_script, opened
+from vnicaudit.text.beginning import LineIndex, is_script, opened
 from vnicaudit.text.shell import HereDocument, ShellLexer, Word
 
 _TOOL = re.compile(
@@ -98,9 +98,9 @@ class _CommandReader:
         self.found = OptionCollector(file)
         self._file = file
         self.unnamed: list[int] = []
-        """Lines that set an option of [libvirt] whose name a variable holds."""
+        """LineIndex that set an option of [libvirt] whose name a variable holds."""
         self._text = text
-        self._lines = Lines(text)
+        self._lines = LineIndex(text)
         self._removed: dict[Name, int] = {}
         self._maybe_removed: dict[Name, int] = {}
         """Option -> how many options had been set before."""

@@ -29,7 +29,7 @@ from vnicaudit.platforms.nova_conf.read import (
     section_name,
     text_of,
 )
-from vnicaudit.text.beginning import Lines
+from vnicaudit.text.beginning import LineIndex
 from vnicaudit.text.comment_walk import CommentEntry, accepting_comments
 
 _TOKEN = re.compile(
@@ -160,7 +160,7 @@ class _ManifestReader:
         self.not_judged: list[NotJudged] = []
         self._file = file
         self._tokens = list(_tokens(text))
-        self._lines = Lines(text)
+        self._lines = LineIndex(text)
         self._at = 0
         self._part = _TOP
 
