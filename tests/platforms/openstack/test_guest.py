@@ -7,7 +7,7 @@ import pytest
 from tests.platforms.openstack.servers import HOST, around, declared, domain, port, raw
 from tests.rows import rows
 from vnicaudit.model.host import Version
-from vnicaudit.platforms.openstack.lists import Cpu, HypervisorNodes, RawNode, Service
+from vnicaudit.platforms.openstack.lists import HypervisorNodes, NodeCpu, RawNode, Service
 
 DISK = {"hw_disk_bus": "virtio"}
 
@@ -37,7 +37,7 @@ def test_architecture(kept: dict[str, str], arch: str | None) -> None:
 
 
 def test_architecture_of_the_node() -> None:
-    s390 = around(port(), nodes=nodes(cpu_info=Cpu("s390x")))
+    s390 = around(port(), nodes=nodes(cpu_info=NodeCpu("s390x")))
     assert declared(raw({}, **HOST), s390).arch == "s390x"
     assert declared(raw({"hw_architecture": "x86_64"}, **HOST), s390).arch == "x86_64"
     assert declared(raw({}), s390).arch is None  # a tenant's server: on which node is not said

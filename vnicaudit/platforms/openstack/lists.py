@@ -43,7 +43,7 @@ class Service(msgspec.Struct):
     host: str | None = None
 
 
-class Cpu(msgspec.Struct):
+class NodeCpu(msgspec.Struct):
     arch: str | None = None
 
 
@@ -54,7 +54,7 @@ class RawNode(msgspec.Struct):
     kind: str | None = msgspec.field(name="hypervisor_type", default=None)
     version: int | None = msgspec.field(name="hypervisor_version", default=None)
     service: Service | None = None
-    cpu_info: Cpu | str | None = None
+    cpu_info: NodeCpu | str | None = None
     address: str | None = msgspec.field(name="host_ip", default=None)
     """``my_ip`` of its nova-compute."""
     state: str | None = None
@@ -131,7 +131,7 @@ class HypervisorNodes(Collection[RawNode]):
             return
         kind, version = raw.kind.lower(), raw.version or 0
         qemu = Version.from_libvirt(version) if kind == "qemu" and version > 0 else None
-        arch = raw.cpu_info.arch if isinstance(raw.cpu_info, Cpu) else None
+        arch = raw.cpu_info.arch if isinstance(raw.cpu_info, NodeCpu) else None
         self._of[raw.service.host, raw.name] = HypervisorNode(kind, qemu, arch)
 
 
