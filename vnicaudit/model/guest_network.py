@@ -138,13 +138,10 @@ class GuestNetwork(msgspec.Struct, frozen=True):
 
     mac: str
     name: str
-    index: int
     link: GuestLink
     addresses: tuple[GuestAddress, ...] = ()
     """In the order in which the kernel lists them: IPv4 oldest first, IPv6 newest first."""
     routes: tuple[GuestRoute, ...] = ()
     """Routes other than those that the kernel makes when an address is added."""
     neighbours: tuple[GuestNeighbour, ...] = ()
-    ruled: bool = False
-    """Routing rules name the interface: they apply again once it has its name again."""
     notes: tuple[str, ...] = ()

@@ -235,6 +235,15 @@ def check_about(step: Step, place: str | None = None) -> None:
         )
 
 
+def check_diff(step: Step, diff: str, made_from: str | None = None) -> None:
+    """Raises RefusedError if a step's diff does not show its change, whose ``diff`` was made again,
+    or it was not ``made_from`` the source with that digest."""
+    if step.diff != diff or step.digest != (made_from or step.digest):
+        raise UnitRefusedError(
+            f"step {step.id}: the change does not match its diff: make a new plan", "plan"
+        )
+
+
 def kept_digest(kind: str, id: str | None, old: Mapping[str, str | None]) -> str:
     """The digest of the object that a cloud step was made from: a server, image or flavor
     (``kind``), and its values for the properties that the step changes (None: not set). It is

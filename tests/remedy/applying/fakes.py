@@ -258,7 +258,7 @@ class Machine:
         """Stands for what would be read by ``ip``."""
         if mac not in self._set_up:
             raise GuestError("nothing is set up")
-        return GuestNetwork(mac, "eth0", 2, GuestLink(up=True, mtu=1500))
+        return GuestNetwork(mac, "eth0", GuestLink(up=True, mtu=1500))
 
     def restore(self, mac: str, network: GuestNetwork) -> None:
         """Stands for what would be set by ``ip``."""

@@ -246,12 +246,6 @@ def test_rules_that_name_the_interface_hold_again(guest: Namespace) -> None:
     restore(guest, MAC, network)
     (rule,) = (one for one in guest.json("rule", "show") if "iif" in one)
     assert "iif_detached" not in rule
-    assert network.ruled
-
-
-def test_no_rule_names_the_interface(guest: Namespace) -> None:
-    set_up(guest, PLAIN + "rule add from 10.1.0.2 table 50 pref 1000\n")
-    assert not capture(guest, MAC).ruled
 
 
 def test_routes_through_others_are_left_alone(guest: Namespace) -> None:

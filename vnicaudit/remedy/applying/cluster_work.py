@@ -14,8 +14,6 @@ import msgspec
 
 from vnicaudit.errors import (
     GoneError,
-    JournalError,
-    NoResponseError,
     RefusedError,
     VnicauditError,
 )
@@ -23,7 +21,7 @@ from vnicaudit.knowledge.kube_changes import TEMPLATE
 from vnicaudit.model.decoding import objects_at, text_at, value_at
 from vnicaudit.model.plan import ClusterKind, PatchLine
 from vnicaudit.model.runs import Check, Outcome
-from vnicaudit.remedy.applying.driver import UnitWork
+from vnicaudit.remedy.applying.driver import ENDS_THE_WORK, UnitWork
 from vnicaudit.remedy.applying.history import may_be_off
 from vnicaudit.remedy.applying.journal.events import (
     Patched,
@@ -46,8 +44,6 @@ from vnicaudit.remedy.cluster_patch import (
 from vnicaudit.remedy.hypervisor import ClusterObject, ClusterObjects
 from vnicaudit.remedy.replacing import UnitRefusedError
 
-_NOT_UNDONE = (NoResponseError, JournalError, GoneError)
-"""Errors after which nothing can be undone: no answer, no record, or no object."""
 _PASSES = 3
 """How often a patch is made of what was just read: another field may change in between."""
 _POLL = 1.0
@@ -94,7 +90,7 @@ def to_its_end(work: ClusterWork) -> Result:
     if undoing is None:
         try:
             result, checks = _changed(work)
-        except _NOT_UNDONE:
+        except ENDS_THE_WORK:
             raise
         except VnicauditError as error:
             if isinstance(error, RefusedError) and work.notes.last(Patched) is None:
@@ -158,7 +154,7 @@ def _put_back(work: ClusterWork, reason: str, outcome: Outcome) -> Result:
             if failed(checks) and not left:
                 console = work.place.virtctl(f"console {made.name} -n {made.namespace}")
                 silent = _SILENT.format(console)
-    except _NOT_UNDONE:
+    except ENDS_THE_WORK:
         raise
     except VnicauditError as error:
         left = str(error)

@@ -41,7 +41,6 @@ from vnicaudit.remedy.applying.driver import (
     UndoRequest,
 )
 from vnicaudit.remedy.applying.journal.events import Begin, Result, Undoing, UnitRequest, unit_of
-from vnicaudit.remedy.applying.journal.past_run import PastRun
 from vnicaudit.remedy.applying.session import Session
 from vnicaudit.remedy.applying.verifying import failed
 from vnicaudit.remedy.cluster_patch import (
@@ -53,7 +52,7 @@ from vnicaudit.remedy.cluster_patch import (
     patch_digest,
 )
 from vnicaudit.remedy.hypervisor import ClusterObject, ClusterObjects
-from vnicaudit.remedy.replacing import UnitRefusedError, check_uri, short_digest
+from vnicaudit.remedy.replacing import UnitRefusedError, check_diff, check_uri, short_digest
 
 _WARNING = "Warning of the API server: {}"
 _DRIFT = "it changed since the plan was made: make a new plan ({})"
@@ -197,17 +196,7 @@ class ClusterDriver(Driver):
             agent=instance is not None and condition(instance, "AgentConnected"),
             only_restarts=only_restarts,
         )  # fmt: skip
-        return Prepared(
-            transaction, keeps_texts=False, note="; ".join(map(_WARNING.format, warnings))
-        )
-
-    def prepare_restore(self, unit: UnitRequest, request: UndoRequest) -> Prepared:
-        """The inverse patch: a run saves only the values of the fields that it changes."""
-        return self.prepare_undo(unit, request)
-
-    def can_restore(self, unit: UnitRequest, run: PastRun) -> bool:
-        """True if the run began to change the object."""
-        return run.has_begun(unit.key)
+        return Prepared(transaction, note="; ".join(map(_WARNING.format, warnings)))
 
     def forward(self, work: BegunUnit) -> Result:
         """Patch the object, and restart it if the mode says so."""
@@ -321,10 +310,7 @@ def _check_step(step: Step, part: ClusterUnit) -> None:
             f"step {step.id}: its object, its patch and its changes do not match: make a new plan",
             "plan",
         )
-    if step.diff != patch_diff(part):
-        raise UnitRefusedError(
-            f"step {step.id}: the change does not match its diff: make a new plan", "plan"
-        )
+    check_diff(step, patch_diff(part))
 
 
 def _check_owners(part: ClusterUnit, found: OwnedObject) -> None:

@@ -17,7 +17,7 @@ import msgspec
 
 from vnicaudit.base.deadlines import Clock
 from vnicaudit.base.wording import word
-from vnicaudit.errors import GoneError, UsageError, VnicauditError
+from vnicaudit.errors import GoneError, JournalError, NoResponseError, UsageError, VnicauditError
 from vnicaudit.model.plan import Mode, Step, UnitStep, UnitT
 from vnicaudit.model.runs import UnitRun, UnitState
 from vnicaudit.remedy.applying.journal.events import (
@@ -41,13 +41,12 @@ T = TypeVar("T", bound=Transaction)
 
 class Prepared(NamedTuple):
     """The prepared change of a unit. ``transaction``: everything that its driver has to record;
-    None: there is nothing left to do. ``before`` and ``goal``: the two texts, stored in the run's
-    folder if ``keeps_texts`` is true. ``note``: a message to show when work on the unit starts."""
+    None: there is nothing left to do. ``before`` and ``goal``: its two texts, for drivers that keep
+    them. ``note``: a message to show when work on the unit starts."""
 
     transaction: Transaction | None
     before: bytes = b""
     goal: bytes = b""
-    keeps_texts: bool = True
     note: str = ""
 
 
@@ -127,6 +126,11 @@ class UnitWork(BegunUnit, Generic[P, T], frozen=True):
     transaction: T
 
 
+ENDS_THE_WORK = (NoResponseError, JournalError, GoneError)
+"""Errors after which nothing can be done to a unit: its place does not answer, an action could not
+be recorded, or the unit no longer exists."""
+
+
 class Driver(ABC):
     """Changes units of one kind, for one command. A step is on a unit of that kind if its unit says
     so. Every method raises ActionError with what failed: NoResponseError if the other side stopped
@@ -142,6 +146,8 @@ class Driver(ABC):
     plan says."""
     by_controller: ClassVar[bool] = False
     """They are changed on the controller that the user names: one controller of one cloud."""
+    keeps_texts: ClassVar[bool] = False
+    """A run saves their text before and after the change, not only the values that it changes."""
     may_move: ClassVar[bool] = False
     """A missing unit may be running elsewhere, unchanged."""
     unmeasured: ClassVar[str] = ""
@@ -183,14 +189,16 @@ class Driver(ABC):
     def prepare_undo(self, unit: UnitRequest, request: UndoRequest) -> Prepared:
         """Returns the change that undoes the run's work on the unit. Changes nothing yet."""
 
-    @abstractmethod
     def prepare_restore(self, unit: UnitRequest, request: UndoRequest) -> Prepared:
         """Returns the change that restores what the run saved of the unit, whatever has happened
-        since."""
+        since: where that is only the values that it changed, :meth:`prepare_undo`."""
+        return self.prepare_undo(unit, request)
 
     def can_restore(self, unit: UnitRequest, run: PastRun) -> bool:
         """True if the run saved something to restore the unit from."""
-        return KeptTexts(run.folder, unit.key).has("before")
+        if self.keeps_texts:
+            return KeptTexts(run.folder, unit.key).has("before")
+        return run.has_begun(unit.key)
 
     @abstractmethod
     def forward(self, work: BegunUnit) -> Result:

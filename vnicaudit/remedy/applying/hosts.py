@@ -47,7 +47,6 @@ from vnicaudit.remedy.applying.journal.events import (
     UnitRequest,
     unit_of,
 )
-from vnicaudit.remedy.applying.journal.past_run import PastRun
 from vnicaudit.remedy.applying.session import Session
 from vnicaudit.remedy.applying.setting_work import (
     EDITED,
@@ -78,7 +77,7 @@ from vnicaudit.remedy.planning.host_settings import (
     setting_diff,
     setting_digest,
 )
-from vnicaudit.remedy.replacing import UnitRefusedError, check_uri, short_digest
+from vnicaudit.remedy.replacing import UnitRefusedError, check_diff, check_uri, short_digest
 
 _DRIFT = "it changed since the plan was made: make a new plan"
 _ALTERED = "somebody has changed it since: check it, then use --over-edits to set it back anyway"
@@ -160,7 +159,7 @@ class SettingDriver(Driver):
             beside=beside_of(facts, part.device, part.values),
             shared=guarded_with(unit, part.values, facts),
         )  # fmt: skip
-        return Prepared(transaction, keeps_texts=False)
+        return Prepared(transaction)
 
     def prepare_undo(self, unit: UnitRequest, request: UndoRequest) -> Prepared:
         """The change that sets back what the run set, and what changed along with it and was not
@@ -203,16 +202,7 @@ class SettingDriver(Driver):
             beside={field: value for field, value in present.items() if field not in goal},
             shared=guarded_with(unit, goal, facts),
         )  # fmt: skip
-        return Prepared(transaction, keeps_texts=False)
-
-    def prepare_restore(self, unit: UnitRequest, request: UndoRequest) -> Prepared:
-        """The change that undoes the run, as :meth:`prepare_undo` makes it: a run saves only the
-        values of settings."""
-        return self.prepare_undo(unit, request)
-
-    def can_restore(self, unit: UnitRequest, run: PastRun) -> bool:
-        """True if the run began to change the unit."""
-        return run.has_begun(unit.key)
+        return Prepared(transaction)
 
     def forward(self, work: BegunUnit) -> Result:
         """Set the values, and read them again."""
@@ -299,15 +289,11 @@ def _check_step(step: Step, part: SettingUnit) -> None:
         if is_of_host(setting) and step.target.startswith("netns://"):
             raise UnitRefusedError(f"step {step.id}: {field}: {NOT_OF_NETNS}", "plan")
     digest = setting_digest(step.target, part)
-    reviewed = setting_diff(part.device, part.old, part.values)
     if not part.values or set(part.old) != set(part.values) or step.digest != digest:
         raise UnitRefusedError(
             f"step {step.id}: its values do not match its changes: make a new plan", "plan"
         )
-    if reviewed != step.diff:
-        raise UnitRefusedError(
-            f"step {step.id}: the change does not match its diff: make a new plan", "plan"
-        )
+    check_diff(step, setting_diff(part.device, part.old, part.values))
 
 
 def _may_become(setting: HostSetting, value: str) -> bool:

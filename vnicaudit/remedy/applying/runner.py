@@ -367,7 +367,7 @@ class Runner:
             return None
         if prepared.note:
             self._tell(self._names[unit.key], prepared.note)
-        if prepared.keeps_texts:
+        if self._drivers.of(unit).keeps_texts:
             kept.keep_both(prepared.before, prepared.goal)
         begin = begun_with(prepared.transaction)
         notes.write(begin)

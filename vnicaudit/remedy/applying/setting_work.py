@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from contextlib import suppress
 
-from vnicaudit.errors import ActionError, GoneError, JournalError, NoResponseError, VnicauditError
+from vnicaudit.errors import ActionError, GoneError, NoResponseError, VnicauditError
 from vnicaudit.knowledge.host_links import may_manage
 from vnicaudit.knowledge.host_setting_values import is_there, made_of, value_of, values_of
 from vnicaudit.knowledge.host_settings import (
@@ -30,7 +30,7 @@ from vnicaudit.knowledge.persistent_forms import in_run, path_of_file
 from vnicaudit.model.host_facts import HostFacts
 from vnicaudit.model.plan import SettingUnit
 from vnicaudit.model.runs import Check, Outcome
-from vnicaudit.remedy.applying.driver import UnitWork
+from vnicaudit.remedy.applying.driver import ENDS_THE_WORK, UnitWork
 from vnicaudit.remedy.applying.host_timer import Ended, HostTimer
 from vnicaudit.remedy.applying.journal.events import (
     Result,
@@ -44,8 +44,6 @@ from vnicaudit.remedy.hypervisor import HostSettings
 from vnicaudit.remedy.planning.host_settings import identifying_mac
 from vnicaudit.remedy.replacing import UnitRefusedError
 
-_NOT_UNDONE = (NoResponseError, JournalError, GoneError)
-"""Errors after which nothing can be undone: no answer, no record, or no device."""
 OTHER_HOST = "another host answers as {} now, or its machine id was changed"
 OTHER_DEVICE = "another device has the name {} now, or its MAC address was changed"
 _GUARDED = (
@@ -139,7 +137,7 @@ def _changed(work: SettingWork, timer: HostTimer) -> Result:
     if undoing is None:
         try:
             return _set(work, timer)
-        except _NOT_UNDONE:
+        except ENDS_THE_WORK:
             raise
         except VnicauditError as error:
             timer.check_time()
@@ -288,7 +286,7 @@ def _put_back(work: SettingWork, reason: str, outcome: Outcome) -> Result:
             _brought_back(work, facts, wanted)
             if foreign:
                 raise ActionError(_MEANWHILE.format(kept))
-    except _NOT_UNDONE:
+    except ENDS_THE_WORK:
         raise
     except VnicauditError as error:
         why = f"{reason}; not everything could be undone: {error}"

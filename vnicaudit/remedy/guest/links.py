@@ -107,15 +107,11 @@ def ask(guest: Guest, argv: Sequence[str], kind: type[T]) -> list[T]:
     if ran.code:
         said = excerpt(ran.stderr or ran.stdout)
         raise RefusedError(f"{command} failed in the guest ({said}): {_INSTALL}")
-    return decoded(ran.stdout, command, kind)
-
-
-def decoded(answer: bytes, command: str, kind: type[T]) -> list[T]:
-    """An answer -> records. Raises RefusedError if it does not have that shape."""
-    if len(answer) > _ANSWER_MAX:
-        raise RefusedError(f"the guest's answer to {command} is too long ({len(answer) >> 20} MiB)")
+    if len(ran.stdout) > _ANSWER_MAX:
+        size = len(ran.stdout) >> 20
+        raise RefusedError(f"the guest's answer to {command} is too long ({size} MiB)")
     try:
-        objects = json_as(answer.strip() or b"[]", list[msgspec.Raw])
+        objects = json_as(ran.stdout.strip() or b"[]", list[msgspec.Raw])
     except (msgspec.DecodeError, RecursionError):
         raise RefusedError(f"the guest's {command} did not answer in JSON: {_INSTALL}") from None
     try:
@@ -150,7 +146,6 @@ class Link(msgspec.Struct, frozen=True):
     """One interface, with the field names of ``ip``."""
 
     ifname: str = ""
-    ifindex: Number = 0
     link: str | None = None
     flags: tuple[str, ...] = ()
     mtu: Number = 0

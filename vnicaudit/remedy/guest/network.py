@@ -9,7 +9,9 @@ networkd) have made meanwhile are not made twice.
 Settings that ``ip`` and ``tc`` do not show are not restored: those below /proc/sys/net (except for
 the ones that are reported), multicast groups and raw sockets that programs hold on the interface,
 its name servers (systemd-resolved), netfilter hooks and BPF programs (tcx) on it, and interfaces on
-top of it in other network namespaces.
+top of it in other network namespaces. Routing rules that name the interface stay when it goes, and
+apply again once there is one of that name (measured with Linux 6.18; net/core/fib_rules.c,
+attach_rules).
 """
 
 from __future__ import annotations
@@ -34,7 +36,6 @@ from vnicaudit.remedy.guest.links import (
     Link,
     ask,
     check_alone,
-    decoded,
     excerpt,
     is_restored,
     link_of,
@@ -251,12 +252,10 @@ def captured(guest: Guest, mac: str) -> GuestNetwork:
     network = GuestNetwork(
         mac=mac,
         name=device,
-        index=link.ifindex,
         link=settings(link),
         addresses=addresses,
         routes=routes,
         neighbours=tuple(read_neighbours(guest, device)),
-        ruled=ruled(guest, device),
         notes=(*notes, *dropped, *left),
     )
     entries = len(network.addresses) + len(network.routes) + len(network.neighbours)
@@ -335,28 +334,3 @@ def _check_locks(guest: Guest, device: str, *, inet6: bool) -> None:
         raise RefusedError(
             f"a metric of a route through {device} is, or may be, locked in the guest"
         )
-
-
-class _Rule(msgspec.Struct, frozen=True):
-    iif: str | None = None
-    oif: str | None = None
-
-
-def ruled(guest: Guest, device: str) -> bool:
-    """True if a routing rule of either family names the interface. Such a rule stays when the
-    interface goes, and applies again when there is one of that name (measured with Linux 6.18;
-    net/core/fib_rules.c, attach_rules): only the name has to be restored for it. Raises
-    RefusedError if the guest cannot report its rules."""
-    return any(
-        device in (rule.iif, rule.oif) for family in ("-4", "-6") for rule in _rules(guest, family)
-    )
-
-
-def _rules(guest: Guest, family: str) -> list[_Rule]:
-    command = ("ip", "-j", family, "rule", "show")
-    ran = guest.execute(command)
-    if ran.code and b"not supported" in ran.stderr:
-        return []  # a kernel without that family, or without rules
-    if ran.code:
-        raise RefusedError(f"{' '.join(command)} failed in the guest ({excerpt(ran.stderr)})")
-    return decoded(ran.stdout, " ".join(command), _Rule)

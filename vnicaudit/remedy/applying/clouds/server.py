@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
-from vnicaudit.errors import ActionError, GoneError, GuestError, NoResponseError, VnicauditError
+from vnicaudit.errors import ActionError, GuestError, NoResponseError, VnicauditError
 from vnicaudit.knowledge.fixes.nova import way_on
 from vnicaudit.model.runs import Outcome, ServerState
 from vnicaudit.remedy.applying.clouds import stored_properties
@@ -27,12 +27,12 @@ from vnicaudit.remedy.applying.clouds.stored_properties import (
     verify_server,
 )
 from vnicaudit.remedy.applying.clouds.transaction import (
-    ENDS_THE_RUN,
     CloudPlace,
     CloudTransaction,
     CloudWork,
     ObjectState,
 )
+from vnicaudit.remedy.applying.driver import ENDS_THE_WORK
 from vnicaudit.remedy.applying.history import may_be_off, seconds_off
 from vnicaudit.remedy.applying.journal.events import (
     Result,
@@ -47,8 +47,6 @@ from vnicaudit.remedy.applying.journal.events import (
 from vnicaudit.remedy.applying.journal.journal_file import seconds_since
 from vnicaudit.remedy.applying.verifying import failed
 
-_ENDS_IT = (*ENDS_THE_RUN, GoneError)
-"""Errors that end the work on one server at once: nothing can be undone after them."""
 _AGAIN = "to try again, repeat the command or use vnicaudit rollback on this run"
 
 
@@ -63,7 +61,7 @@ def forward(work: CloudWork) -> Result:
         downtime = (
             round(work.clock.monotonic() - began, 2) if away and work.transaction.active else None
         )
-    except _ENDS_IT:
+    except ENDS_THE_WORK:
         raise
     except StoppedError as error:
         return Result("refused", str(error), codes=("power",))
@@ -89,7 +87,7 @@ def undo(work: CloudWork, reason: str, outcome: Outcome) -> Result:
     left, changed = [], False
     try:
         changed = _put_back(work)
-    except _ENDS_IT:
+    except ENDS_THE_WORK:
         raise
     except VnicauditError as error:
         left.append(str(error))
@@ -145,7 +143,7 @@ def _running_again(work: CloudWork) -> list[str]:
         return []
     try:
         run(work)
-    except _ENDS_IT:
+    except ENDS_THE_WORK:
         raise
     except GuestError as error:  # its message says what to do
         return [str(error)]
@@ -159,7 +157,7 @@ def _late(work: CloudWork) -> list[str]:
     error while watching for one; one sentence each. The guest runs meanwhile."""
     try:
         late = stored_properties.came_late(work)
-    except _ENDS_IT:
+    except ENDS_THE_WORK:
         raise
     except VnicauditError as error:
         return [str(error)]

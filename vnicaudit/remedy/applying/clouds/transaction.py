@@ -38,12 +38,12 @@ from vnicaudit.remedy.applying.journal.events import (
     unit_of,
 )
 from vnicaudit.remedy.applying.journal.journal_file import Entry, begin_of
-from vnicaudit.remedy.applying.journal.past_run import PastRun, all_past
+from vnicaudit.remedy.applying.journal.past_run import all_past
 from vnicaudit.remedy.applying.journal.state import StateFolder
 from vnicaudit.remedy.applying.session import Session
 from vnicaudit.remedy.hypervisor import Adapters, Cloud
 from vnicaudit.remedy.planning.cloud.properties import diff
-from vnicaudit.remedy.replacing import UnitRefusedError, kept_digest, short_digest
+from vnicaudit.remedy.replacing import UnitRefusedError, check_diff, kept_digest, short_digest
 from vnicaudit.text.targets import client
 
 
@@ -260,15 +260,6 @@ class CloudDriver(Driver):
         back = replace(transaction.inverse(), mode=request.mode)
         return self._completed(unit, back, None, over_edits=request.over_edits)
 
-    def prepare_restore(self, unit: UnitRequest, request: UndoRequest) -> Prepared:
-        """The change that undoes the run, as :meth:`prepare_undo` makes it: a run saves only
-        properties of a cloud object."""
-        return self.prepare_undo(unit, request)
-
-    def can_restore(self, unit: UnitRequest, run: PastRun) -> bool:
-        """True if the run began to change the unit."""
-        return run.has_begun(unit.key)
-
     def forward(self, work: BegunUnit) -> Result:
         """Set the properties and check the result."""
         with _hinting(work):
@@ -298,7 +289,7 @@ class CloudDriver(Driver):
         made = self.completed(wanted, self._clouds.place(unit.target))
         left_off = made is not None and made.active and made.state != "ACTIVE"
         note = "an earlier run left it off: it will be started at the end" if left_off else ""
-        return Prepared(made, keeps_texts=False, note=note)
+        return Prepared(made, note=note)
 
     # What each kind of object does in its own way.
 
@@ -341,9 +332,7 @@ def _check_step(step: Step, part: UnitInCloud) -> None:
         raise UnitRefusedError(
             f"step {step.id}: its properties do not match its changes: make a new plan", "plan"
         )
-    made_from = kept_digest(part.kind, step.about.id, part.old)
-    if made_from != step.digest or diff(_name(step), part.old, part.properties) != step.diff:
-        raise UnitRefusedError(
-            f"step {step.id}: the change does not match its diff: make a new plan",
-            "plan",
-        )
+    check_diff(
+        step, diff(_name(step), part.old, part.properties),
+        kept_digest(part.kind, step.about.id, part.old),
+    )  # fmt: skip

@@ -84,6 +84,7 @@ class DomainDriver(Driver):
     """Changes domains of the hosts that one command reaches."""
 
     kind = "domain"
+    keeps_texts = True
     may_move = True
 
     def __init__(self, session: Session) -> None:

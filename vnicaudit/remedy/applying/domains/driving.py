@@ -9,9 +9,7 @@ from msgspec.structs import replace
 
 from vnicaudit.errors import (
     ActionError,
-    GoneError,
     GuestError,
-    JournalError,
     MeasureError,
     NoResponseError,
     VnicauditError,
@@ -26,6 +24,7 @@ from vnicaudit.remedy.applying.domains.definition_transactions import (
     runs_with,
     unmet,
 )
+from vnicaudit.remedy.applying.driver import ENDS_THE_WORK
 from vnicaudit.remedy.applying.journal.events import (
     Attaching,
     Defined,
@@ -49,11 +48,6 @@ from vnicaudit.remedy.hypervisor import Trial
 # by starting it again.
 
 
-CANNOT_BE_UNDONE = (NoResponseError, JournalError, GoneError)
-"""Errors after which nothing can be undone: the host does not answer, an action could not be
-recorded, or the domain no longer exists."""
-
-
 def begin_undo(work: DomainWork, reason: str, outcome: Outcome) -> Result:
     """Start undoing the change, because of ``reason``; ``outcome`` is the unit's outcome
     afterwards."""
@@ -68,7 +62,7 @@ def undo(work: DomainWork, reason: str, outcome: Outcome) -> Result:
     changed, left = False, []
     try:
         changed = definition_transactions.restore_definition(work)
-    except CANNOT_BE_UNDONE:
+    except ENDS_THE_WORK:
         raise
     except VnicauditError as error:
         left.append(str(error))
@@ -152,7 +146,7 @@ def _restored(work: DomainWork, *, exchange: bool) -> list[str]:
             (hotswap.swap if exchange else hotswap.repair)(back, kind=kind)
         elif exchange and transaction.before != transaction.goal and runs_as_wanted(work):
             restart(back)
-    except CANNOT_BE_UNDONE:
+    except ENDS_THE_WORK:
         raise
     except VnicauditError as error:
         return [str(error)]
@@ -202,7 +196,7 @@ def forward(work: DomainWork) -> Result:
         if work.place.trial is not None and not failed(checks):
             with _measuring():
                 worse = work.place.trial.after()
-    except CANNOT_BE_UNDONE:
+    except ENDS_THE_WORK:
         raise
     except definition_transactions.EditedError as error:
         return give_back(work, str(error))
@@ -236,7 +230,7 @@ def _not_measured(work: DomainWork) -> str:
     try:
         with _measuring():
             work.place.trial.before()
-    except CANNOT_BE_UNDONE:
+    except ENDS_THE_WORK:
         raise
     except VnicauditError as error:
         return f"it cannot be measured: {error}"

@@ -18,7 +18,7 @@ from vnicaudit.remedy.applying.domains.definition_transactions import (
     original_of,
     reversed_transaction,
 )
-from vnicaudit.remedy.applying.domains.prepare import DISAGREE, of_the_plan
+from vnicaudit.remedy.applying.domains.prepare import of_the_plan
 from vnicaudit.remedy.applying.driver import (
     NOTHING_TO_DO,
     BegunUnit,
@@ -43,6 +43,7 @@ from vnicaudit.remedy.planning.diffs import unified_diff
 from vnicaudit.remedy.replacing import (
     UnitRefusedError,
     check_about,
+    check_diff,
     digest,
     is_of_source,
     read_file,
@@ -111,8 +112,7 @@ def prepare_file(steps: tuple[FileUnitStep, ...]) -> Prepared:
     for step in steps:
         with of_the_plan():
             after = _text_after(before, (step,))
-        if step.diff != unified_diff(before, after, path):
-            raise UnitRefusedError(DISAGREE.format(step.id), "plan")
+        check_diff(step, unified_diff(before, after, path))
         check_about(step, step.unit.place)
     goal = _text_of_all(before, steps)
     wanted = tuple(
@@ -162,6 +162,7 @@ class FileDriver(Driver):
 
     kind = "file"
     is_text = True
+    keeps_texts = True
 
     @classmethod
     def key(cls, step: Step) -> str:

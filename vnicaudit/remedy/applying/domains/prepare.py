@@ -25,7 +25,13 @@ from vnicaudit.remedy.applying.journal.events import NicChanges
 from vnicaudit.remedy.hypervisor import Adapters, Machine
 from vnicaudit.remedy.planning.backends import still_against
 from vnicaudit.remedy.planning.diffs import unified_diff
-from vnicaudit.remedy.replacing import UnitRefusedError, check_about, digest, is_of_source
+from vnicaudit.remedy.replacing import (
+    UnitRefusedError,
+    check_about,
+    check_diff,
+    digest,
+    is_of_source,
+)
 
 # Reasons to refuse changing a domain now.
 
@@ -174,9 +180,6 @@ def of_the_plan() -> Iterator[None]:
         raise UnitRefusedError(str(error), "plan") from None
 
 
-DISAGREE = "step {}: the change does not match its diff: make a new plan"
-
-
 def _nic_changes(domain: Domain, steps: tuple[Step, ...]) -> tuple[NicChanges, ...]:
     found = []
     for step in steps:
@@ -212,8 +215,7 @@ def _reviewed(shown: bytes, steps: tuple[Step, ...], wanted: tuple[NicChanges, .
     for step, one in zip(steps, wanted, strict=True):
         with of_the_plan():
             after = _changed(shown, one)
-        if step.diff != unified_diff(shown, after, _name(steps[0])):
-            raise UnitRefusedError(DISAGREE.format(step.id), "plan")
+        check_diff(step, unified_diff(shown, after, _name(steps[0])))
     return after if len(steps) == 1 else _goal(shown, wanted)
 
 
