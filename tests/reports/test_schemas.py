@@ -36,12 +36,12 @@ from vnicaudit.model.runs import Preview
 from vnicaudit.model.scenario import Scenario, ScenarioPlatform, TrafficFlow
 from vnicaudit.reports import history as history_json
 from vnicaudit.reports import inventory as inventory_json
+from vnicaudit.reports import plan as plan_json
 from vnicaudit.reports.bench import profiles as profiles_json
 from vnicaudit.reports.differences import Differences, as_json
 from vnicaudit.reports.explain import explanation_json
 from vnicaudit.reports.nics import as_json as nics_json
 from vnicaudit.reports.notices import messages_of
-from vnicaudit.reports.plan import json as plan_json
 from vnicaudit.reports.ranking import ranking_json
 from vnicaudit.reports.rules import catalogue_json
 from vnicaudit.reports.runs import dry_run_json, runs_json

@@ -43,7 +43,7 @@ _PRELOADED = (
     "vnicaudit.platforms.domain_xml.definitions",
     "vnicaudit.platforms.domain_xml.source", "vnicaudit.platforms.domain_xml.write",
     "vnicaudit.platforms.qemu.proc", "vnicaudit.remedy.applying.rollback",
-    "vnicaudit.reports.plan.json", "vnicaudit.reports.plan.text", "vnicaudit.reports.runs",
+    "vnicaudit.reports.plan", "vnicaudit.reports.plan.text", "vnicaudit.reports.runs",
 )  # fmt: skip
 
 

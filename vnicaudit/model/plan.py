@@ -1,6 +1,6 @@
 """Plans: changes proposed for each NIC, written to a file for review before anything is done.
 
-The records are the file (``vnicaudit.plan/1``, :mod:`vnicaudit.reports.plan.json`). It is edited by
+The records are the file (``vnicaudit.plan/1``, :mod:`vnicaudit.reports.plan`). It is edited by
 hand, so an unknown field in it is an error.
 """
 
@@ -25,9 +25,6 @@ NotPlannedCode = Literal[
     "template", "too-many-nics", "unsafe",
 ]  # fmt: skip
 
-
-OPTIONS: dict[str, str] = {"unsafe": "--include-unsafe plans it"}
-"""Hints on an option for the person who makes the plan, by code."""
 
 BlockedCode = Literal[
     "behind-libvirt", "brings-up-error", "busy", "by-hand", "device-driver", "device-in-use",
@@ -180,14 +177,13 @@ class OwnerFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class _Unit(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="kind"):
-    gives_way: ClassVar[bool] = False
+    """An object that one step changes."""
 
 
 class DomainUnit(_Unit, frozen=True, tag="domain"):
     """A domain of a live host: its persistent definition, and the running guest."""
 
     kind: ClassVar[UnitKind] = "domain"
-    gives_way: ClassVar[bool] = True
 
 
 class FileUnit(_Unit, frozen=True, tag="file"):
@@ -391,12 +387,6 @@ class UnitStep(msgspec.Struct, Generic[UnitT_co], frozen=True, forbid_unknown_fi
         return "; ".join(dict.fromkeys(filter(None, reasons)))
 
     @property
-    def gives_way(self) -> bool:
-        """True if the step is left out when the guest's cloud plans the same change: the step is on
-        a host's domain that is a server of the cloud. Steps on files never give way."""
-        return self.unit.gives_way
-
-    @property
     def refused(self) -> tuple[str, ...]:
         """All reasons why it is not applied; empty: it can be applied."""
         lost = tuple(
@@ -421,8 +411,6 @@ class NotPlanned(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A NIC, or a server, image or flavor of a cloud, that has findings but is not planned, and
     why."""
 
-    gives_way: ClassVar[bool] = True
-    """See :attr:`Step.gives_way`."""
     about: Ref
     target: str
     rules: tuple[str, ...]
@@ -442,8 +430,8 @@ class NotPlanned(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def text(self) -> str:
         """The reason, worded for the person who makes the plan and may choose a different
         option."""
-        option = OPTIONS.get(self.code)
-        return f"{self.reason} ({option})" if option else self.reason
+        more = " (--include-unsafe plans it)" if self.code == "unsafe" else ""
+        return f"{self.reason}{more}"
 
 
 Planned = Step | NotPlanned

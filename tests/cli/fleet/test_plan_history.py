@@ -23,7 +23,7 @@ from vnicaudit.cli.remedy.plan_output import print_plan
 from vnicaudit.history import history_to_write
 from vnicaudit.history.place import history_place
 from vnicaudit.model.ranking import PlanHistory
-from vnicaudit.reports.plan.json import from_json
+from vnicaudit.reports.plan import from_json
 
 NOTE = "Note: the plan is shown without facts from earlier audits: "
 

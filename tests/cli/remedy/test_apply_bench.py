@@ -24,7 +24,7 @@ from vnicaudit.cli.remedy import apply_bench
 from vnicaudit.errors import EndpointError
 from vnicaudit.model.measurement import BenchResult, Workload
 from vnicaudit.model.plan import Plan
-from vnicaudit.reports.plan.json import to_json
+from vnicaudit.reports.plan import to_json
 
 PROFILE = """\
 title = "Made"
@@ -111,16 +111,7 @@ def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Host:
     return Host(tmp_path, monkeypatch)
 
 
-@pytest.mark.parametrize(
-    ("design", "level", "code", "model", "verdict", "done"),
-    [
-        ("flips", 5e9, 0, "virtio", "improved", "kept"),
-        ("flips", 6e8, 6, "e1000", "regressed", "rolled-back"),
-        ("single-flip", 5e9, 0, "virtio", "not-judged", "kept"),
-        ("single-flip", 6e8, 0, "virtio", "not-judged", "kept"),
-        ("single-flip", 3e8, 6, "e1000", "regressed", "rolled-back"),
-    ],
-)
+@rows
 def test_what_is_measured_decides(
     host: Host, capsys: Capture, design: str, level: float, code: int, model: str, verdict: str,
     done: str,

@@ -28,7 +28,7 @@ from vnicaudit.errors import ActionError, EndpointError, UsageError
 from vnicaudit.model.measurement import Ran
 from vnicaudit.model.plan import Plan, Step
 from vnicaudit.remedy.hypervisor import MANAGE_SECONDS, CommandOutput
-from vnicaudit.reports.plan.json import to_json
+from vnicaudit.reports.plan import to_json
 
 Capture = pytest.CaptureFixture[str]
 

@@ -25,7 +25,7 @@ from vnicaudit.cli.options.output import OutputOptions
 from vnicaudit.cli.remedy.plan_output import print_plan, write_owner_files
 from vnicaudit.errors import UsageError
 from vnicaudit.model.plan import OwnerFile
-from vnicaudit.reports.plan.json import from_json
+from vnicaudit.reports.plan import from_json
 
 
 @pytest.fixture(autouse=True)

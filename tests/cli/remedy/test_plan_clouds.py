@@ -24,7 +24,7 @@ from vnicaudit.cli.main import run as run_program
 from vnicaudit.cli.wiring import Wiring
 from vnicaudit.model.fleet import CloudItem, LiveOptions
 from vnicaudit.model.report import ReadError
-from vnicaudit.reports.plan.json import from_json
+from vnicaudit.reports.plan import from_json
 
 Capture = pytest.CaptureFixture[str]
 

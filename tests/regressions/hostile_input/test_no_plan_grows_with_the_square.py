@@ -26,7 +26,7 @@ from vnicaudit.remedy.applying.unit_queue import Schedule, UnitQueue
 from vnicaudit.remedy.planning import domain_targets
 from vnicaudit.remedy.planning.domain_targets import MOST_NICS, DomainPlanner
 from vnicaudit.remedy.planning.source import DomainSource
-from vnicaudit.reports.plan.json import from_json
+from vnicaudit.reports.plan import from_json
 
 
 def _file(folder: Path, nics: int) -> None:

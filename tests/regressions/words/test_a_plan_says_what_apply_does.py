@@ -20,7 +20,7 @@ from vnicaudit.audit.settings.keys import PolicyTable
 from vnicaudit.model.host import HostConfig
 from vnicaudit.model.plan import Plan, Step
 from vnicaudit.remedy.planning.run import PlanOptions
-from vnicaudit.reports.plan.json import from_json, to_json
+from vnicaudit.reports.plan import from_json, to_json
 from vnicaudit.reports.plan.text import render
 from vnicaudit.reports.writers import Options
 

@@ -34,8 +34,7 @@ from vnicaudit.remedy.applying.rollback import RollbackSelection, rollback
 from vnicaudit.remedy.applying.runner import RunResult
 from vnicaudit.remedy.applying.unit_queue import Schedule
 from vnicaudit.remedy.hypervisor import CloudAccess, Trials
-from vnicaudit.remedy.planning.diffs import unified_diff
-from vnicaudit.remedy.replacing import digest, step_digest
+from vnicaudit.remedy.replacing import digest, step_digest, unified_diff
 
 TARGET = "qemu:///system"
 CHANGE = Change("model", "e1000", "virtio", safe=True)

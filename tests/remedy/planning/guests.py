@@ -1,5 +1,7 @@
 """Guests and their NICs, as definitions describe them."""
 
+from msgspec.structs import replace
+
 from vnicaudit.model.domain import Domain, DomainConfig, DomainState
 from vnicaudit.model.finding import Location
 from vnicaudit.model.nic import Nic, NicConfig
@@ -48,3 +50,21 @@ def guest(
     """A domain. ``os``: what the guest's agent says of its system."""
     state = DomainState(active=active, guest_os=os) if os or active is not None else None
     return Domain("d", declared, HERE, nics=nics).with_state(state)
+
+
+MACHINES = {"pc": PC, "q35": Q35, "s390x": S390X}
+
+
+def nic_in(
+    *, model: str | None, bus: str = "pci", address: str | None = "", index: int = 0, **set_: object
+) -> Nic:
+    """A NIC of a table; it has the usual address of its bus, unless the table says another."""
+    at = {} if address == "" else {"address": address}
+    if bus in ("pci", "ccw"):
+        return (pci if bus == "pci" else ccw)(model, index=index, **at, **set_)  # type: ignore[arg-type]
+    return nic(model, None, bus, index, **set_)
+
+
+def domain_in(*, machine: str = "pc", **set_: object) -> DomainConfig:
+    """What a table says of a domain: its machine, and fields that are not as usual."""
+    return replace(MACHINES[machine], **set_)

@@ -246,35 +246,12 @@ def test_transient_domains_have_nothing_to_be_changed() -> None:
 _BACK = "would bring the old NIC back"
 
 
-@pytest.mark.parametrize(
-    ("known", "says"),
-    [
-        ((True, 0, 0), f"its managed save image {_BACK}: start it and shut it down once"),
-        ((False, 3, 1), f"a snapshot of it holds memory and {_BACK}: delete it"),
-        ((False, 2, 2), f"2 snapshots of it hold memory and {_BACK}: delete them"),
-    ],
-)
+@rows_of_tuples
 def test_what_would_bring_the_old_nic_back_blocks(known: tuple[bool, int, int], says: str) -> None:
     assert why(step(live(definition(interface("e1000")), _kept(*known)))) == (says,)
 
 
-@pytest.mark.parametrize(
-    ("known", "notes"),
-    [
-        (
-            (None, None, None),
-            (
-                "it is unknown whether it has a managed save image",
-                "it is unknown whether it has snapshots with memory",
-            ),
-        ),
-        ((False, 1, 0), ("1 snapshot without memory: reverting to it brings the old NIC back",)),
-        (
-            (False, 3, 0),
-            ("3 snapshots without memory: reverting to one of them brings the old NIC back",),
-        ),
-    ],
-)
+@rows_of_tuples
 def test_what_else_is_known_of_its_state_is_noted(
     known: tuple[bool | None, int | None, int | None], notes: tuple[str, ...]
 ) -> None:

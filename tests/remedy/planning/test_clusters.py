@@ -28,7 +28,7 @@ from vnicaudit.platforms.kubevirt.cluster import ClusterReading
 from vnicaudit.platforms.kubevirt.live import read as live
 from vnicaudit.platforms.kubevirt.objects import decoded_object
 from vnicaudit.remedy.planning.run import PlanOptions, make_plan
-from vnicaudit.reports.plan.json import to_json
+from vnicaudit.reports.plan import to_json
 
 TARGET = "kube:lab"
 DEVICES = "/spec/template/spec/domain/devices/"

@@ -15,7 +15,7 @@ from tests.remedy.planning.planned import (
 )
 from tests.remedy.planning.units import file_of
 from vnicaudit.platforms.domain_xml.write import rewritten
-from vnicaudit.remedy.planning.diffs import unified_diff
+from vnicaudit.remedy.replacing import unified_diff
 
 SWAP = ["-      <model type='e1000'/>", "+      <model type='virtio'/>"]
 TEXT = definition(interface("e1000"), name="büro")

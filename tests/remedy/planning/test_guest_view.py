@@ -1,11 +1,12 @@
 """What a guest will see of a change: ids, slots, name, drivers, notes and snippets together."""
 
+from typing import Any
+
 import msgspec
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.remedy.planning.guests import MAC, PC, Q35, S390X, ccw, guest, pci
+from tests.remedy.planning.guests import MAC, PC, S390X, ccw, domain_in, guest, nic_in, pci
 from tests.rows import rows, rows_of_tuples
 from vnicaudit.model.domain import Domain, DomainConfig
 from vnicaudit.model.nic import Nic
@@ -23,25 +24,7 @@ HOTSWAP = (
     "addresses and routes before the change and restores them afterwards; any that cannot be "
     "restored are listed."
 )
-GHOST = (
-    "Windows creates a new adapter for the new device: a static address stays with the old one, "
-    "which is then hidden."
-)
 NETKVM = "Windows does not include NetKVM: install it from virtio-win before the change."
-UNKNOWN_SYSTEM = (
-    "The guest's operating system is unknown. Linux needs virtio_net; Windows needs NetKVM, which "
-    "it does not include (install it from virtio-win)."
-)
-SEVERAL = "The names ethN of the guest's other NICs may change too: they are assigned in order."
-PORT = (
-    "The id is 1af4:1041 if the address is a PCI Express port, else 1af4:1000: which of "
-    "the two is unknown."
-)
-BUS_2 = "Bus 02 is the definition's number: the guest's firmware numbers buses itself."
-
-
-def configured(name: str) -> str:
-    return f"If the name changes, the guest's configuration for {name} no longer applies."
 
 
 def seen(
@@ -72,51 +55,14 @@ def test_all_of_it() -> None:
     )
 
 
-NOTES: dict[str, tuple[Domain, Nic, str | None, tuple[str, ...]]] = {
-    "a guest that is off": (guest(PC, E1000, os="debian 12", active=False), VIRTIO, "ens3", ()),
-    "a file": (guest(PC, E1000), VIRTIO, None, (UNKNOWN_SYSTEM,)),
-    "Windows": (
-        guest(PC, E1000, os="mswindows 2019", active=False), VIRTIO, "Ethernet", (NETKVM, GHOST)
-    ),
-    "Windows that has NetKVM": (
-        guest(msgspec.structs.replace(PC, readiness="ready"), E1000, os="mswindows 2019",
-              active=False),
-        VIRTIO, "Ethernet", (GHOST,),
-    ),
-    "RHEL 7": (
-        guest(PC, E1000, os="rhel 7.9", active=False), VIRTIO, "ens3", (configured("ens3"),)
-    ),
-    "one of two with kernel names": (
-        guest(PC, E1000, pci("e1000", "0000:00:04.0", 1), os="debian 12", active=False),
-        VIRTIO, "eth0", (configured("eth0"), SEVERAL),
-    ),
-    "FreeBSD": (
-        guest(PC, E1000, os="freebsd 14.1", active=False), VIRTIO, "em0", (configured("em0"),)
-    ),
-    "queues only": (
-        guest(PC, VIRTIO, active=True), pci("virtio", queues=4), "ens3", (RESTART, HOTSWAP)
-    ),
-    "a bus of which nothing is known": (
-        guest(Q35, pci("rtl8139", "0000:02:01.0"), os="debian 12", active=False),
-        pci("virtio", "0000:02:01.0"), "enp3s1", (PORT, BUS_2),
-    ),
-    "a bus that is known": (
-        guest(msgspec.structs.replace(Q35, pcie_ports=(1,)), pci("rtl8139", "0000:02:01.0"),
-              os="debian 12", active=False),
-        pci("virtio", "0000:02:01.0"), "enp3s1", (BUS_2,),
-    ),
-    "a driver too old for a port": (
-        guest(msgspec.structs.replace(Q35, pcie_ports=(2,), readiness="ready-transitional"),
-              pci("e1000e", "0000:02:00.0"), os="debian 7", active=False),
-        pci("virtio", "0000:02:00.0"), "eth0",
-        ("A driver that supports only virtio 0.9 does not work with 1af4:1041.", BUS_2),
-    ),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize(("domain", "after", "today", "notes"), NOTES.values(), ids=NOTES)
-def test_notes(domain: Domain, after: Nic, today: str | None, notes: tuple[str, ...]) -> None:
-    assert seen(domain, after, today=today).notes == notes
+@rows
+def test_notes(case: dict[str, Any]) -> None:
+    nics = (nic_in(**one) for one in case["nics"])
+    domain = guest(
+        domain_in(**case.get("domain", {})), *nics, os=case.get("os"), active=case.get("active")
+    )
+    view = seen(domain, nic_in(**case["after"]), today=case.get("today"))
+    assert view.notes == tuple(case["notes"])
 
 
 @rows_of_tuples

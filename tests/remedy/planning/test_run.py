@@ -38,7 +38,7 @@ from vnicaudit.model.report import ReadError
 from vnicaudit.remedy.planning import run
 from vnicaudit.remedy.planning.run import PlanOptions
 from vnicaudit.remedy.planning.source import DomainSource
-from vnicaudit.reports.plan.json import to_json
+from vnicaudit.reports.plan import to_json
 
 TEXT = definition(interface("e1000"))
 DEVICE = "/dev/vhost-vdpa-0"

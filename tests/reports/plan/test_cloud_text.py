@@ -7,7 +7,7 @@ from tests.reports.golden import golden
 from tests.reports.plan.cloud_samples import ASKED, CLOUD, IMAGE, NOT_PLANNED, PLAN, WEB
 from vnicaudit.model.finding import Ref
 from vnicaudit.model.plan import Plan
-from vnicaudit.reports.plan.json import from_json, to_json
+from vnicaudit.reports.plan import from_json, to_json
 from vnicaudit.reports.plan.text import render, summary
 from vnicaudit.reports.writers import Options
 

@@ -19,8 +19,8 @@ from tests.rows import rows
 from tests.shares import examples
 from vnicaudit.errors import UsageError
 from vnicaudit.model.plan import FileUnit, Plan
-from vnicaudit.reports.plan import json as plan_json
-from vnicaudit.reports.plan.json import from_json, to_json
+from vnicaudit.reports import plan as plan_json
+from vnicaudit.reports.plan import from_json, to_json
 
 SCHEMAS = Path(__file__).parents[3] / "docs" / "schemas"
 SCHEMA = json.loads((SCHEMAS / "vnicaudit.plan-1.json").read_text("utf-8"))

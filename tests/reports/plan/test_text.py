@@ -23,7 +23,7 @@ from vnicaudit.model.plan import (
     Snippet,
     Step,
 )
-from vnicaudit.reports.plan.changes import field_and_change
+from vnicaudit.reports.plan.steps import field_and_change
 from vnicaudit.reports.plan.text import render, summary
 from vnicaudit.reports.safe import width_of
 from vnicaudit.reports.writers import Options

@@ -55,7 +55,7 @@ from vnicaudit.model.fleet import InventoryHost
 from vnicaudit.model.plan import Mode, ServerUnit
 from vnicaudit.remedy.applying.apply import apply, dry_run_apply
 from vnicaudit.remedy.applying.journal.past_run import damaged
-from vnicaudit.reports.plan.json import MAX_BYTES, from_json
+from vnicaudit.reports.plan import MAX_BYTES, from_json
 from vnicaudit.reports.plan.text import render
 from vnicaudit.reports.runs import dry_run_json, runs_json
 from vnicaudit.reports.safe import safe

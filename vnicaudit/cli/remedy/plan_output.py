@@ -16,7 +16,7 @@ from vnicaudit.cli.output.files import ReportOutput, emit, flush, has_another, w
 from vnicaudit.cli.output.progress import tell
 from vnicaudit.errors import UsageError
 from vnicaudit.model.ranking import NO_HISTORY, PlanHistory
-from vnicaudit.reports.plan.json import to_json
+from vnicaudit.reports.plan import to_json
 from vnicaudit.reports.plan.steps import PlanGroupBy
 from vnicaudit.reports.plan.text import render
 from vnicaudit.reports.safe import safe, wrap

@@ -203,6 +203,18 @@ class RunContext(msgspec.Struct, frozen=True):
         )  # fmt: skip
         return Drivers(self.kinds, session)
 
+    def runner(
+        self,
+        found: PastRun,
+        drivers: Drivers,
+        preparing: Preparing,
+        tell: Tell,
+        trials: Trials | None = None,
+    ) -> Runner:
+        """What goes through the units of a run."""
+        remaining, halted = self.tell_remaining, self.halted
+        return Runner(found, drivers, preparing, tell, trials, remaining, halted)
+
     def going_on_with(self, run: RunRequest) -> RunContext:
         """The context in which a past run is finished or rolled back: hosts are reached as that run
         reached them."""
@@ -254,10 +266,7 @@ def apply(
         if context.host_by_host:
             open_begun(found, drivers)
             preparing = host_by_host(preparing, refuse_others(found, context))
-        runner = Runner(
-            found, drivers, preparing, tell, trials, context.tell_remaining, context.halted
-        )
-        result = runner.go(context.schedule)
+        result = context.runner(found, drivers, preparing, tell, trials).go(context.schedule)
         if context.host_by_host:
             open_locked(found, drivers, context.state, context.tell_remaining or tell)
         return result

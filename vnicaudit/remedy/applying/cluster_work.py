@@ -21,7 +21,14 @@ from vnicaudit.knowledge.kube_changes import TEMPLATE
 from vnicaudit.model.decoding import objects_at, text_at, value_at
 from vnicaudit.model.plan import ClusterKind, PatchLine
 from vnicaudit.model.runs import Check, Outcome
-from vnicaudit.remedy.applying.driver import ENDS_THE_WORK, UnitWork
+from vnicaudit.remedy.applying.driver import (
+    ENDS_THE_WORK,
+    CheckResults,
+    UnitWork,
+    failed,
+    verify,
+    wait_until,
+)
 from vnicaudit.remedy.applying.history import may_be_off
 from vnicaudit.remedy.applying.journal.events import (
     Patched,
@@ -33,7 +40,6 @@ from vnicaudit.remedy.applying.journal.events import (
     Undoing,
 )
 from vnicaudit.remedy.applying.runner import ROLLED_BACK
-from vnicaudit.remedy.applying.verifying import CheckResults, failed, verify, wait_until
 from vnicaudit.remedy.cluster_patch import (
     foreign_in,
     guarded_patch,

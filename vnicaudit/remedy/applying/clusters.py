@@ -39,10 +39,10 @@ from vnicaudit.remedy.applying.driver import (
     Prepared,
     PrepareRequest,
     UndoRequest,
+    failed,
 )
 from vnicaudit.remedy.applying.journal.events import Begin, Result, Undoing, UnitRequest, unit_of
 from vnicaudit.remedy.applying.session import Session
-from vnicaudit.remedy.applying.verifying import failed
 from vnicaudit.remedy.cluster_patch import (
     foreign_in,
     guarded_patch,

@@ -19,7 +19,7 @@ from vnicaudit.base.deadlines import Clock
 from vnicaudit.base.wording import word
 from vnicaudit.errors import GoneError, JournalError, NoResponseError, UsageError, VnicauditError
 from vnicaudit.model.plan import Mode, Step, UnitStep, UnitT
-from vnicaudit.model.runs import UnitRun, UnitState
+from vnicaudit.model.runs import Check, UnitRun, UnitState
 from vnicaudit.remedy.applying.journal.events import (
     Begin,
     Result,
@@ -225,6 +225,65 @@ class Driver(ABC):
 def steps_on(kind: type[UnitT], steps: Iterable[Step]) -> tuple[UnitStep[UnitT], ...]:
     """The steps, as the driver of units of that type gets them."""
     return tuple(cast(UnitStep[UnitT], step) for step in steps if isinstance(step.unit, kind))
+
+
+POLL = 0.2
+"""Seconds between two rounds of checks."""
+_LATE_SECONDS = 2.0
+"""Seconds to wait for what may be done late: storing a definition or a property takes some
+milliseconds."""
+
+
+def wait_until(clock: Clock, fact: Callable[[], bool], seconds: float, poll: float = POLL) -> bool:
+    """True as soon as ``fact`` holds; False if it does not within ``seconds``. It is checked every
+    ``poll`` seconds."""
+    end = clock.monotonic() + seconds
+    while not fact():
+        if clock.monotonic() > end:
+            return False
+        clock.sleep(poll)
+    return True
+
+
+def wait_for_late(clock: Clock, has_come: Callable[[], bool]) -> None:
+    """Wait for what was asked for without an answer being seen: it may be done only now, although
+    the host or the cloud has answered another question since."""
+    wait_until(clock, has_come, _LATE_SECONDS)
+
+
+class CheckResults(NamedTuple):
+    """The results of one round of checks. ``over``: missing facts will not appear by themselves, so
+    waiting is pointless."""
+
+    checks: tuple[Check, ...]
+    over: bool = False
+
+    @property
+    def is_final(self) -> bool:
+        """True if another round of checks would be pointless."""
+        return self.over or not failed(self.checks)
+
+
+def verify(
+    work: BegunUnit, run_checks: Callable[[], CheckResults], poll: float = POLL
+) -> tuple[Check, ...]:
+    """The last results of every check: when all passed, when waiting was pointless, or when the
+    guest's time was up. ``poll``: seconds between two rounds. An exception of ``run_checks`` (the
+    other side stopped answering, the unit no longer exists) ends it."""
+    seen = CheckResults(())
+
+    def is_final() -> bool:
+        nonlocal seen
+        seen = run_checks()
+        return seen.is_final
+
+    wait_until(work.clock, is_final, work.limits.guest_deadline, poll)
+    return seen.checks
+
+
+def failed(checks: tuple[Check, ...]) -> str:
+    """Details of the failed checks, as one text; empty if none failed."""
+    return "; ".join(check.detail for check in checks if check.verdict == "failed")
 
 
 # The table of all kinds of units, passed in by the command line, and the drivers of one command.

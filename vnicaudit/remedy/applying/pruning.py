@@ -35,7 +35,7 @@ from vnicaudit.remedy.applying.journal.past_run import (
     unfinished,
 )
 from vnicaudit.remedy.applying.journal.state import HeldError, StateFolder
-from vnicaudit.remedy.applying.runner import Runner, Tell, begin_nothing
+from vnicaudit.remedy.applying.runner import Tell, begin_nothing
 
 _ASIDE = ".removed-"
 """Prefix of a run's folder that is being removed."""
@@ -246,7 +246,7 @@ def _finished(
 ) -> VnicauditError | None:
     measured = any(found.folder.glob("*.bench"))
     try:
-        runner = Runner(found, drivers, begin_nothing, tell, None, context.tell_remaining)
+        runner = context.runner(found, drivers, begin_nothing, tell)
         # too late to measure whether the change helped
         ended = runner.roll_back(keys) if measured else runner.finish(keys)
     except VnicauditError as error:

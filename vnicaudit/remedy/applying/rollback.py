@@ -45,12 +45,11 @@ from vnicaudit.remedy.applying.journal.state import HeldError
 from vnicaudit.remedy.applying.runner import (
     ROLLED_BACK,
     Preparing,
-    Runner,
     RunResult,
     Tell,
     begin_nothing,
 )
-from vnicaudit.remedy.planning.diffs import unified_diff
+from vnicaudit.remedy.replacing import unified_diff
 from vnicaudit.text.targets import command
 
 _CHANGED = ("applied",)
@@ -132,12 +131,10 @@ def _went_back(
     mine = _unfinished(context, request) or begin_run(context.state, request)
     preparing = _preparer(found, selection, context)
     back = host_by_host(preparing, refuse_others(mine, context))
-    remaining, halted = context.tell_remaining, context.halted
-    runner = Runner(mine, drivers, back, tell, None, remaining, halted)
     schedule = msgspec.structs.replace(context.schedule, canary=0, max_failures=len(units))
-    result = runner.go(schedule)
+    result = context.runner(mine, drivers, back, tell).go(schedule)
     if context.host_by_host:
-        open_locked(found, drivers, context.state, remaining or tell)
+        open_locked(found, drivers, context.state, context.tell_remaining or tell)
     return result
 
 
@@ -148,16 +145,8 @@ def _undo_open(
     if not found.is_unfinished and not any(found.is_lost(unit.key) for unit in units):
         return ()
     request = msgspec.structs.replace(found.request, limits=context.limits)
-    return (
-        Runner(
-            found._replace(request=request),
-            drivers,
-            begin_nothing,
-            tell,
-            None,
-            context.tell_remaining,
-        ).roll_back({unit.key for unit in units}),
-    )
+    runner = context.runner(found._replace(request=request), drivers, begin_nothing, tell)
+    return (runner.roll_back({unit.key for unit in units}),)
 
 
 def _nothing_to_undo(found: PastRun, context: RunContext) -> tuple[RunResult, ...]:

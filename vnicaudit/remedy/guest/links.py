@@ -219,22 +219,31 @@ def settings(link: Link) -> GuestLink:
     )
 
 
+def _differences(link: GuestLink, there: GuestLink) -> list[tuple[str, str]]:
+    """``(words, text)`` of each setting that the interface does not have: how ``ip link`` sets it,
+    in order, and the setting for people."""
+    settings = (
+        (f"mtu {link.mtu}", f"MTU {link.mtu}", link.mtu != there.mtu),
+        (f"txqueuelen {link.txqueuelen}", f"queue length {link.txqueuelen}",
+         link.txqueuelen not in (None, there.txqueuelen)),
+        ("promisc on", "promiscuous mode", link.promisc and not there.promisc),
+        ("allmulticast on", "all multicast", link.allmulticast and not there.allmulticast),
+        ("multicast off", "multicast off", there.multicast and not link.multicast),
+        ("arp off", "ARP off", there.arp and not link.arp),
+        (f"group {link.group}", f"group {link.group}", link.group != there.group),
+    )  # fmt: skip
+    return [(words, text) for words, text, differs in settings if differs]
+
+
+_NEW = GuestLink(up=False, mtu=0)
+"""A new Ethernet interface; its MTU is always set."""
+
+
 def link_lines(link: GuestLink, device: str) -> list[str]:
     """The commands that give a new interface these settings, in order. Settings that every new
     Ethernet interface has are left out."""
-    said = [f"mtu {link.mtu}"]
-    if link.txqueuelen is not None:
-        said.append(f"txqueuelen {link.txqueuelen}")
-    if link.promisc:
-        said.append("promisc on")
-    if link.allmulticast:
-        said.append("allmulticast on")
-    if not link.multicast:
-        said.append("multicast off")
-    if not link.arp:
-        said.append("arp off")
-    if link.group != "default":
-        said.append(f"group {name(link.group)}")
+    name(link.group)  # raises for one that cannot stand in a line
+    said = [words for words, _text in _differences(link, _NEW)]
     if link.address_mode in _MODES:
         said.append(f"addrgenmode {link.address_mode}")
     if link.up:
@@ -254,17 +263,8 @@ def renaming_lines(link_name: str, wanted: str, altnames: Iterable[str]) -> list
 def missing_settings(link: GuestLink, now: Link) -> list[str]:
     """The settings that the interface does not have."""
     there = settings(now)
-    checks = (
-        ("up", link.up and not there.up),
-        (f"MTU {link.mtu}", link.mtu != there.mtu),
-        (f"queue length {link.txqueuelen}", link.txqueuelen not in (None, there.txqueuelen)),
-        ("promiscuous mode", link.promisc and not there.promisc),
-        ("all multicast", link.allmulticast and not there.allmulticast),
-        ("multicast off", there.multicast and not link.multicast),
-        ("ARP off", there.arp and not link.arp),
-        (f"group {link.group}", link.group != there.group),
-    )
-    return [text for text, missing in checks if missing]
+    down = ["up"] if link.up and not there.up else []
+    return down + [text for _words, text in _differences(link, there)]
 
 
 def _small(text: str | None) -> str | None:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from vnicaudit.audit.reading.targets import Target
-from vnicaudit.base.wording import count
 from vnicaudit.errors import RefusedError
 from vnicaudit.knowledge.kube_owners import owner_to_ask, route, way_of
 from vnicaudit.knowledge.kubevirt_versions import (
@@ -47,7 +46,7 @@ from vnicaudit.remedy.planning.cluster_lines import (
     owners_file,
     preference_line,
 )
-from vnicaudit.remedy.planning.run import PlanRun, TargetPlanner
+from vnicaudit.remedy.planning.run import LivePlanner, PlanRun
 from vnicaudit.remedy.planning.subject import (
     findings_in,
     reason_of,
@@ -60,7 +59,6 @@ if TYPE_CHECKING:
     from vnicaudit.audit.reading.targets import PlannedItem
 
 _INSTANCES = "virtualmachineinstances"
-_BY_HAND = "{}: {} without a change that can be planned; vnicaudit audit {} says what to do"
 _LATER = "it takes effect when virtual machines start, whatever the mode"
 _NEW_ONES = "it takes effect when virtual machines are created, whatever the mode"
 _ANY_MODE = tuple(ModeOption(mode, possible=True, reason=_LATER) for mode in MODES)
@@ -97,21 +95,15 @@ _PREFERENCE = (
 )
 
 
-class ClusterTargetPlanner(TargetPlanner):
+class ClusterTargetPlanner(LivePlanner):
     """Plans what is set in clusters."""
 
     def takes(self, target: Target) -> bool:
         """True for a cluster."""
         return target.kind == "kube"
 
-    def plan(self, targets: tuple[Target, ...]) -> None:
-        """Read each cluster, and plan what its findings propose."""
-        found = self._live_items(targets)
-        read = {target.name for target, items in found if self._plan_cluster(target, items)}
-        self._run.add_unread_targets(targets, read)
-
-    def _plan_cluster(self, target: Target, items: Iterable[PlannedItem]) -> bool:
-        """True if anything could be read."""
+    def plan_items(self, target: Target, items: Iterator[PlannedItem]) -> bool:
+        """Plan what the findings in a cluster propose. True if anything could be read."""
         run = self._run
         planner, is_read = ClusterPlanner(run, target.name), False
         for number, item in enumerate(items, 1):
@@ -123,13 +115,8 @@ class ClusterTargetPlanner(TargetPlanner):
             try:
                 run.planned[target.name] += planner.plan(item)
             except RefusedError as error:
-                reason, about = reason_of(error), planner.about
-                run.planned[target.name].append(
-                    NotPlanned(about, target.name, (), reason.text, code=reason.code)
-                )
-        if planner.by_hand:
-            found = count(planner.by_hand, "finding")
-            run.notes.append(_BY_HAND.format(target.name, found, target.name))
+                self.leave_out(target.name, planner.about, (), reason_of(error))
+        self.note_by_hand(target.name, planner.by_hand)
         return is_read
 
 

@@ -10,7 +10,6 @@ from msgspec.structs import replace
 
 from vnicaudit.audit.judging.hosts import SeenHost
 from vnicaudit.audit.reading.targets import Target
-from vnicaudit.base.wording import count
 from vnicaudit.errors import RefusedError
 from vnicaudit.knowledge.fixes.host_owners import owners_way
 from vnicaudit.knowledge.host_links import may_manage
@@ -39,14 +38,13 @@ from vnicaudit.model.plan import (
     Blocked,
     FindingKey,
     ModeOption,
-    NotPlanned,
     OwnerFile,
     SettingUnit,
     UnitStep,
 )
 from vnicaudit.model.report import ReadError
 from vnicaudit.model.rule import VisitedHost
-from vnicaudit.remedy.planning.run import TargetPlanner
+from vnicaudit.remedy.planning.run import LivePlanner
 from vnicaudit.remedy.planning.subject import findings_in, reason_of, safety, unsafe
 from vnicaudit.remedy.replacing import kept_digest
 
@@ -83,7 +81,6 @@ _IN_NAMESPACE = "a network namespace is gone by then"
 CONTAINER = "it is a container's view of a host ({}): change the host itself"
 NOT_OF_NETNS = "it is the whole host's, not the network namespace's: plan the host itself"
 _MEMBERS = "the features of {} and of its members go together: change all of them by hand"
-_BY_HAND = "{}: {} without a change that can be planned; vnicaudit audit {} says what to do"
 _GUESTS = (
     "{}: only settings of the host are planned; to plan the NICs of its guests, name its libvirt, "
     "for example qemu+ssh://HOST/system"
@@ -100,21 +97,15 @@ _FOLLOWERS = frozenset({"bridge", "bond", "team", "vlan", "ipvlan", "ipvtap", "o
 bond_set_dev_addr, vlan_sync_address, ipvlan_device_event of Linux; pick_local_hw_addr of OVS)."""
 
 
-class HostTargetPlanner(TargetPlanner):
+class HostTargetPlanner(LivePlanner):
     """Plans the settings of hosts that are visited."""
 
     def takes(self, target: Target) -> bool:
         """True for a host, a network namespace, this machine."""
         return target.kind == HOST
 
-    def plan(self, targets: tuple[Target, ...]) -> None:
-        """Visit each host, and plan what its findings propose."""
-        found = self._live_items(targets)
-        read = {target.name for target, items in found if self._plan_host(target, items)}
-        self._run.add_unread_targets(targets, read)
-
-    def _plan_host(self, target: Target, items: Iterator[PlannedItem]) -> bool:
-        """True if anything could be read."""
+    def plan_items(self, target: Target, items: Iterator[PlannedItem]) -> bool:
+        """Plan what the findings on a host propose. True if anything could be read."""
         seen = self._visited(target, items)
         subject, options = seen.subject(), self._request.options
         if not isinstance(subject, VisitedHost):
@@ -124,27 +115,20 @@ class HostTargetPlanner(TargetPlanner):
             self._run.notes.append(_GUESTS.format(target.name))
         if options.to != "virtio" or options.macs:
             return True
-        planned = self._run.planned[target.name]
         try:
             findings = findings_in(self._request.work.host(seen.name, subject, target.name))
         except RefusedError as error:
-            reason, ref = reason_of(error), Ref("host", seen.name)
-            planned.append(NotPlanned(ref, target.name, (), reason.text, code=reason.code))
+            self.leave_out(target.name, Ref("host", seen.name), (), reason_of(error))
             return True
-        if by_hand := sum(not _fields_of(finding, facts) for finding in findings):
-            found = count(by_hand, "finding")
-            self._run.notes.append(_BY_HAND.format(target.name, found, target.name))
+        self.note_by_hand(target.name, sum(not _fields_of(one, facts) for one in findings))
         over, may = options.over_owner, self._request.may
         for one in findings:
             if one.change is not None and not may(one.change) and _fields_of(one, facts):
-                why = unsafe(one.change)
-                planned.append(
-                    NotPlanned(one.about, target.name, (one.rule,), why.text, code=why.code)
-                )
+                self.leave_out(target.name, one.about, (one.rule,), unsafe(one.change))
         findings = tuple(one for one in findings if may(one.change))
         for step in steps_of(findings, facts, target.name, seen.name, over_owner=over):
             if self._run.requested.add(step.about.name or "", None):
-                planned.append(step)
+                self._run.planned[target.name].append(step)
         return True
 
     def _visited(self, target: Target, items: Iterator[PlannedItem]) -> SeenHost:

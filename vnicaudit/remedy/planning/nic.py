@@ -29,7 +29,6 @@ from vnicaudit.model.plan import (
 from vnicaudit.platforms.domain_xml import definitions
 from vnicaudit.remedy.planning import backends
 from vnicaudit.remedy.planning.backends import to_backend
-from vnicaudit.remedy.planning.diffs import unified_diff
 from vnicaudit.remedy.planning.guest_view import guest_view, name_lost
 from vnicaudit.remedy.planning.policy import Tuning
 from vnicaudit.remedy.planning.run import PlanRequest
@@ -44,7 +43,7 @@ from vnicaudit.remedy.planning.subject import (
     unsafe,
     with_follow_up_changes,
 )
-from vnicaudit.remedy.replacing import digest, step_digest
+from vnicaudit.remedy.replacing import digest, step_digest, unified_diff
 
 # The step on a NIC of a definition: its changes, and everything else to know about them.
 

@@ -17,11 +17,11 @@ from vnicaudit.audit.settings.keys import PolicyTable
 from vnicaudit.audit.tally import RunProgress
 from vnicaudit.audit.work import AuditWork
 from vnicaudit.base.deadlines import timestamp
-from vnicaudit.base.wording import close_to, mac_hint
+from vnicaudit.base.wording import close_to, count, mac_hint
 from vnicaudit.errors import UsageError
 from vnicaudit.model.domain import Domain
-from vnicaudit.model.finding import Change, Description
-from vnicaudit.model.plan import Goal, NotPlanned, Plan, Planned, UnitStep
+from vnicaudit.model.finding import Change, Description, Ref
+from vnicaudit.model.plan import DomainUnit, Goal, NotPlanned, Plan, Planned, Reason, UnitStep
 from vnicaudit.model.report import NotJudged, ReadError
 from vnicaudit.remedy.hypervisor import Adapters
 from vnicaudit.text.secrets import masked_message
@@ -199,6 +199,9 @@ class PlanRun:
         return sum(planner.learns(item) for planner in self.planners) > 0  # not any(): all see it
 
 
+_BY_HAND = "{}: {} without a change that can be planned; vnicaudit audit {} says what to do"
+
+
 class TargetPlanner(ABC):
     """Plans the targets of one kind, for one plan."""
 
@@ -217,15 +220,6 @@ class TargetPlanner(ABC):
         Raises UsageError for targets that cannot be changed, and for a name that matches
         several."""
 
-    def _live_items(
-        self, targets: Sequence[Target]
-    ) -> Iterator[tuple[Target, Iterator[PlannedItem]]]:
-        """The items of each live target: read side by side, or one after the other."""
-        if self._request.read_hosts is not None:
-            return self._request.read_hosts(targets)
-        read, live = self._platforms.read_to_plan, self._request.reading.live
-        return ((one, guarded(one.name, read(one.name, live))) for one in targets)
-
     def learns(self, item: Domain | Description) -> bool:
         """True if it learns something from an item that was read for another planner."""
         del item
@@ -241,6 +235,35 @@ class TargetPlanner(ABC):
         there."""
         del found
         return False
+
+
+class LivePlanner(TargetPlanner):
+    """Plans live targets, each by itself."""
+
+    def plan(self, targets: tuple[Target, ...]) -> None:
+        """Read each target, side by side or one after the other, and plan what is found in it."""
+        read, live = self._platforms.read_to_plan, self._request.reading.live
+        found = (
+            ((one, guarded(one.name, read(one.name, live))) for one in targets)
+            if self._request.read_hosts is None
+            else self._request.read_hosts(targets)
+        )
+        names = {target.name for target, items in found if self.plan_items(target, items)}
+        self._run.add_unread_targets(targets, names)
+
+    @abstractmethod
+    def plan_items(self, target: Target, items: Iterator[PlannedItem]) -> bool:
+        """Plan what was read of one target. True if anything could be read."""
+
+    def leave_out(self, target: str, about: Ref, rules: tuple[str, ...], reason: Reason) -> None:
+        """Add to the run that something is not planned."""
+        left = NotPlanned(about, target, rules, reason.text, code=reason.code)
+        self._run.planned[target].append(left)
+
+    def note_by_hand(self, target: str, findings: int) -> None:
+        """Note the number of findings that propose nothing that could be planned."""
+        if findings:
+            self._run.notes.append(_BY_HAND.format(target, count(findings, "finding"), target))
 
 
 NewPlanner = Callable[[PlanRun], "TargetPlanner | None"]
@@ -318,10 +341,11 @@ def _planner_of(target: Target, run: PlanRun) -> TargetPlanner:
 
 
 def _without_covered(run: PlanRun, by_target: Mapping[str, TargetPlanner]) -> Iterator[Planned]:
-    """The planned items of all targets, in their order, without those that another planner
-    covers."""
+    """The planned items of all targets, in their order, without those that another planner covers:
+    those of a host's domain that is a server of a cloud. Steps on anything else stay."""
     for name, of_target in run.planned.items():
         others = [planner for planner in run.planners if planner is not by_target[name]]
         for one in of_target:
-            if not (one.gives_way and any(planner.covers(one) for planner in others)):
+            stays = isinstance(one, UnitStep) and not isinstance(one.unit, DomainUnit)
+            if stays or not any(planner.covers(one) for planner in others):
                 yield one

@@ -12,9 +12,10 @@ from vnicaudit.model.plan import ClusterUnit, FileUnit, Naming, Plan, ServerUnit
 from vnicaudit.reports.as_text import Grid, Pen
 from vnicaudit.reports.grouped import and_more
 from vnicaudit.reports.model import Part
-from vnicaudit.reports.plan.changes import change_text, field_and_change
 from vnicaudit.reports.plan.steps import (
     STYLES,
+    change_text,
+    field_and_change,
     guest_key,
     guest_kind,
     guest_names,

@@ -24,12 +24,42 @@ from vnicaudit.model.ranking import PlanHistory, StepHistory, UnreadHost
 from vnicaudit.reports.as_text import Pen
 from vnicaudit.reports.grouped import files_of_a_host
 from vnicaudit.reports.model import Part
-from vnicaudit.reports.plan.changes import field_and_change
 from vnicaudit.reports.safe import hidden, safe
 from vnicaudit.reports.unified_diff import DIFF_STYLES, tabbed
 from vnicaudit.reports.wording import name_and_id, part_label
 from vnicaudit.reports.writers import Options
 from vnicaudit.text.secrets import STARS
+
+
+def change_text(change: Change) -> str:
+    """``1 → 4``, ``not set → virtio``."""
+    old = "not set" if change.old is None else change.old
+    return f"{old} → {'removed' if change.new is None else change.new}"
+
+
+def field_and_change(change: Change, most: int | None = None) -> str:
+    """``queues 1 → 4``; of several settings ``irq of eth0 39, 40: 0 → 1, 2``. ``most``: of each
+    only so many are shown."""
+    fields, old, new = ((text or "").split(" ") for text in (change.field, change.old, change.new))
+    if len(fields) == 1 or not len(fields) == len(old) == len(new):
+        return f"{change.field} {change_text(change)}"
+    groups = {field.rpartition(":")[0] for field in fields}
+    kind, colon, device = groups.pop().partition(":") if len(groups) == 1 else ("", "", "")
+    what = f"{kind} of {device} " if device else f"{kind} " if colon else ""
+    if colon:
+        fields = [field.rpartition(":")[2] for field in fields]
+    return f"{what}{_some(fields, most)}: {_values(old, most)} → {_values(new, most)}"
+
+
+def _values(values: list[str], most: int | None) -> str:
+    """Values of several settings; one if all are equal."""
+    said = [value or "none" for value in values]
+    return _some(said[:1] if len(set(said)) == 1 else said, most)
+
+
+def _some(words: list[str], most: int | None) -> str:
+    return ", ".join(words if most is None else [*words[:most], *["…"] * (len(words) > most)])
+
 
 # One step: the change, the NIC, how it is made, and its effect on the guest.
 
@@ -49,6 +79,14 @@ def state_of(step: Step) -> str:
     if step.blocked or any(not loss.accepted for loss in step.losses):
         return "blocked"
     return _safety(step.safe)
+
+
+OWNER_DOES = "for the owner to do"
+
+
+def review_state(step: Step) -> str:
+    """The state of a step; a step that its owner has to make is told from them."""
+    return OWNER_DOES if step.procedure else state_of(step)
 
 
 def about_label(step: Step) -> str:
@@ -383,8 +421,7 @@ PLAN_GROUP_BY: tuple[PlanGroupBy, ...] = get_args(PlanGroupBy)
 
 _NAMES = 3
 _MANY_NAMES = 20
-_OWNER = "for the owner to do"
-_STATES = ("blocked", "unsafe", _OWNER, "safe")
+_STATES = ("blocked", "unsafe", OWNER_DOES, "safe")
 """Order of states for review: exceptions first."""
 _NOT_TOLD = "not told"
 
@@ -451,7 +488,7 @@ def _change_of(step: Step) -> tuple[object, ...]:
 def _group(step: Step, by: str) -> str:
     unit = step.unit
     if by == "change":
-        return _OWNER if step.procedure else state_of(step)
+        return review_state(step)
     if by == "rule":
         return f"rules {', '.join(step.rules)}" if step.rules else "no rule: requested"
     if by == "host" and isinstance(unit, FileUnit):

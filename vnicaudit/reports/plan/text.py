@@ -23,10 +23,12 @@ from vnicaudit.reports.as_text import Pen
 from vnicaudit.reports.model import Part
 from vnicaudit.reports.plan.overview import names_of, overview
 from vnicaudit.reports.plan.steps import (
+    OWNER_DOES,
     StepText,
     grouped_steps,
     guest_key,
     guest_kind,
+    review_state,
     state_of,
     unread_lines,
 )
@@ -36,7 +38,7 @@ from vnicaudit.reports.writers import Options
 
 _SHOWN_ERRORS = 20
 _SHOWN_REASONS = 5
-_STATES = ("safe", "unsafe", "blocked", "for the owner to do")
+_STATES = ("safe", "unsafe", "blocked", OWNER_DOES)
 
 
 def render(plan: Plan, options: Options, history: PlanHistory = NO_HISTORY) -> Iterator[str]:
@@ -77,9 +79,7 @@ def summary(plan: Plan) -> str:
 
 
 def _steps(plan: Plan) -> str:
-    states = Counter(
-        "for the owner to do" if step.procedure else state_of(step) for step in plan.steps
-    )
+    states = Counter(map(review_state, plan.steps))
     counts = ", ".join(f"{states[state]:,} {state}" for state in _STATES if states[state])
     kinds = {
         guest_key(step): step.unit.kind if isinstance(step.unit, CloudUnit) else guest_kind(step)

@@ -32,7 +32,7 @@ from vnicaudit.remedy.applying.clouds.transaction import (
     CloudWork,
     ObjectState,
 )
-from vnicaudit.remedy.applying.driver import ENDS_THE_WORK
+from vnicaudit.remedy.applying.driver import ENDS_THE_WORK, failed
 from vnicaudit.remedy.applying.history import may_be_off, seconds_off
 from vnicaudit.remedy.applying.journal.events import (
     Result,
@@ -45,7 +45,6 @@ from vnicaudit.remedy.applying.journal.events import (
     Undoing,
 )
 from vnicaudit.remedy.applying.journal.journal_file import seconds_since
-from vnicaudit.remedy.applying.verifying import failed
 
 _AGAIN = "to try again, repeat the command or use vnicaudit rollback on this run"
 

@@ -28,6 +28,7 @@ from vnicaudit.remedy.applying.clouds.transaction import (
     CloudWork,
     ObjectState,
 )
+from vnicaudit.remedy.applying.driver import wait_for_late
 from vnicaudit.remedy.applying.journal.events import (
     Copying,
     Properties,
@@ -37,7 +38,6 @@ from vnicaudit.remedy.applying.journal.events import (
     Setting,
     Undoing,
 )
-from vnicaudit.remedy.applying.verifying import wait_for_late
 from vnicaudit.remedy.hypervisor import Cloud
 from vnicaudit.remedy.replacing import UnitRefusedError
 from vnicaudit.text.targets import client

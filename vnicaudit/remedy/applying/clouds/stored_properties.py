@@ -37,9 +37,9 @@ from vnicaudit.remedy.applying.domains.definition_transactions import (
     GuestBefore,
     nic_of,
 )
+from vnicaudit.remedy.applying.driver import CheckResults, verify, wait_until
 from vnicaudit.remedy.applying.journal.events import HalfSet, NotSet, Properties, Set, Setting
 from vnicaudit.remedy.applying.journal.journal_file import seconds_since
-from vnicaudit.remedy.applying.verifying import CheckResults, verify, wait_until
 from vnicaudit.remedy.hypervisor import Cloud
 
 # The state of a server, asked for again while its cloud does not answer.

@@ -28,8 +28,8 @@ from vnicaudit.remedy.applying.domains.definition_transactions import (
     nic_of,
     unmet,
 )
+from vnicaudit.remedy.applying.driver import CheckResults, verify
 from vnicaudit.remedy.applying.journal.events import NicChanges
-from vnicaudit.remedy.applying.verifying import CheckResults, verify
 from vnicaudit.remedy.guest.agent import GuestAgent, by_mac
 from vnicaudit.remedy.hypervisor import Machine, RunningProcess
 from vnicaudit.remedy.replacing import UnitRefusedError

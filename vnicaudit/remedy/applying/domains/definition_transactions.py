@@ -14,7 +14,7 @@ from vnicaudit.model.domain import Domain
 from vnicaudit.model.finding import Change
 from vnicaudit.model.nic import Nic
 from vnicaudit.platforms.domain_xml import definitions
-from vnicaudit.remedy.applying.driver import UnitWork
+from vnicaudit.remedy.applying.driver import UnitWork, wait_for_late
 from vnicaudit.remedy.applying.journal.events import (
     Defined,
     Defining,
@@ -25,7 +25,6 @@ from vnicaudit.remedy.applying.journal.events import (
 )
 from vnicaudit.remedy.applying.journal.journal_file import KeptKind, KeptTexts
 from vnicaudit.remedy.applying.journal.past_run import PastRun
-from vnicaudit.remedy.applying.verifying import wait_for_late
 from vnicaudit.remedy.guest.agent import GuestAgent
 from vnicaudit.remedy.hypervisor import Adapters, GuestSettings, Hypervisor, Machine, Trial
 from vnicaudit.remedy.replacing import digest

@@ -41,6 +41,7 @@ from vnicaudit.remedy.applying.driver import (
     Prepared,
     PrepareRequest,
     UndoRequest,
+    failed,
 )
 from vnicaudit.remedy.applying.journal.events import (
     Begin,
@@ -54,7 +55,6 @@ from vnicaudit.remedy.applying.journal.events import (
 from vnicaudit.remedy.applying.journal.journal_file import KeptTexts
 from vnicaudit.remedy.applying.journal.past_run import PastRun
 from vnicaudit.remedy.applying.session import Session
-from vnicaudit.remedy.applying.verifying import failed
 from vnicaudit.remedy.hypervisor import Hypervisor, Machine
 from vnicaudit.remedy.replacing import UnitRefusedError, check_uri, digest, short_digest
 

@@ -24,7 +24,7 @@ from vnicaudit.remedy.applying.domains.definition_transactions import (
     runs_with,
     unmet,
 )
-from vnicaudit.remedy.applying.driver import ENDS_THE_WORK
+from vnicaudit.remedy.applying.driver import ENDS_THE_WORK, failed, wait_until
 from vnicaudit.remedy.applying.journal.events import (
     Attaching,
     Defined,
@@ -39,7 +39,6 @@ from vnicaudit.remedy.applying.journal.events import (
 )
 from vnicaudit.remedy.applying.journal.journal_file import KeptKind, seconds_since
 from vnicaudit.remedy.applying.journal.state import UnitJournal
-from vnicaudit.remedy.applying.verifying import failed, wait_until
 from vnicaudit.remedy.hypervisor import Trial
 
 # Undo the change of one domain that did not reach its goal.

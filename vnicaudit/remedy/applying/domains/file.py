@@ -39,7 +39,6 @@ from vnicaudit.remedy.applying.journal.events import (
     unit_of,
 )
 from vnicaudit.remedy.applying.journal.journal_file import KeptTexts
-from vnicaudit.remedy.planning.diffs import unified_diff
 from vnicaudit.remedy.replacing import (
     UnitRefusedError,
     check_about,
@@ -49,6 +48,7 @@ from vnicaudit.remedy.replacing import (
     read_file,
     replace_file,
     short_digest,
+    unified_diff,
 )
 
 _MOST = 64 << 20

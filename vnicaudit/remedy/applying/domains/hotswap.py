@@ -19,6 +19,7 @@ from vnicaudit.remedy.applying.domains.definition_transactions import (
     nic_of,
     unmet,
 )
+from vnicaudit.remedy.applying.driver import wait_until
 from vnicaudit.remedy.applying.journal.events import (
     Attached,
     Attaching,
@@ -32,7 +33,6 @@ from vnicaudit.remedy.applying.journal.events import (
     Stayed,
 )
 from vnicaudit.remedy.applying.journal.journal_file import KeptKind, seconds_since
-from vnicaudit.remedy.applying.verifying import wait_until
 from vnicaudit.remedy.guest.agent import by_mac, with_lifetimes_reduced
 
 NicPresence = Literal["none", "wanted", "other"]

@@ -24,13 +24,13 @@ from vnicaudit.remedy.applying.driver import NOTHING_TO_DO, Prepared
 from vnicaudit.remedy.applying.journal.events import NicChanges
 from vnicaudit.remedy.hypervisor import Adapters, Machine
 from vnicaudit.remedy.planning.backends import still_against
-from vnicaudit.remedy.planning.diffs import unified_diff
 from vnicaudit.remedy.replacing import (
     UnitRefusedError,
     check_about,
     check_diff,
     digest,
     is_of_source,
+    unified_diff,
 )
 
 # Reasons to refuse changing a domain now.
