@@ -14,13 +14,7 @@ import click
 import pytest
 
 from tests.cli.definitions import E1000, VIRTIO, several
-from tests.remedy.planning.planned import (
-    CENTOS_7,
-    NOVA,
-    SHARED,
-    definition,
-    interface,
-)
+from tests.remedy.planning.planned import CENTOS_7, NOVA, SHARED, definition, interface
 from tests.remedy.planning.test_diffs import FORMS
 from tests.rows import rows
 from vnicaudit.cli.main import run

@@ -9,16 +9,7 @@ from msgspec.structs import replace
 
 from tests.cli.definitions import E1000
 from tests.platforms.stand_ins import platforms_with
-from tests.remedy.planning.cloud.clouds import (
-    CLOUD,
-    ID,
-    MAC,
-    PROJECT,
-    image,
-    port,
-    server,
-    tenants,
-)
+from tests.remedy.planning.cloud.clouds import CLOUD, ID, MAC, PROJECT, image, port, server, tenants
 from tests.rows import rows
 from vnicaudit.cli.main import run as run_program
 from vnicaudit.cli.wiring import Wiring

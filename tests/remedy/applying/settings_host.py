@@ -21,12 +21,7 @@ from tests.remedy.applying.fakes import Killed, Stage, watch
 from vnicaudit.errors import ActionError, NoResponseError
 from vnicaudit.knowledge.cpu_lists import from_mask
 from vnicaudit.knowledge.host_setting_values import made_of, value_of
-from vnicaudit.knowledge.host_settings import (
-    HostSetting,
-    SettingValues,
-    field_of,
-    setting_of,
-)
+from vnicaudit.knowledge.host_settings import HostSetting, SettingValues, field_of, setting_of
 from vnicaudit.model.finding import Change, Finding, Location, Ref
 from vnicaudit.model.host_facts import CpuFacts, Feature, HostFacts, HostLink, Ovs, Queue
 from vnicaudit.model.plan import SettingUnit, UnitStep

@@ -14,14 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.remedy.applying.fakes import Stage
-from tests.remedy.applying.guarded_host import (
-    JUMBO,
-    MTU,
-    GuardedHost,
-    guarded_host,
-    kill,
-    until,
-)
+from tests.remedy.applying.guarded_host import JUMBO, MTU, GuardedHost, guarded_host, kill, until
 from tests.remedy.applying.settings_host import seen, step_to, veth_namespace
 from vnicaudit.cli.wiring.adapters import adapters
 from vnicaudit.errors import ActionError, NoResponseError

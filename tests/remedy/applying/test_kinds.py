@@ -6,14 +6,7 @@ from msgspec.structs import replace
 from tests.remedy.applying.fakes import World
 from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.errors import UsageError
-from vnicaudit.model.plan import (
-    DomainUnit,
-    FileUnit,
-    FlavorUnit,
-    ImageUnit,
-    ServerUnit,
-    Unit,
-)
+from vnicaudit.model.plan import DomainUnit, FileUnit, FlavorUnit, ImageUnit, ServerUnit, Unit
 
 KINDS = every_platform().unit_kinds()
 CLOUD = "openstack:prod"

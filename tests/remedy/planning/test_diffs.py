@@ -6,13 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.remedy.planning.planned import (
-    changed_lines,
-    definition,
-    in_file,
-    interface,
-    step,
-)
+from tests.remedy.planning.planned import changed_lines, definition, in_file, interface, step
 from tests.remedy.planning.units import file_of
 from vnicaudit.platforms.domain_xml.write import rewritten
 from vnicaudit.remedy.replacing import unified_diff

@@ -4,12 +4,7 @@ from typing import Any, get_args
 
 from hypothesis import strategies as st
 
-from vnicaudit.model.finding import (
-    Change,
-    Readiness,
-    Ref,
-    owner_named,
-)
+from vnicaudit.model.finding import Change, Readiness, Ref, owner_named
 from vnicaudit.model.plan import (
     GOALS,
     MODES,

@@ -20,11 +20,7 @@ from vnicaudit.cli.options.output import (
     screen_options,
 )
 from vnicaudit.cli.options.reading import limit_option
-from vnicaudit.cli.options.records import (
-    SectionedCommand,
-    as_record,
-    is_on_command_line,
-)
+from vnicaudit.cli.options.records import SectionedCommand, as_record, is_on_command_line
 from vnicaudit.cli.options.remedy import (
     ApplyOptions,
     CanaryBy,

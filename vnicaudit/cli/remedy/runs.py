@@ -9,23 +9,9 @@ from typing import TYPE_CHECKING
 import click
 
 from vnicaudit.base.wording import count
-from vnicaudit.cli.options.output import (
-    Format,
-    format_option,
-    output_options,
-    screen_options,
-)
-from vnicaudit.cli.options.records import (
-    SectionedCommand,
-    as_record,
-    days_of,
-    state_folder,
-)
-from vnicaudit.cli.options.remedy import (
-    RemedyOptions,
-    run_context,
-    trusted_option,
-)
+from vnicaudit.cli.options.output import Format, format_option, output_options, screen_options
+from vnicaudit.cli.options.records import SectionedCommand, as_record, days_of, state_folder
+from vnicaudit.cli.options.remedy import RemedyOptions, run_context, trusted_option
 from vnicaudit.cli.output.files import emit
 from vnicaudit.cli.output.process import hang_up_noted
 from vnicaudit.cli.output.progress import tell
@@ -33,13 +19,7 @@ from vnicaudit.cli.output.question import confirm
 from vnicaudit.cli.output.run_progress import RunTelling
 from vnicaudit.cli.remedy.run_output import print_result, tell_damage
 from vnicaudit.cli.wiring import Wiring, pass_wiring
-from vnicaudit.errors import (
-    NoResponseError,
-    RefusedError,
-    TargetError,
-    UsageError,
-    VnicauditError,
-)
+from vnicaudit.errors import NoResponseError, RefusedError, TargetError, UsageError, VnicauditError
 from vnicaudit.remedy.applying.history import runs
 from vnicaudit.remedy.applying.journal.past_run import damaged, read_run
 from vnicaudit.remedy.applying.journal.state import StateFolder

@@ -25,12 +25,7 @@ from vnicaudit.model.plan import Mode, Step
 from vnicaudit.model.runs import Outcome, Preview, PreviewOutcome
 from vnicaudit.remedy.applying.driver import Drivers, KindTable, Prepared, PrepareRequest
 from vnicaudit.remedy.applying.journal.events import RunLimits, RunRequest, UnitRequest
-from vnicaudit.remedy.applying.journal.past_run import (
-    PastRun,
-    all_past,
-    begin_run,
-    unfinished,
-)
+from vnicaudit.remedy.applying.journal.past_run import PastRun, all_past, begin_run, unfinished
 from vnicaudit.remedy.applying.journal.state import HeldError, StateFolder
 from vnicaudit.remedy.applying.runner import Preparing, Runner, RunResult, Tell
 from vnicaudit.remedy.applying.session import Session
@@ -211,7 +206,7 @@ class RunContext(msgspec.Struct, frozen=True):
         tell: Tell,
         trials: Trials | None = None,
     ) -> Runner:
-        """What goes through the units of a run."""
+        """The runner for the units of a run."""
         remaining, halted = self.tell_remaining, self.halted
         return Runner(found, drivers, preparing, tell, trials, remaining, halted)
 

@@ -12,11 +12,7 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from vnicaudit.errors import (
-    GoneError,
-    RefusedError,
-    VnicauditError,
-)
+from vnicaudit.errors import GoneError, RefusedError, VnicauditError
 from vnicaudit.knowledge.kube_changes import TEMPLATE
 from vnicaudit.model.decoding import objects_at, text_at, value_at
 from vnicaudit.model.plan import ClusterKind, PatchLine

@@ -13,12 +13,7 @@ from typing import cast
 from msgspec.structs import replace
 
 from vnicaudit.errors import GoneError
-from vnicaudit.knowledge.host_setting_values import (
-    beside_of,
-    cuts_queues,
-    is_there,
-    values_of,
-)
+from vnicaudit.knowledge.host_setting_values import beside_of, cuts_queues, is_there, values_of
 from vnicaudit.knowledge.host_settings import (
     HostSetting,
     are_files,
@@ -40,13 +35,7 @@ from vnicaudit.remedy.applying.driver import (
     PrepareRequest,
     UndoRequest,
 )
-from vnicaudit.remedy.applying.journal.events import (
-    Begin,
-    Result,
-    Undoing,
-    UnitRequest,
-    unit_of,
-)
+from vnicaudit.remedy.applying.journal.events import Begin, Result, Undoing, UnitRequest, unit_of
 from vnicaudit.remedy.applying.session import Session
 from vnicaudit.remedy.applying.setting_work import (
     EDITED,

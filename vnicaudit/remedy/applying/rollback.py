@@ -26,12 +26,7 @@ from vnicaudit.remedy.applying.apply import (
 )
 from vnicaudit.remedy.applying.driver import Drivers, Prepared, UndoRequest
 from vnicaudit.remedy.applying.history import record, undone_by
-from vnicaudit.remedy.applying.journal.events import (
-    End,
-    Result,
-    RunRequest,
-    UnitRequest,
-)
+from vnicaudit.remedy.applying.journal.events import End, Result, RunRequest, UnitRequest
 from vnicaudit.remedy.applying.journal.journal_file import Journal
 from vnicaudit.remedy.applying.journal.past_run import (
     PastRun,
@@ -42,13 +37,7 @@ from vnicaudit.remedy.applying.journal.past_run import (
     unfinished,
 )
 from vnicaudit.remedy.applying.journal.state import HeldError
-from vnicaudit.remedy.applying.runner import (
-    ROLLED_BACK,
-    Preparing,
-    RunResult,
-    Tell,
-    begin_nothing,
-)
+from vnicaudit.remedy.applying.runner import ROLLED_BACK, Preparing, RunResult, Tell, begin_nothing
 from vnicaudit.remedy.replacing import unified_diff
 from vnicaudit.text.targets import command
 

@@ -29,13 +29,7 @@ from vnicaudit.remedy.applying.driver import (
     rollback_command,
 )
 from vnicaudit.remedy.applying.history import current_record
-from vnicaudit.remedy.applying.journal.events import (
-    Begin,
-    End,
-    Result,
-    Undoing,
-    UnitRequest,
-)
+from vnicaudit.remedy.applying.journal.events import Begin, End, Result, Undoing, UnitRequest
 from vnicaudit.remedy.applying.journal.journal_file import Journal, KeptTexts
 from vnicaudit.remedy.applying.journal.past_run import PastRun, reread
 from vnicaudit.remedy.applying.journal.state import UnitJournal, begun_with

@@ -47,13 +47,7 @@ from vnicaudit.remedy.planning.cluster_lines import (
     preference_line,
 )
 from vnicaudit.remedy.planning.run import LivePlanner, PlanRun
-from vnicaudit.remedy.planning.subject import (
-    findings_in,
-    reason_of,
-    safety,
-    unsafe,
-    worst_first,
-)
+from vnicaudit.remedy.planning.subject import findings_in, reason_of, safety, unsafe, worst_first
 
 if TYPE_CHECKING:
     from vnicaudit.audit.reading.targets import PlannedItem

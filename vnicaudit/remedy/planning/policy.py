@@ -23,9 +23,7 @@ from vnicaudit.knowledge.backends import (
     queue_limit,
     tx_limit,
 )
-from vnicaudit.knowledge.systems import (
-    model_of,
-)
+from vnicaudit.knowledge.systems import model_of
 from vnicaudit.model.domain import DomainConfig
 from vnicaudit.model.finding import S390, VIRTIO, Change
 from vnicaudit.model.nic import Nic

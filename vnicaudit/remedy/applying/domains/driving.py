@@ -7,13 +7,7 @@ from contextlib import contextmanager, suppress
 
 from msgspec.structs import replace
 
-from vnicaudit.errors import (
-    ActionError,
-    GuestError,
-    MeasureError,
-    NoResponseError,
-    VnicauditError,
-)
+from vnicaudit.errors import ActionError, GuestError, MeasureError, NoResponseError, VnicauditError
 from vnicaudit.model.runs import Check, Outcome
 from vnicaudit.platforms.domain_xml import definitions
 from vnicaudit.remedy.applying.domains import definition_transactions, hotswap

@@ -30,11 +30,7 @@ from vnicaudit.base.files import (
 )
 from vnicaudit.errors import JournalError, SavedTextError
 from vnicaudit.model.decoding import json_as
-from vnicaudit.remedy.applying.journal.events import (
-    ANNOUNCE_NOTHING,
-    Begin,
-    Event,
-)
+from vnicaudit.remedy.applying.journal.events import ANNOUNCE_NOTHING, Begin, Event
 from vnicaudit.remedy.replacing import digest, short_digest
 
 # One line of a journal: written with its length, its number and a checksum, and read strictly.

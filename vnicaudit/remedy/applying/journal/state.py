@@ -38,13 +38,7 @@ from vnicaudit.base.files import (
 from vnicaudit.base.wording import TIME_ID, time_id
 from vnicaudit.errors import RefusedError, UsageError
 from vnicaudit.model.host import HostLock
-from vnicaudit.remedy.applying.journal.events import (
-    BaseEvent,
-    Begin,
-    Event,
-    Transaction,
-    mac_of,
-)
+from vnicaudit.remedy.applying.journal.events import BaseEvent, Begin, Event, Transaction, mac_of
 from vnicaudit.remedy.applying.journal.journal_file import Entry, Journal
 from vnicaudit.remedy.replacing import short_digest
 from vnicaudit.text.targets import command

@@ -11,11 +11,7 @@ from vnicaudit.base.wording import word
 from vnicaudit.model.domain import Server
 from vnicaudit.model.finding import VIRTIO, Change
 from vnicaudit.model.nic import Nic
-from vnicaudit.model.openstack import (
-    NovaVersions,
-    PortBinding,
-    ServerConfig,
-)
+from vnicaudit.model.openstack import NovaVersions, PortBinding, ServerConfig
 from vnicaudit.model.plan import Blocked, Reason, ServerUnit, UnitStep
 from vnicaudit.remedy.planning.backends import REQUESTED
 from vnicaudit.remedy.planning.cloud import properties

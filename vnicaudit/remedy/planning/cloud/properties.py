@@ -29,14 +29,7 @@ from vnicaudit.model.openstack import (
     ServerConfig,
     as_flag,
 )
-from vnicaudit.model.plan import (
-    MODES,
-    Blocked,
-    CloudUnitT,
-    ModeOption,
-    ServerUnit,
-    UnitStep,
-)
+from vnicaudit.model.plan import MODES, Blocked, CloudUnitT, ModeOption, ServerUnit, UnitStep
 from vnicaudit.remedy.planning.subject import PlanSubject, ProposedChanges
 from vnicaudit.remedy.replacing import kept_digest
 from vnicaudit.text.targets import client
