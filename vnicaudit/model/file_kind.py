@@ -32,13 +32,11 @@ before and behind it."""
 
 
 class Content(msgspec.Struct, frozen=True):
-    """Content to be read. ``before``: number of lines of the file before ``data``; None: not
-    counted."""
+    """Content to be read."""
 
     data: bytes
     path: str
     target: str
-    before: int | None = 0
 
 
 class Documents(msgspec.Struct, frozen=True):
@@ -76,9 +74,6 @@ class FileKind(msgspec.Struct, frozen=True):
     """Returns the part of a file of another kind that this kind reads, keeping every position;
     None: all of it."""
     documents: Documents | None = None
-    tail: Callable[[int, int], tuple[bytes, int | None]] | None = None
-    """For a kind of which only the end of a large file is read: from its descriptor and size,
-    returns that end and how many lines precede it. None: it is read from the beginning."""
     any_size: Callable[[bytes], bool] = lambda _head: False
     """Returns True if a file with this beginning is read however large it is."""
     forms: str = ""

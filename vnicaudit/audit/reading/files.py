@@ -358,9 +358,6 @@ def _large(descriptor: int, head: bytes, size: int, file: _Input) -> _Recognised
     if kind is None:
         why = ReadError(unrecognised_reason(file.kinds, head), file.path)
         return why if file.explicit else []
-    if kind.tail is not None:
-        data, before = kind.tail(descriptor, size)
-        return kind, Content(data, file.path, file.target, before), None
     if size > MAX_BYTES and not kind.any_size(head):
         return ReadError(_too_large(size), file.path)
     data = head + _read_up_to(descriptor, MAX_BYTES - len(head))

@@ -72,7 +72,6 @@ QEMU_LOG = FileKind(
     "log",
     lambda head: b"\0" not in head and _reader().is_log(head.decode("utf-8", "replace")),
     lambda content: _reader().read_content(content),
-    tail=lambda descriptor, size: _reader().log_tail(descriptor, size),
 )
 COMMANDS = FileKind(
     "QEMU command line or ps output",

@@ -65,6 +65,8 @@ _OTHER = re.compile(
 _FIRST = re.compile(rf"(?<![\w.-])(?:qemu-system-|qemu-kvm)|^[ \t]*(?:{PROMPT})?kvm[ \t]")
 _OPTION = re.compile(r"(?<=[ \t])--?(\w[\w-]*)(?=\s|\Z)")
 _BEGINS = re.compile(r"--?(\w[\w-]*)(?=\s|\Z)")
+_DATED = re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d")
+"""A line of a log: the one behind it is another line."""
 _NARROWEST = 60
 _USUAL_WIDTHS = frozenset({80, 100, 120, 132, 160, 200})
 
@@ -214,7 +216,8 @@ def _unwrapped(text: str) -> str:
     for number, line in enumerate(lines):
         if begin is None or _FIRST.search(line) or _OTHER.match(line):
             begin = number
-        if widths[number] == width and number + 1 < len(lines):
+        full = widths[number] == width and not _DATED.match(line)
+        if full and number + 1 < len(lines):
             continue
         end = number if widths[number] == 0 else number + 1
         whole = _unbroken(lines[begin:end], width) if end - begin > 1 else None

@@ -35,10 +35,8 @@ from vnicaudit.text.beginning import is_program, quotes_others
 
 MAX_TAIL = 64 << 20
 """Maximum number of bytes at the end of a log that are searched for a start."""
-
-_FIRST_WINDOW = 1 << 20
-_MAX_COUNTED = 1 << 30
-"""Maximum number of bytes whose lines are counted, which takes a second at most."""
+_HEAD = 1 << 16
+"""Number of bytes by which a log is recognised."""
 _START = re.compile(
     r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+\+\d{4}: starting up[^\n]*\n?", re.MULTILINE
 )
@@ -122,44 +120,15 @@ def last_start(text: str) -> LoggedStart | None:
 
 
 def read_tail(descriptor: int, size: int) -> bytes:
-    """The end of an open log file of ``size`` bytes, from before its last start on: a window that
-    grows until it contains one, up to 64 MiB."""
-    window = _FIRST_WINDOW
-    while True:
-        start = max(0, size - window)
-        data = _file_part(descriptor, start, size - start)
-        starts = [match.start() for match in _START_BYTES.finditer(data)]
-        if starts:
-            return data[starts[-1] :]
-        if start == 0 or window >= MAX_TAIL:
-            return data
-        window *= 4
+    """The end of an open log file of ``size`` bytes, at most 64 MiB."""
+    return os.pread(descriptor, MAX_TAIL, max(0, size - MAX_TAIL))
 
 
-def log_tail(descriptor: int, size: int) -> tuple[bytes, int | None]:
-    """The end of an open log file, and how many lines precede it (None: not counted)."""
-    data = read_tail(descriptor, size)
-    return data, lines_before(descriptor, size - len(data))
-
-
-def lines_before(descriptor: int, offset: int) -> int | None:
-    """Number of lines of an open file that end before ``offset``; None if that is too far to
-    count."""
-    if offset > _MAX_COUNTED:
-        return None
-    return sum(
-        _file_part(descriptor, start, min(_FIRST_WINDOW, offset - start)).count(b"\n")
-        for start in range(0, offset, _FIRST_WINDOW)
-    )
-
-
-def _file_part(descriptor: int, start: int, length: int) -> bytes:
-    parts = []
-    while length > 0 and (part := os.pread(descriptor, length, start)):
-        parts.append(part)
-        start += len(part)
-        length -= len(part)
-    return b"".join(parts)
+def _from_last_start(data: bytes) -> tuple[bytes, int]:
+    """A log from its last start on, and the number of lines before it; all of it without one."""
+    starts = [match.start() for match in _START_BYTES.finditer(data)]
+    begin = starts[-1] if starts else 0
+    return data[begin:], data.count(b"\n", 0, begin)
 
 
 def _version(pattern: re.Pattern[str], header: str) -> Version | None:
@@ -277,8 +246,7 @@ def is_for_commands(head: bytes) -> bool:
 def read_content(content: Content) -> Iterator[Item]:
     """The domains of a file's content, with notes on what may be others."""
     number = 0
-    data, before = content.data, content.before
-    for qemu in read_parts(data, target=content.target, file=content.path, before=before):
+    for qemu in read_parts(content.data, target=content.target, file=content.path):
         if isinstance(qemu, NotJudged):
             yield qemu
             continue
@@ -295,12 +263,9 @@ def read_text(data: bytes, *, target: str, file: str | None) -> Iterator[Running
     yield from (part for part in parts if isinstance(part, RunningQemu))
 
 
-def read_parts(
-    data: bytes, *, target: str, file: str | None, before: int | None = 0
-) -> Iterator[RunningQemu | NotJudged]:
+def read_parts(data: bytes, *, target: str, file: str | None) -> Iterator[RunningQemu | NotJudged]:
     """Every QEMU in a log (its last start), in ``ps`` output, or pasted, and notes on possible
-    others in a text or a list of a script. ``before`` is the number of lines before ``data`` if
-    that is the end of a log; None: not counted.
+    others in a text or a list of a script.
 
     Raises TargetError, with file and line, after those that could be read: for the first command
     line that is not complete (the missing part may contain a NIC), with the number of such lines.
@@ -310,6 +275,9 @@ def read_parts(
     if _NUL_PROGRAM.match(data):
         built = [_from_nul(data, Location(target, file, 1))]
     else:
+        before = 0
+        if is_log(data[:_HEAD].decode("utf-8", "replace")):
+            data, before = _from_last_start(data)
         text = as_typed(decoded(data)).replace("\0", " ")
         if is_log(text):
             built = _from_log(text, target, file, before)
@@ -360,7 +328,7 @@ def _from_nul(data: bytes, location: Location) -> Built:
     return build(words[0], arguments, location, pid=None, whole=True)
 
 
-def _from_log(text: str, target: str, file: str | None, before: int | None) -> list[Built]:
+def _from_log(text: str, target: str, file: str | None, before: int) -> list[Built]:
     start = last_start(text)
     if start is None:
         raise TargetError(
@@ -368,7 +336,7 @@ def _from_log(text: str, target: str, file: str | None, before: int | None) -> l
             file=file or target,
             line=1,
         )
-    first = None if before is None else before + start.line
+    first = before + start.line
     place = Location(target, file, first)
     qemu, problem = build(
         start.program,
@@ -381,8 +349,8 @@ def _from_log(text: str, target: str, file: str | None, before: int | None) -> l
     )
     found = (warning for warning in start.warnings if _UNABLE in warning[1])
     line, warning = next(found, (None, ""))
-    warned = None if before is None or line is None else before + line
-    where = () if first is None else nic_lines(start.text, first, qemu.nics)
+    warned = None if line is None else before + line
+    where = nic_lines(start.text, first, qemu.nics)
     qemu = replace(qemu, nic_lines=where, warning_line=warned)
     if not (start.ran or start.stopped) and _may_have_lost_nics(qemu, start.arguments):
         qemu = replace(qemu, gaps=(_LOST_NICS,))  # the log may end too early
