@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
 from lxml import etree
@@ -118,9 +118,7 @@ def other_changes(before: bytes, after: bytes, macs: Collection[str]) -> tuple[s
 
 def _pieces(data: bytes, macs: Collection[str]) -> Counter[str]:
     """The parts of a definition without these NICs; blanks between words do not count."""
-    root = _root(data, "")
-    left_out = [_with_mac(root, mac) for mac in macs]
-    parts = _parts(root, left_out)
+    parts = _parts(data, macs)
     return Counter(" ".join(piece.split()) for piece in parts.controllers + parts.rest)
 
 
@@ -209,7 +207,7 @@ def equal_but_controllers(one: bytes, other: bytes) -> bool:
     """True if two definitions differ at most in the order of their controllers."""
     if one == other:
         return True
-    first, second = _parts_of(one), _parts_of(other)
+    first, second = _parts(one), _parts(other)
     return first.rest == second.rest and Counter(first.controllers) == Counter(second.controllers)
 
 
@@ -218,7 +216,7 @@ def unlike(wanted: bytes, got: bytes) -> tuple[str, ...]:
     count, nor does an additional PCI controller, which libvirt adds when needed."""
     if wanted == got:
         return ()
-    old, new = _parts_of(wanted), _parts_of(got)
+    old, new = _parts(wanted), _parts(got)
     found = _differences(Counter(old.controllers + old.rest), Counter(new.controllers + new.rest))
     if not found and old.rest != new.rest:
         return ("its elements are in a different order",)
@@ -241,7 +239,7 @@ def rearranged(wanted: bytes, got: bytes) -> str:
     """A clause on PCI controllers that libvirt added, and on a changed order of controllers, as the
     end of a sentence that begins with "libvirt"; empty if there is neither. Added or removed
     controllers of other kinds are reported by :func:`unlike`."""
-    old, new = _parts_of(wanted), _parts_of(got)
+    old, new = _parts(wanted), _parts(got)
     words = []
     more = Counter(new.controllers) - Counter(old.controllers)
     if added := sum(map(_is_pci_controller, more.elements())):
@@ -277,11 +275,10 @@ def _is_pci_controller(piece: str) -> bool:
     return piece.startswith("devices <controller ") and 'type="pci"' in piece[: piece.find(">")]
 
 
-def _parts_of(data: bytes) -> _Parts:
-    return _parts(_root(data, ""))
-
-
-def _parts(root: etree._Element, left_out: Sequence[etree._Element | None] = ()) -> _Parts:
+def _parts(data: bytes, macs: Collection[str] = ()) -> _Parts:
+    """The parts of a definition, without the NICs of these MAC addresses."""
+    root = _root(data, "")
+    left_out = [_with_mac(root, mac) for mac in macs]
     controllers: list[str] = []
     rest: list[str] = []
     for child in root.iterchildren():

@@ -168,15 +168,13 @@ def documents(data: bytes, file: str) -> Iterator[XmlDocument]:
     if len(data) <= MAX_DOCUMENT and not declares and not _too_much(data):
         root = parsed(data)
         # not a document of another program (a collection, a report) that contains definitions
-        if root is not None and (root.tag in ROOTS or not _holds_domains(root)):
+        if root is not None and (
+            root.tag in ROOTS or not any(map(_has_devices, root.iter("domain")))
+        ):
             yield XmlDocument(root, 0, 0, may_be_template(data))
             return
         wrapped = root is not None
     yield from _split(data, file, wrapped=wrapped)
-
-
-def _holds_domains(root: etree._Element) -> bool:
-    return any(map(_has_devices, root.iter("domain")))
 
 
 def _has_devices(domain: etree._Element) -> bool:
@@ -287,24 +285,21 @@ def _well_formed(data: bytes, hidden: bytes, file: str, lines: int) -> tuple[etr
             if (root := parsed(hidden)) is not None:
                 return _with_template_name(root, data, hidden), ""
             if (tag := _condition(data, hidden)) is not None:
-                return _empty(hidden), placeholder_text(tag)
-
+                root = etree.Element("domain")  # of which only the name is known, if it is there
+                if (name := _NAME.search(hidden)) is not None:
+                    etree.SubElement(root, "name").text = name[1].decode("utf-8", "replace")
+                return root, placeholder_text(tag)
         line, _column = error.position
         reason = complaint((error.msg or "not XML").rsplit(", line ", 1)[0].strip(), data)
         at = max(line or 1, 1)
-        if typed := _typed_in(data.split(b"\n", at)[at - 1 : at]):
-            reason = f"{typed}, as chats and word processors write them: {reason}"
+        wrong = b"".join(data.split(b"\n", at)[at - 1 : at])
+        for characters, typed in _TYPED:
+            if any(one in wrong for one in characters):
+                reason = f"{typed}, as chats and word processors write them: {reason}"
+                break
         raise TargetError(f"not well-formed XML: {reason}", file=file, line=lines + at) from None
     except ValueError as error:
         raise TargetError(f"not readable as XML: {error}", file=file) from None
-
-
-def _typed_in(lines: list[bytes]) -> str:
-    """The characters in a line that a word processor put in place of plain ones; empty: none."""
-    for characters, name in _TYPED:
-        if any(one in line for line in lines for one in characters):
-            return name
-    return ""
 
 
 def _with_template_name(root: etree._Element, data: bytes, hidden: bytes) -> etree._Element:
@@ -330,14 +325,6 @@ def _condition(data: bytes, hidden: bytes) -> str | None:
         if hidden.startswith((b"{%", b"%{"), tag.start) or (tag.opener == "{{" and decides):
             return data[tag.start : tag.end].decode("utf-8", "replace")
     return None
-
-
-def _empty(data: bytes) -> etree._Element:
-    """A domain of which only the name is known, if it can be found."""
-    root = etree.Element("domain")
-    if (name := _NAME.search(data)) is not None:
-        etree.SubElement(root, "name").text = name[1].decode("utf-8", "replace")
-    return root
 
 
 def _save_image_xml(data: bytes, file: str) -> bytes:

@@ -175,7 +175,9 @@ def holes_of(domain: etree._Element) -> Holes | None:
     _values_of_domain(domain, found)
     for number, interface in enumerate(domain.iterfind("devices/interface"), 1):
         _values_of_nic(interface, number, found)
-    _structure(domain, found)
+    depth = _children(domain, 0, found)
+    for devices in domain.iterchildren("devices"):
+        _alternatives(devices, _children(devices, depth.get(devices, 0), found), found)
     return found if found.first else None
 
 
@@ -256,18 +258,12 @@ def _attributes(element: etree._Element) -> list[tuple[str, str]]:
     return [(str(name), str(value)) for name, value in element.attrib.items()]
 
 
-def _structure(domain: etree._Element, found: Holes) -> None:
-    """Conditions and insertions around the children of a domain and of its devices."""
-    depth = _children(domain, 0, found)
-    for devices in domain.iterchildren("devices"):
-        _alternatives(devices, _children(devices, depth.get(devices, 0), found), found)
-
-
 def _alternatives(devices: etree._Element, depths: dict[etree._Element, int], found: Holes) -> None:
     """Note NICs inside a condition, which may never exist together with the others; of two with the
     same MAC address only one exists."""
     interfaces = list(devices.iterchildren("interface"))
-    macs = [_mac(interface) for interface in interfaces]
+    addresses = [interface.find("mac") for interface in interfaces]
+    macs = ["" if mac is None else str(mac.get("address", "")).strip().lower() for mac in addresses]
     uses = Counter(macs)
     for number, (interface, mac) in enumerate(zip(interfaces, macs, strict=True), 1):
         if not depths.get(interface):
@@ -276,11 +272,6 @@ def _alternatives(devices: etree._Element, depths: dict[etree._Element, int], fo
             found.unseen.add("together")
         if mac and uses[mac] > 1:
             found.nics.setdefault(number, set()).add("mac")
-
-
-def _mac(interface: etree._Element) -> str:
-    element = interface.find("mac")
-    return "" if element is None else str(element.get("address", "")).strip().lower()
 
 
 def _children(parent: etree._Element, depth: int, found: Holes) -> dict[etree._Element, int]:

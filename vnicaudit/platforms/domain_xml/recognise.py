@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterator
-from functools import cache
 from typing import NamedTuple
 
 from vnicaudit.errors import TargetError
@@ -111,12 +110,6 @@ _AT_LINE_START = re.compile(rb"^[ \t]*(?=<(?:%s)[\s>/])" % "|".join(ROOTS).encod
 _TAG = re.compile(rb"<[A-Za-z_]")
 
 
-@cache
-def _tags(root: bytes) -> re.Pattern[bytes]:
-    """Start and end tags of one name."""
-    return re.compile(rb"<(/?)%s(?=[\s>/])[^<>]*?(/?)>" % root)
-
-
 class Span(NamedTuple):
     """Bytes ``start`` to ``end`` of one document, and the number of lines before it."""
 
@@ -196,7 +189,8 @@ class _Ends:
         """For each tag: the end of the element that it begins, or of the tag itself if it begins
         none; -1 if the element never ends."""
         still_open: list[int] = []
-        for number, tag in enumerate(_tags(root).finditer(data)):
+        tags = re.finditer(rb"<(/?)%s(?=[\s>/])[^<>]*?(/?)>" % root, data)
+        for number, tag in enumerate(tags):
             self._starts.append(tag.start())
             self._ends.append(tag.end())
             if not tag.group(1) and not tag.group(2):
@@ -288,7 +282,11 @@ def lone_interfaces(data: bytes) -> Iterator[LoneInterface]:
         return
     text = without_documents(data, indented=True) if OPENING.search(data) else data
     text = _COMMENT.sub(lambda match: blanked(match.group()), text)
-    found = [match for match in _INTERFACE.finditer(text) if _is_of_a_guest(match[1])]
+    found = [
+        match
+        for match in _INTERFACE.finditer(text)
+        if _OF_A_GUEST.search(match[1]) and not _OF_A_HOST.search(match[1])
+    ]
     following = [match.start() for match in found[1:]]
     counted = lines = 0
     for match, limit in zip(found, [*following, len(text)], strict=False):
@@ -317,8 +315,3 @@ def looks_lone(head: bytes) -> bool:
         return False
     found = _ON_ITS_LINE.search(head) is not None
     return found and next(lone_interfaces(head), None) is not None
-
-
-def _is_of_a_guest(attributes: bytes) -> bool:
-    named = _OF_A_HOST.search(attributes) is not None
-    return _OF_A_GUEST.search(attributes) is not None and not named

@@ -18,7 +18,6 @@ from vnicaudit.platforms.domain_xml.fields import FIELDS, XPATH, Field
 from vnicaudit.platforms.domain_xml.recognise import Span, is_foreign
 from vnicaudit.platforms.domain_xml.source import (
     NOT_WRITTEN,
-    Attribute,
     Element,
     attributes,
     check_encoding,
@@ -317,7 +316,7 @@ def with_attribute(data: bytes, element: Element, name: bytes, value: bytes) -> 
         behind = element.start + 1 + len(element.name)
         return Edit(behind, behind, _assignment(b" ", name, value, b"'"))
     last = given[-1]
-    blank, quote = data[last.start : last.name_start], _quote(data, last)
+    blank, quote = data[last.start : last.name_start], data[last.value_end : last.end]
     return Edit(last.end, last.end, _assignment(blank, name, value, quote))
 
 
@@ -333,7 +332,9 @@ def with_child(
         yield Edit(place, place, _lead(data, siblings[-1].start) + new)
     elif parent.children:
         place = _end_of_remarks(data, parent.open_end)
-        yield Edit(place, place, _lead(data, _first_inside(data, parent)) + new)
+        inside = data[parent.open_end : parent.children[0].start]
+        first = parent.open_end + len(inside) - len(inside.lstrip())  # a comment, or a child
+        yield Edit(place, place, _lead(data, first) + new)
     else:
         yield _opened(data, parent, new)
 
@@ -384,12 +385,6 @@ def _opened(data: bytes, parent: Element, new: bytes) -> Edit:
     return Edit(parent.start + len(tag), parent.end, b">" + inside + new + closing)
 
 
-def _first_inside(data: bytes, parent: Element) -> int:
-    """Where the content of an element begins: a comment, or its first child."""
-    inside = data[parent.open_end : parent.children[0].start]
-    return parent.open_end + len(inside) - len(inside.lstrip())
-
-
 def _end_of_remarks(data: bytes, position: int) -> int:
     """The end of the comments that follow on the same line."""
     match = _REMARKS.match(data, position)
@@ -407,12 +402,8 @@ def _house_quote(data: bytes, parent: Element) -> bytes:
     """The kind of quotes that the element and its children use."""
     for element in (*parent.children[:1], parent):
         if given := attributes(data, element):
-            return _quote(data, given[0])
+            return data[given[0].value_end : given[0].end]
     return b"'"
-
-
-def _quote(data: bytes, attribute: Attribute) -> bytes:
-    return data[attribute.value_end : attribute.end]
 
 
 def _assignment(blank: bytes, name: bytes, value: bytes, quote: bytes) -> bytes:

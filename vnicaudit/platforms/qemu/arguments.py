@@ -112,9 +112,10 @@ def parse(words: Sequence[str]) -> Arguments:
         position += 1
         if name is None:
             continue  # a disk image
-        if name in FLAGS or (name not in VALUED and _looks_like_option(words, position)):
+        last = position >= len(words)
+        if name in FLAGS or (name not in VALUED and (last or _option(words[position]) is not None)):
             pairs.append((name, None))
-        elif position < len(words):
+        elif not last:
             pairs.append((name, words[position]))
             position += 1
         else:
@@ -166,10 +167,6 @@ def _option(word: str) -> str | None:
     if len(word) < 2 or word[0] != "-":
         return None
     return word[2:] if word.startswith("--") else word[1:]
-
-
-def _looks_like_option(words: Sequence[str], position: int) -> bool:
-    return position >= len(words) or _option(words[position]) is not None
 
 
 # Parts of a pasted command line that a shell or a template still has to fill in.

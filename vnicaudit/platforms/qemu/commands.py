@@ -222,8 +222,11 @@ def _command(
     prefix = text[begin : match.start()].replace("\u00a0", " ")
     if listing is None and prefix.strip().isdecimal() and _is_history(text, match.end()):
         return _from_shell(text, match, line, patient=patient)
-    if listing is not None or _is_ps(prefix.split()):
-        return _from_ps(text, match, prefix.split(), line, listing)
+    words = prefix.split()
+    if listing is not None or _is_ps(words):
+        if listing is not None and len(words) != len(listing.columns) - 1:
+            return _Read(None, match.end())  # an argument of another program (grep qemu-kvm)
+        return _unquoted(text, match, line, _pid(words, listing))
     found = prefix_of(prefix) if program else pasted_prefix_of(prefix)
     if not found.starts:
         return _Read(None, match.end())
@@ -309,17 +312,8 @@ def _logical_line(text: str, start: int) -> int:
     return len(text) if end < 0 else end + 1
 
 
-def _from_ps(
-    text: str, match: re.Match[str], prefix: list[str], line: int, listing: _PsListing | None
-) -> _Read:
-    """A line of ``ps`` output; no command if the program is an argument of another one (``grep
-    qemu-kvm``)."""
-    if listing is not None and len(prefix) != len(listing.columns) - 1:
-        return _Read(None, match.end())
-    return _unquoted(text, match, line, _pid(prefix, listing))
-
-
 def _unquoted(text: str, match: re.Match[str], line: int, pid: int | None) -> _Read:
+    """A line of ``ps`` output, or another without its quotes."""
     end = text.find("\n", match.end())
     end = len(text) if end < 0 else end
     arguments = parse_unquoted(text[match.end() : min(end, match.end() + MAX_COMMAND)].split())
@@ -387,11 +381,8 @@ def missed(text: str, found: list[Command], path: str) -> Iterator[NotJudged]:
         rest = line[match.end() : match.end() + MAX_COMMAND].replace('"', " ").replace("'", " ")
         if prefix.run_elsewhere and parse(rest.split()).has(*_OF_NICS):
             yield NotJudged(_IN_TEXT.format(match.group()), path, number)
-        elif prefix.starts and _is_filled_in(_COMMAND_ENDS.split(rest, maxsplit=1)[0].split()):
-            yield NotJudged(_FILLED_IN.format(match.group()), path, number)
-
-
-def _is_filled_in(words: list[str]) -> bool:
-    """True if a command gets its arguments from a variable."""
-    arguments = parse(words)
-    return not _asks_for_help(arguments) and _opened(words, arguments, frozenset()) is not None
+        elif prefix.starts:
+            words = _COMMAND_ENDS.split(rest, maxsplit=1)[0].split()
+            arguments = parse(words)
+            if not _asks_for_help(arguments) and _opened(words, arguments, frozenset()):
+                yield NotJudged(_FILLED_IN.format(match.group()), path, number)

@@ -174,10 +174,8 @@ def _nics(arguments: Arguments, context: _Context) -> Iterator[tuple[int, Runnin
     for one in arguments.parsed("device", "net", "nic"):
         if one.name == "device":
             nic = _from_device(one, context)
-        elif one.name == "net":
-            nic = _from_net(one.keys, context)
         else:
-            nic = _from_nic(one.keys, context)
+            nic = _from_option(one.name, one.keys, context)
         made = nic is not None and nic.refusal is None
         repeated = _repeated(one, taken, context, made=made)
         if nic is not None:
@@ -272,27 +270,20 @@ def _from_device(option: Option, context: _Context) -> RunningNic | None:
     return replace(_running(driver, merged, backend), refusal=refusal)
 
 
-def _from_net(given: Options, context: _Context) -> RunningNic | None:
-    """``-net nic``: on a hub with the other ``-net`` of its vlan, or (libvirt, on ARM boards)
-    directly on a netdev."""
-    if given.get("type") != "nic":
-        return None
-    driver = _legacy_driver(given, context)
+def _from_option(option: str, given: Options, context: _Context) -> RunningNic | None:
+    """``-nic tap,model=…``: a NIC and its backend in one. ``-net nic``: on a hub with the other
+    ``-net`` of its vlan, or (libvirt, on ARM boards) directly on a netdev."""
+    makes_none = given.get("type") == "none" if option == "nic" else given.get("type") != "nic"
+    driver = None if makes_none else _legacy_driver(given, context)
     if driver is None:
         return None
-    if "netdev" in given:
+    if option == "nic":
+        backend = backend_of(given, context.sockets)
+    elif "netdev" in given:
         backend = context.netdevs.get(given["netdev"], _NO_NIC)
     else:
         backend = _hub(context, given.get("vlan", "0"))
-    return _created("net", driver, given, backend, context)
-
-
-def _from_nic(given: Options, context: _Context) -> RunningNic | None:
-    """``-nic tap,model=…``: a NIC and its backend in one."""
-    driver = _legacy_driver(given, context)
-    if given.get("type") == "none" or driver is None:
-        return None
-    return _created("nic", driver, given, backend_of(given, context.sockets), context)
+    return _created(option, driver, given, backend, context)
 
 
 def _legacy_driver(given: Options, context: _Context) -> str | None:

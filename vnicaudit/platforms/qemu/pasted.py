@@ -65,8 +65,8 @@ _OTHER = re.compile(
 _FIRST = re.compile(rf"(?<![\w.-])(?:qemu-system-|qemu-kvm)|^[ \t]*(?:{PROMPT})?kvm[ \t]")
 _OPTION = re.compile(r"(?<=[ \t])--?(\w[\w-]*)(?=\s|\Z)")
 _BEGINS = re.compile(r"--?(\w[\w-]*)(?=\s|\Z)")
-_DATED = re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d")
-"""A line of a log: the one behind it is another line."""
+_DATED = re.compile(r"\d{4}-\d\d-\d\d [\d:.]{8,20}\+\d{4}: ")
+"""A line of libvirt in a log: the one behind it is another line."""
 _NARROWEST = 60
 _USUAL_WIDTHS = frozenset({80, 100, 120, 132, 160, 200})
 

@@ -185,7 +185,8 @@ def read_proc(
 
 def _process(root: str, pid: int, target: str) -> RunningQemu | ReadError | None:
     folder = f"{root}/{pid}"
-    data = _file_beginning(f"{folder}/cmdline", MAX_CMDLINE)
+    with open_regular(f"{folder}/cmdline") as file:
+        data = file.read(MAX_CMDLINE)
     words = data.decode("utf-8", "replace").split("\0")
     program = _program(folder, words[0])
     if program is None:
@@ -277,10 +278,9 @@ def vhost_descriptors(folder: str) -> int | None:
 
 def _is_vhost_net(link: str) -> bool:
     try:
-        path = str(Path(link).readlink())
+        return is_vhost_net(str(Path(link).readlink()))
     except FileNotFoundError:
         return False
-    return is_vhost_net(path)
 
 
 def is_vhost_net(path: str) -> bool:
@@ -292,11 +292,6 @@ def _pids(root: str) -> list[int]:
     with os.scandir(root) as entries:
         names = [entry.name for entry in entries if entry.name.isdecimal()]
     return sorted(int(name) for name in names if name.isascii())
-
-
-def _file_beginning(path: str, limit: int) -> bytes:
-    with open_regular(path) as file:
-        return file.read(limit)
 
 
 def read_processes(name: str) -> Iterator[Domain | ReadError]:
@@ -344,7 +339,8 @@ def join(domain: Domain, running: RunningQemu) -> Domain:
     """
     nics = list(domain.nics)
     for index, other in _match(domain.nics, list(running.nics)).items():
-        if not _exchanged(nics[index], other):
+        model = nics[index].declared.model
+        if model is None or (model in VIRTIO) == (other.model in VIRTIO):  # not exchanged
             nics[index] = replace(nics[index], running=anonymous(other))
     return replace(
         domain,
@@ -359,35 +355,21 @@ def _match(nics: tuple[Nic, ...], left: list[RunningNic]) -> dict[int, RunningNi
     """Index of a NIC -> its running NIC; matches are removed from ``left``. The most certain match
     comes first: MAC and id, then MAC, then id."""
     pairs: dict[int, RunningNic] = {}
-    for same in (_same_mac_and_id, _same_mac, _same_id):
+    for least in (3, 2, 1):
         for index, nic in enumerate(nics):
-            if index in pairs:
-                continue
-            found = next((place for place, other in enumerate(left) if same(nic, other)), None)
-            if found is not None:
+            alike = (place for place, other in enumerate(left) if _likeness(nic, other) >= least)
+            if index not in pairs and (found := next(alike, None)) is not None:
                 pairs[index] = left.pop(found)
     return pairs
 
 
-def _exchanged(nic: Nic, other: RunningNic) -> bool:
-    """True if exactly one of the two NICs is virtio, and the definition names a model."""
-    model = nic.declared.model
-    return model is not None and (model in VIRTIO) != (other.model in VIRTIO)
-
-
-def _same_mac_and_id(nic: Nic, other: RunningNic) -> bool:
-    return _same_mac(nic, other) and nic.alias is not None and nic.alias == other.id
-
-
-def _same_mac(nic: Nic, other: RunningNic) -> bool:
-    return nic.mac is not None and nic.mac == other.mac
-
-
-def _same_id(nic: Nic, other: RunningNic) -> bool:
-    """True if both have the same id, and their MACs do not contradict it."""
-    if nic.alias is None or nic.alias != other.id:
-        return False
-    return nic.mac is None or other.mac is None
+def _likeness(nic: Nic, other: RunningNic) -> int:
+    """3 for the same MAC and id, 2 for the same MAC; 1 for the same id, if no MAC contradicts it;
+    else 0."""
+    same_id = nic.alias is not None and nic.alias == other.id
+    if nic.mac is not None and nic.mac == other.mac:
+        return 2 + same_id
+    return int(same_id and (nic.mac is None or other.mac is None))
 
 
 def with_log(qemu: RunningQemu, log: RunningQemu | None) -> RunningQemu:

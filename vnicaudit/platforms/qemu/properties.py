@@ -193,7 +193,9 @@ class Netdevs(NamedTuple):
 def faults_of(arguments: Arguments, used: Container[str], *, whole: bool) -> Netdevs:
     """The first fault of each backend. ``used`` are the netdevs of NICs; ``whole``: no argument is
     missing."""
-    chardevs = _chardevs(arguments) if whole else None
+    chardevs = None
+    if whole and not arguments.has("readconfig"):
+        chardevs = {one.keys.get("id", "") for one in arguments.parsed("chardev")}
     by_id: dict[str, str] = {}
     seen: set[str] = set()
     unused = of_hub = None
@@ -212,12 +214,6 @@ def faults_of(arguments: Arguments, used: Container[str], *, whole: bool) -> Net
         elif one.keys.get("type") not in (None, "nic", "none"):
             of_hub = of_hub or next(netdev_faults(one._replace(text=""), chardevs), None)
     return Netdevs(by_id, of_hub, unused, chardevs)
-
-
-def _chardevs(arguments: Arguments) -> set[str] | None:
-    if arguments.has("readconfig"):
-        return None
-    return {one.keys.get("id", "") for one in arguments.parsed("chardev")}
 
 
 # The ``addr=`` of a device on PCI (``set_pci_devfn`` in hw/core/qdev-properties-system.c).

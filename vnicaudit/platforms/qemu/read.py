@@ -285,7 +285,9 @@ def read_parts(data: bytes, *, target: str, file: str | None) -> Iterator[Runnin
             found = list(islice(commands(text), _MAX_COMMANDS))
             built = _pasted(text, found, target, file)
             unread = missed(text, found, file or target)
-            cut = _cut_name(text)
+            lines = enumerate(text.split("\n"), 1)
+            # ps cut it within QEMU's name, or directly behind it
+            cut = next((number for number, line in lines if _CUT_NAME.search(line)), None)
     yield from unread
     broken = []
     for item in built:
@@ -302,12 +304,6 @@ def read_parts(data: bytes, *, target: str, file: str | None) -> Iterator[Runnin
         )
     if cut is not None:
         raise TargetError("ps cut QEMU's arguments off (use ps -ww)", file=file or target, line=cut)
-
-
-def _cut_name(text: str) -> int | None:
-    """The first line of ``ps`` that was cut within QEMU's name, or directly behind it."""
-    lines = enumerate(text.split("\n"), 1)
-    return next((number for number, line in lines if _CUT_NAME.search(line)), None)
 
 
 def unread_commands(data: bytes, path: str) -> Iterator[NotJudged]:

@@ -206,7 +206,8 @@ def _too_new(device: str, place: Board) -> StartRefusal | None:
 
 def _no_bus(device: str, given: Options, place: Board, turn: int) -> StartRefusal | None:
     needed, named = bus_of(device), given.get("bus")
-    if named == "pci.0" and named not in place.ids and _is_express(place):
+    express = place.arch in ARM and not place.more and _VIRT.fullmatch(place.machine or "")
+    if named == "pci.0" and named not in place.ids and express:
         return StartRefusal("this machine has no bus pci.0")
     if place.buses is None or needed in (None, XEN):
         return None
@@ -233,12 +234,6 @@ def _no_bus(device: str, given: Options, place: Board, turn: int) -> StartRefusa
     return StartRefusal(
         f"{device} needs {word.get(needed, needed)}, which {_called(place)} does not have"
     )
-
-
-def _is_express(place: Board) -> bool:
-    """True for the ``virt`` machine of ARM, whose root bus is ``pcie.0``."""
-    machine = place.machine or ""
-    return place.arch in ARM and not place.more and _VIRT.fullmatch(machine) is not None
 
 
 def _is_nowhere(named: str, place: Board) -> bool:
