@@ -5,7 +5,7 @@ import pytest
 
 from tests.rows import rows, rows_of_tuples
 from vnicaudit.model.nic import Nic
-from vnicaudit.platforms.domain_xml.fields import FIELDS
+from vnicaudit.platforms.domain_xml.nics import FIELDS
 from vnicaudit.platforms.domain_xml.read import read_bytes
 
 

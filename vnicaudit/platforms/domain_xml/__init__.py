@@ -1,9 +1,9 @@
 """libvirt domain XML: files, folders, standard input, save images.
 
 ``recognise.py`` finds what a file holds, ``documents.py`` the documents in its bytes. ``read.py``
-walks over a domain; ``facts.py`` gathers its settings, ``nics.py`` those of each NIC by the table
-in ``fields.py``; ``override.py`` reads the arguments that a definition adds to QEMU's and those
-that it changes. ``refusals.py`` and ``conflicts.py`` find what libvirt refuses.
+walks over a domain; ``facts.py`` gathers its settings, ``nics.py`` those of each NIC by its table;
+``override.py`` reads the arguments that a definition adds to QEMU's and those that it changes.
+``refusals.py`` and ``conflicts.py`` find what libvirt refuses.
 
 ``write.py`` changes settings of a NIC; ``source.py`` finds elements in bytes, and applies the edits
 to other encodings. ``definitions.py`` works on whole definitions, for changes of domains,
@@ -17,7 +17,6 @@ from __future__ import annotations
 from types import ModuleType
 
 from vnicaudit.model.file_kind import Documents, Extent, FileKind
-from vnicaudit.platforms.domain_xml.fields import XPATH
 from vnicaudit.platforms.domain_xml.recognise import (
     OPENING,
     OTHER_ROOTS,
@@ -79,6 +78,8 @@ def _unrecognised_reason(head: bytes) -> str | None:
 
 def xpath_of(field: str) -> str:
     """The place of a NIC's field relative to its ``<interface>``."""
+    from vnicaudit.platforms.domain_xml.nics import XPATH
+
     return XPATH.get(field, field)
 
 

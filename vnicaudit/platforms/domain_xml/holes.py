@@ -22,7 +22,7 @@ from vnicaudit.model.domain import Domain, DomainConfig
 from vnicaudit.model.finding import ARM, RISCV
 from vnicaudit.model.nic import Nic, NicConfig
 from vnicaudit.platforms.domain_xml.documents import effect, has_tag
-from vnicaudit.platforms.domain_xml.fields import CHILDREN
+from vnicaudit.platforms.domain_xml.nics import CHILDREN
 from vnicaudit.text.beginning import is_only_placeholder, opened, placeholder_text
 
 # Placeholders without brackets: ``NICDRIVER``, ``XXXXXXX``, also ``GUESTNAME`` or ``MEMORY``.

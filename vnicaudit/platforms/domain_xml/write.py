@@ -1,6 +1,6 @@
 """Convert a change of a NIC to edits of its domain XML, leaving everything else as it is.
 
-The rows of ``fields.py``, which reading uses too, say where each field is written. All other
+The rows of the table in ``nics.py``, which reading uses too, say where each field is written. All other
 settings of a NIC are kept, above all its MAC and PCI address, which libvirt would otherwise choose
 anew.
 """
@@ -14,7 +14,7 @@ from functools import lru_cache
 from vnicaudit.errors import OwnedElsewhereError, RefusedError
 from vnicaudit.model.finding import Change, Location
 from vnicaudit.platforms.domain_xml.documents import document_spans, harmless, may_be_template
-from vnicaudit.platforms.domain_xml.fields import FIELDS, XPATH, Field
+from vnicaudit.platforms.domain_xml.nics import FIELDS, XPATH, Field
 from vnicaudit.platforms.domain_xml.recognise import Span, is_foreign
 from vnicaudit.platforms.domain_xml.source import (
     NOT_WRITTEN,
@@ -31,7 +31,7 @@ from vnicaudit.text.edits import Edit, applied
 # Fields of an ``<interface>`` that can be changed: where each is written, and the values it
 # accepts.
 #
-# They are the rows of ``fields.py``, with which reading works, and those that are identity rather
+# They are the rows of ``nics.py``, with which reading works, and those that are identity rather
 # than settings: the network or device of a NIC. The list of children is that of libvirt 11.3's
 # ``virDomainNetDefFormat``.
 
