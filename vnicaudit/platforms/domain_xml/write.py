@@ -1,8 +1,8 @@
 """Convert a change of a NIC to edits of its domain XML, leaving everything else as it is.
 
-The rows of the table in ``nics.py``, which reading uses too, say where each field is written. All other
-settings of a NIC are kept, above all its MAC and PCI address, which libvirt would otherwise choose
-anew.
+The rows of the table in ``nics.py``, which reading uses too, say where each field is written. All
+other settings of a NIC are kept, above all its MAC and PCI address, which libvirt would otherwise
+choose anew.
 """
 
 from __future__ import annotations
