@@ -4,7 +4,8 @@ from collections.abc import Mapping
 
 from msgspec.structs import replace
 
-from vnicaudit.cli.wiring.platforms import PLATFORMS, PlatformRegistry, RegisteredPlatform
+from vnicaudit.audit.reading.targets import Platform
+from vnicaudit.cli.wiring.platforms import PLATFORMS, PlatformRegistry
 from vnicaudit.model.finding import PlatformName
 
 
@@ -12,7 +13,7 @@ def platforms_with(otherwise: Mapping[PlatformName, Mapping[str, object]]) -> Pl
     """All platforms; of the targets of these, such fields of
     :class:`vnicaudit.audit.reading.targets.TargetKind` are others."""
 
-    def changed(one: RegisteredPlatform) -> RegisteredPlatform:
+    def changed(one: Platform) -> Platform:
         fields = otherwise.get(one.name, {})
         kinds = (replace(kind, **fields) for kind in one.targets)
         return replace(one, targets=tuple(kinds))

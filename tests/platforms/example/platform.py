@@ -5,11 +5,10 @@ from pathlib import Path
 
 from tests.platforms.example.inventory import ENGINE, INVENTORY, NAME, PREFIX
 from tests.platforms.example.wording import ENGINE_WORDING, WORDING
-from vnicaudit.audit.reading.targets import TargetKind
+from vnicaudit.audit.reading.targets import Platform, TargetKind
 from vnicaudit.cli.wiring.platforms import (
     PLATFORMS,
     PlatformRegistry,
-    RegisteredPlatform,
     resolve_definition,
 )
 from vnicaudit.model.file_kind import Content, Item
@@ -26,9 +25,9 @@ def _read(name: str, options: LiveOptions) -> Iterator[Item]:
     yield from INVENTORY.read(Content(Path(path).read_bytes(), path, name))
 
 
-def example() -> RegisteredPlatform:
+def example() -> Platform:
     """The platform."""
-    return RegisteredPlatform(
+    return Platform(
         NAME,
         (INVENTORY,),
         resolve_definition,

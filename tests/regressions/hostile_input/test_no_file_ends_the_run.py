@@ -22,10 +22,11 @@ import pytest
 from tests.cli.inside import run_here as run
 from vnicaudit.audit.reading import files
 from vnicaudit.audit.reading.error_boundary import guarded_file
+from vnicaudit.audit.reading.targets import Platform
 from vnicaudit.audit.workers import LARGE, SERIAL_BELOW
 from vnicaudit.base.deadlines import Deadline, OutOfTime
 from vnicaudit.cli.wiring import Wiring
-from vnicaudit.cli.wiring.platforms import PLATFORMS, PlatformRegistry, RegisteredPlatform
+from vnicaudit.cli.wiring.platforms import PLATFORMS, PlatformRegistry
 from vnicaudit.model.file_kind import Content, FileKind, Item
 from vnicaudit.model.finding import PlatformName
 from vnicaudit.model.report import ReadError
@@ -94,7 +95,7 @@ def odd(
     (folder / "a.odd").write_text("odd".ljust(size))
     monkeypatch.setattr(files, "guarded_file", functools.partial(guarded_file, seconds=seconds))
     kind = FileKind("odd", "", "code", lambda head: head.startswith(b"odd"), read)
-    return PlatformRegistry((*PLATFORMS, RegisteredPlatform(PlatformName("odd"), (kind,))))
+    return PlatformRegistry((*PLATFORMS, Platform(PlatformName("odd"), (kind,))))
 
 
 @pytest.mark.parametrize("kind", [ZeroDivisionError, KeyError, AssertionError, UnicodeError])

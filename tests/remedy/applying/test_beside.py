@@ -1,11 +1,12 @@
 """Which units an unfinished run keeps other runs away from."""
 
+from itertools import chain
 from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 
-from vnicaudit.cli.wiring.platforms import PLATFORMS
+from vnicaudit.cli.wiring.drivers import DRIVERS
 from vnicaudit.errors import RefusedError
 from vnicaudit.remedy.applying.apply import refuse_concurrent
 from vnicaudit.remedy.applying.domains.driver import DomainDriver
@@ -23,9 +24,8 @@ class ElsewhereDriver(DomainDriver):
     may_move = False
 
 
-DRIVERS: list[type[Driver]] = [driver for one in PLATFORMS for driver in one.drivers()]
-DRIVERS.append(ElsewhereDriver)
-KINDS = KindTable((driver, lambda _: True) for driver in DRIVERS)
+EVERY: list[type[Driver]] = [*chain(*DRIVERS.values()), ElsewhereDriver]
+KINDS = KindTable((driver, lambda _: True) for driver in EVERY)
 UUID = "6f2c3a52-5d0e-4a35-9d15-3f3b1f1f0a01"
 
 

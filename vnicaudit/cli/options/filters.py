@@ -127,7 +127,7 @@ def options_of(finding_filter: FindingFilter) -> str:
 def owners_of(values: Iterable[str], platforms: PlatformRegistry) -> frozenset[str]:
     """The owners named by ``--owner``, in lower case. Raises UsageError for an owner that is
     unknown to vnicaudit and its platforms."""
-    brought = (name for one in platforms.registered for name in one.wordings)
+    brought = (name for one in platforms.all for name in one.wordings)
     known = list(map(str.lower, (*get_args(KnownOwner), *_BESIDE_DEFINITIONS, *brought)))
     owners = frozenset(map(str.lower, values))
     for name in sorted(owners.difference(known)):

@@ -1,5 +1,5 @@
-"""All platforms, each assembled here from its readers, resolver, titles and writers. Only this
-module knows all of them."""
+"""All platforms, each assembled here from its readers, resolver and titles, and what changes what
+they read. Only this module knows all of them."""
 
 from __future__ import annotations
 
@@ -24,96 +24,93 @@ from vnicaudit.platforms.qemu import COMMANDS, NOT_PLANNED, QEMU_LOG, proc_of, r
 from vnicaudit.text.targets import CLUSTER, cluster_parts, is_place
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
 
     from vnicaudit.audit.reading.targets import HostItem
     from vnicaudit.model.domain import DomainConfig
     from vnicaudit.model.file_kind import Item
-    from vnicaudit.model.finding import Description
     from vnicaudit.model.fleet import LiveOptions
     from vnicaudit.model.host import HostConfig
     from vnicaudit.model.nic import Effective, NicConfig, RunningNic
-    from vnicaudit.remedy.applying.driver import Driver, KindTable
-    from vnicaudit.remedy.planning.run import NewPlanner, PlanRun, TargetPlanner
+    from vnicaudit.remedy.applying.driver import KindTable
+    from vnicaudit.remedy.planning.run import PlanRun, TargetPlanner
     from vnicaudit.remedy.replacing import PlatformWriter
 
 
-def _no_drivers() -> tuple[type[Driver], ...]:
-    return ()
-
-
-def _no_descriptions() -> tuple[type[Description], ...]:
-    return ()
-
-
-class RegisteredPlatform(Platform, frozen=True):
-    """One platform, as it is read and changed. ``planner`` plans changes for its targets,
-    ``drivers`` change its units, ``writer`` writes changes into its files; each is loaded on first
-    use, and None if the platform has none. ``describes`` returns the records, other than domains,
-    that it reads from files and may write."""
-
-    planner: NewPlanner | None = None
-    drivers: Callable[[], tuple[type[Driver], ...]] = _no_drivers
-    writer: Callable[[], PlatformWriter] | None = None
-    describes: Callable[[], tuple[type[Description], ...]] = _no_descriptions
-
-
 class PlatformRegistry(Platforms):
-    """All platforms of vnicaudit."""
+    """All platforms of vnicaudit, and what changes what they read. Each is imported when needed."""
 
-    def __init__(self, platforms: Iterable[RegisteredPlatform]) -> None:
-        self.registered = tuple(platforms)
-        super().__init__(self.registered, unjudged)
+    def __init__(self, platforms: Iterable[Platform]) -> None:
+        super().__init__(platforms, unjudged)
 
-    @property
-    def planners(self) -> tuple[NewPlanner, ...]:
-        """Planners of all platforms, in the order in which their targets are read."""
-        return tuple(one.planner for one in self.registered if one.planner is not None)
+    def planners(self, run: PlanRun) -> tuple[TargetPlanner, ...]:
+        """The planners for the targets of a run, in the order in which these are read. Planning the
+        servers of a cloud uses the definitions read before them."""
+        from vnicaudit.remedy.planning.domain_targets import DomainTargetPlanner
+
+        found: list[TargetPlanner] = [DomainTargetPlanner(run)]
+        kinds = {target.kind for target in run.targets}
+        if "kube" in kinds:
+            from vnicaudit.remedy.planning.clusters import ClusterTargetPlanner
+
+            found.append(ClusterTargetPlanner(run))
+        if names.OPENSTACK in kinds:
+            from vnicaudit.remedy.planning.cloud.run import CloudTargetPlanner
+
+            found.append(CloudTargetPlanner(run))
+        if names.HOST in kinds:
+            from vnicaudit.remedy.planning.host_settings import HostTargetPlanner
+
+            found.append(HostTargetPlanner(run))
+        return tuple(found)
 
     def unit_kinds(self) -> KindTable:
         """All kinds of units, each limited to targets of its own platform, so that an edited plan
         cannot send a change elsewhere."""
+        from vnicaudit.cli.wiring.drivers import DRIVERS
         from vnicaudit.remedy.applying.driver import KindTable
 
-        at = TargetOwners(self.registered)
+        of_target = cache(self._platforms_of)
+
+        def is_read(platform: str, target: str) -> bool:
+            return platform in of_target(target)
+
         return KindTable(
-            (driver, partial(at.is_of, platform=one))
-            for one in self.registered
-            for driver in one.drivers()
+            (driver, partial(is_read, name))
+            for name, drivers in DRIVERS.items()
+            for driver in drivers
+        )
+
+    def _platforms_of(self, target: str) -> frozenset[str]:
+        """The platforms that read a target. An invalid one (from an edited plan) matches each; it
+        cannot be reached anyway."""
+        try:
+            kind = target_of(target, self.targets).kind
+        except UsageError:
+            return frozenset(one.name for one in self.all)
+        return frozenset(
+            one.name
+            for one in self.all
+            if (one.files if kind == "path" else kind in (each.kind for each in one.targets))
         )
 
     def writer(self, item: Item) -> PlatformWriter | None:
         """The platform writer for an item's description; None: it is not changed in files (QEMU
         command lines, images, flavors)."""
-        for one in self.registered:
-            described = isinstance(item, one.describes())
-            if described or (is_domain(item) and item.declared.platform == one.name):
-                return None if one.writer is None else one.writer()
+        platform = item.declared.platform if is_domain(item) else None
+        if platform == names.DOMAIN_XML:
+            from vnicaudit.platforms.domain_xml import write as domain_writer
+
+            return domain_writer
+        if platform == names.KUBEVIRT or isinstance(item, Preference):
+            from vnicaudit.platforms.kubevirt import write as manifest_writer
+
+            return manifest_writer
+        if isinstance(item, NovaConfig):
+            from vnicaudit.platforms.nova_conf import write
+
+            return write
         return None
-
-
-class TargetOwners:
-    """The platform to which each target belongs, cached."""
-
-    def __init__(self, platforms: tuple[RegisteredPlatform, ...]) -> None:
-        self._kinds = tuple(kind for one in platforms for kind in one.targets)
-        self._known: dict[str, str] = {}
-
-    def is_of(self, target: str, platform: RegisteredPlatform) -> bool:
-        """True if the target is of one of the platform's kinds, or is a path and the platform reads
-        files. An invalid target (from an edited plan) matches every platform; it cannot be reached
-        anyway."""
-        if target not in self._known:
-            try:
-                self._known[target] = target_of(target, self._kinds).kind
-            except UsageError:
-                self._known[target] = ""
-        kind = self._known[target]
-        if not kind:
-            return True
-        if kind == "path":
-            return bool(platform.files)
-        return kind in (one.kind for one in platform.targets)
 
 
 def resolve_definition(
@@ -140,66 +137,6 @@ def _server(
     from vnicaudit.audit.effective.resolve import resolve_server
 
     return resolve_server(nic, domain, host, running)
-
-
-def _domain_planner(run: PlanRun) -> TargetPlanner:
-    from vnicaudit.remedy.planning.domain_targets import DomainTargetPlanner
-
-    return DomainTargetPlanner(run)
-
-
-def _cloud_planner(run: PlanRun) -> TargetPlanner | None:
-    kinds = map(run.request.work.platforms.kind_of, run.targets)
-    if not any(kind is not None and kind.cloud is not None for kind in kinds):
-        return None
-    from vnicaudit.remedy.planning.cloud.run import CloudTargetPlanner
-
-    return CloudTargetPlanner(run)
-
-
-def _domain_drivers() -> tuple[type[Driver], ...]:
-    from vnicaudit.remedy.applying.domains.driver import DomainDriver
-
-    return (DomainDriver,)
-
-
-def _file_drivers() -> tuple[type[Driver], ...]:
-    from vnicaudit.remedy.applying.domains.file import FileDriver
-
-    return (FileDriver,)
-
-
-def _cloud_drivers() -> tuple[type[Driver], ...]:
-    from vnicaudit.remedy.applying.clouds.prepare_server import ServerDriver
-    from vnicaudit.remedy.applying.clouds.sources import FlavorDriver, ImageDriver
-
-    return ServerDriver, ImageDriver, FlavorDriver
-
-
-def _domain_writer() -> PlatformWriter:
-    from vnicaudit.platforms.domain_xml import write
-
-    return write
-
-
-def _manifest_writer() -> PlatformWriter:
-    from vnicaudit.platforms.kubevirt import write
-
-    return write
-
-
-def _nova_conf_writer() -> PlatformWriter:
-    from vnicaudit.platforms.nova_conf import write
-
-    return write
-
-
-def _nova_conf_descriptions() -> tuple[type[Description], ...]:
-    return (NovaConfig,)
-
-
-def _manifest_descriptions() -> tuple[type[Description], ...]:
-    return (Preference,)
 
 
 def _place_of(name: str) -> str | None:
@@ -314,36 +251,8 @@ _COPY_NOT_PLANNED = (
 )
 
 
-def _host_planner(run: PlanRun) -> TargetPlanner | None:
-    if not any(target.kind == names.HOST for target in run.targets):
-        return None
-    from vnicaudit.remedy.planning.host_settings import HostTargetPlanner
-
-    return HostTargetPlanner(run)
-
-
-def _cluster_planner(run: PlanRun) -> TargetPlanner | None:
-    if not any(target.kind == "kube" for target in run.targets):
-        return None
-    from vnicaudit.remedy.planning.clusters import ClusterTargetPlanner
-
-    return ClusterTargetPlanner(run)
-
-
-def _setting_drivers() -> tuple[type[Driver], ...]:
-    from vnicaudit.remedy.applying.hosts import SettingDriver
-
-    return (SettingDriver,)
-
-
-def _cluster_drivers() -> tuple[type[Driver], ...]:
-    from vnicaudit.remedy.applying.clusters import DRIVERS
-
-    return DRIVERS
-
-
 PLATFORMS = (
-    RegisteredPlatform(
+    Platform(
         names.DOMAIN_XML,
         (DOMAIN_XML,),
         resolve_definition,
@@ -353,24 +262,19 @@ PLATFORMS = (
             "live": "Live definition",
         },
         place_of=xpath_of,
-        planner=_domain_planner,  # for live hosts too: both read definitions
-        drivers=_file_drivers,
-        writer=_domain_writer,
     ),
-    RegisteredPlatform(
+    Platform(
         names.NOVA_CONF,
         (NOVA_CONF, NOVA_HOMES),
-        writer=_nova_conf_writer,
-        describes=_nova_conf_descriptions,
     ),
-    RegisteredPlatform(
+    Platform(
         names.QEMU,
         (QEMU_LOG, COMMANDS),
         resolve_definition,
         {"qemu": "QEMU's arguments, as a definition"},
         (TargetKind("proc", proc_of, read=read_processes, not_planned=NOT_PLANNED),),
     ),
-    RegisteredPlatform(
+    Platform(
         names.KUBEVIRT,
         (MANIFEST,),
         _manifest,
@@ -386,15 +290,11 @@ PLATFORMS = (
                 expanded=_contexts,
             ),
         ),
-        planner=_cluster_planner,
-        drivers=_cluster_drivers,
-        writer=_manifest_writer,
-        describes=_manifest_descriptions,
     ),
-    RegisteredPlatform(
+    Platform(
         names.INFRA_CODE, (INFRA_CODE,), resolve_definition, {"terraform": "Terraform resource"}
     ),
-    RegisteredPlatform(
+    Platform(
         names.OPENSTACK,
         resolve=_server,
         targets=(
@@ -407,10 +307,8 @@ PLATFORMS = (
                 compute_nodes=openstack.cloud_nodes,
             ),
         ),
-        planner=_cloud_planner,
-        drivers=_cloud_drivers,
     ),
-    RegisteredPlatform(
+    Platform(
         names.HOST,
         targets=(
             TargetKind(
@@ -436,10 +334,8 @@ PLATFORMS = (
                 expanded=_reports_of,
             ),
         ),
-        planner=_host_planner,
-        drivers=_setting_drivers,
     ),
-    RegisteredPlatform(
+    Platform(
         names.LIBVIRT,
         (INTERFACES,),  # last: what the others read is more than its NICs
         targets=(
@@ -453,11 +349,9 @@ PLATFORMS = (
                 probe=libvirt.probe_host,
             ),
         ),
-        drivers=_domain_drivers,
     ),
 )
-"""In the order in which files are tried and targets are planned. Planning the servers of a cloud
-uses the definitions read before them."""
+"""In the order in which files are tried."""
 
 
 @cache

@@ -266,8 +266,9 @@ class LivePlanner(TargetPlanner):
             self._run.notes.append(_BY_HAND.format(target, count(findings, "finding"), target))
 
 
-NewPlanner = Callable[[PlanRun], "TargetPlanner | None"]
-"""Makes the planner of one kind of targets; None: the run has none of that kind."""
+Planners = Callable[[PlanRun], tuple[TargetPlanner, ...]]
+"""Makes the planners of a run, one for each kind of its targets, in the order in which they are
+read."""
 
 
 def _error_text(error: ReadError | NotJudged, target: Target) -> str:
@@ -284,11 +285,9 @@ _LOG_IN = (
 )
 
 
-def make_plan(
-    targets: Iterable[Target], planners: Iterable[NewPlanner], request: PlanRequest
-) -> Plan:
-    """The plan of all targets. Nothing is changed. ``planners``: one for each kind of target, in
-    the order in which they are read; if two accept a target, the later one gets it.
+def make_plan(targets: Iterable[Target], planners: Planners, request: PlanRequest) -> Plan:
+    """The plan of all targets. Nothing is changed. If two planners accept a target, the later one
+    gets it.
 
     Raises UsageError for targets that cannot be changed, and for named domains and NICs that do not
     exist.
@@ -300,7 +299,7 @@ def make_plan(
         _LOG_IN.format(without_password(target.name))
         for target in given if target not in run.targets
     ]  # fmt: skip
-    run.planners = tuple(filter(None, (new(run) for new in planners)))
+    run.planners = planners(run)
     by_target = {target.name: _planner_of(target, run) for target in run.targets}
     for planner in run.planners:
         own = tuple(target for target in run.targets if by_target[target.name] is planner)
