@@ -1,16 +1,12 @@
 """The record of options that a command is given for words of a command line."""
 
 import inspect
-import typing
-from collections.abc import Mapping
-from typing import TypeVar
 
 import click
 import msgspec
 
 from vnicaudit.cli.commands import cli
-
-R = TypeVar("R", bound=msgspec.Struct)
+from vnicaudit.cli.options.records import filled
 
 
 def options_of(command: click.Command, *words: str) -> msgspec.Struct:
@@ -36,14 +32,3 @@ def record_of(command: click.Command) -> type[msgspec.Struct]:
     name = next(iter(inspect.signature(function).parameters))
     found: type[msgspec.Struct] = eval(function.__annotations__[name], function.__globals__)
     return found
-
-
-def filled(record: type[R], values: Mapping[str, object]) -> R:
-    """A record, and those in it, of values by the names of fields."""
-    hints = typing.get_type_hints(record)
-    return record(
-        **{
-            name: values[name] if name in values else filled(hints[name], values)
-            for name in record.__struct_fields__
-        }
-    )

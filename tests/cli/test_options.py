@@ -10,10 +10,10 @@ import msgspec
 import pytest
 
 from tests.cli.inside import inside
-from tests.cli.records import context_of, filled, options_of, record_of
+from tests.cli.records import context_of, options_of, record_of
 from tests.rows import rows
 from vnicaudit.cli.commands import cli
-from vnicaudit.cli.options.records import COMMON, as_record, group
+from vnicaudit.cli.options.records import COMMON, as_record, filled, group
 
 Leaf = tuple[str, object]
 

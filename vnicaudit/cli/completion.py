@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import click
 import msgspec
@@ -25,8 +25,8 @@ from click.shell_completion import (
 
 from vnicaudit.base.files import replaced
 from vnicaudit.cli.options import COMPLETES
-from vnicaudit.cli.options.output import OutputOptions, output_options
-from vnicaudit.cli.options.records import SectionedCommand, as_record
+from vnicaudit.cli.options.output import OutputOptions
+from vnicaudit.cli.options.records import SectionedCommand, option, takes
 from vnicaudit.cli.output.files import emit
 from vnicaudit.errors import UsageError
 
@@ -196,11 +196,13 @@ If Tab still completes nothing, add this to {rc}:
 """
 
 
-class CompletionOptions(msgspec.Struct, frozen=True):
+class CompletionOptions(msgspec.Struct, frozen=True, kw_only=True):
     """The options of ``vnicaudit completion``."""
 
     action: Literal["bash", "zsh", "fish", "install"]
-    shell: Shell | None
+    shell: Annotated[
+        Shell | None, option("Shell to install for.  [default: the one in $SHELL]")
+    ] = None
     output: OutputOptions
 
 
@@ -210,13 +212,7 @@ class CompletionOptions(msgspec.Struct, frozen=True):
     metavar="{bash|zsh|fish|install}",
     type=click.Choice([*SHELLS, "install"]),
 )
-@click.option(
-    "--shell",
-    type=click.Choice(SHELLS),
-    help="Shell to install for.  [default: the one in $SHELL]",
-)
-@output_options
-@as_record(CompletionOptions)
+@takes(CompletionOptions)
 def command(options: CompletionOptions) -> int:
     """Print the completion script for a shell, or install it where the shell finds it.
 

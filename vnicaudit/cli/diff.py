@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from typing import Literal
+from typing import Annotated, Literal
 
 import click
 import msgspec
@@ -17,15 +17,10 @@ from vnicaudit.cli.diff_compare import (
     read_report,
     report_differences,
 )
-from vnicaudit.cli.options.filters import level_option
-from vnicaudit.cli.options.history import HistoryOptions, history_options
-from vnicaudit.cli.options.output import (
-    OutputOptions,
-    output_options,
-    report_file_options,
-    screen_options,
-)
-from vnicaudit.cli.options.records import SectionedCommand, as_record
+from vnicaudit.cli.options.filters import LevelOption
+from vnicaudit.cli.options.history import HistoryOptions
+from vnicaudit.cli.options.output import OutputFileOption, OutputOptions, screen_options
+from vnicaudit.cli.options.records import SectionedCommand, option, takes
 from vnicaudit.cli.output.files import STDOUT, ReportOutput, formats_of
 from vnicaudit.errors import TargetError, UsageError
 from vnicaudit.history import history_to_read
@@ -49,14 +44,17 @@ _NEW = ("new", "worse", "reopened", "returned")
 """States of findings that OLD did not have, or not as bad."""
 
 
-class DiffOptions(msgspec.Struct, frozen=True):
+class DiffOptions(msgspec.Struct, frozen=True, kw_only=True):
     """The options of ``vnicaudit diff``."""
 
     old: str
     new: str
-    format: Literal["text", "json", "csv", "markdown"] | None
-    output_file: str | None
-    level: Level | None
+    format: Annotated[
+        Literal["text", "json", "csv", "markdown"] | None,
+        option("Output format.  [default: text]"),
+    ] = None
+    output_file: OutputFileOption = None
+    level: LevelOption = None
     place: HistoryOptions
     output: OutputOptions
 
@@ -64,11 +62,7 @@ class DiffOptions(msgspec.Struct, frozen=True):
 @click.command("diff", cls=SectionedCommand, epilog=_EPILOG)
 @click.argument("old", metavar="OLD")
 @click.argument("new", metavar="NEW")
-@report_file_options(FORMATS)
-@level_option
-@history_options
-@output_options
-@as_record(DiffOptions)
+@takes(DiffOptions)
 def command(options: DiffOptions) -> int:
     """Compare two audits: what is new, worse, fixed, gone or moved.
 

@@ -21,14 +21,8 @@ from vnicaudit import __version__
 from vnicaudit.base.wording import count
 from vnicaudit.cli.options.candidates import CloudsFile, clouds_file
 from vnicaudit.cli.options.environment import environment
-from vnicaudit.cli.options.output import (
-    Format,
-    OutputOptions,
-    format_option,
-    output_options,
-    screen_options,
-)
-from vnicaudit.cli.options.records import SectionedCommand, as_record, state_folder
+from vnicaudit.cli.options.output import FormatOption, OutputOptions, screen_options
+from vnicaudit.cli.options.records import SectionedCommand, state_folder, takes
 from vnicaudit.cli.output.files import emit
 from vnicaudit.cli.wiring.adapters import (
     AuditMachine,
@@ -242,11 +236,11 @@ _MARKS = {"ok": "ok", "absent": "-", "problem": "problem"}
 _INDENT = " " * 26
 
 
-class DoctorOptions(msgspec.Struct, frozen=True):
+class DoctorOptions(msgspec.Struct, frozen=True, kw_only=True):
     """The options of ``vnicaudit doctor``."""
 
     clusters: tuple[str, ...]
-    format: Format
+    format: FormatOption = "text"
     state: str | None
     output: OutputOptions
 
@@ -263,9 +257,7 @@ class DoctorReport(msgspec.Struct, frozen=True):
 
 @click.command("doctor", cls=SectionedCommand, epilog=_EPILOG)
 @click.argument("clusters", nargs=-1, metavar="[kube:CONTEXT]...")
-@format_option
-@output_options
-@as_record(DoctorOptions)
+@takes(DoctorOptions)
 def command(options: DoctorOptions) -> int:
     """Check what can be audited from this machine, and show what would not be judged and why.
 

@@ -26,14 +26,13 @@ from vnicaudit.cli.audit.reporting import (
     unjudged_sentence,
 )
 from vnicaudit.cli.audit.request import (
-    AUDIT_OPTIONS,
     AuditOptions,
     AuditRequest,
     check_fleet,
     request_of,
 )
 from vnicaudit.cli.options.candidates import targets as target_words
-from vnicaudit.cli.options.records import SectionedCommand, as_record, together
+from vnicaudit.cli.options.records import SectionedCommand, takes
 from vnicaudit.cli.output.progress import tell
 from vnicaudit.cli.output.reading_progress import Progress
 from vnicaudit.cli.wiring import Wiring, pass_wiring
@@ -153,9 +152,8 @@ interrupted."""
 
 @click.command("audit", cls=SectionedCommand, epilog=_EPILOG)
 @click.argument("targets", metavar="TARGET...", nargs=-1, shell_complete=target_words)
-@together(*AUDIT_OPTIONS)
 @pass_wiring
-@as_record(AuditOptions)
+@takes(AuditOptions)
 def command(options: AuditOptions, wiring: Wiring) -> int:
     """Audit virtual NICs and report findings.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import date
+from typing import Annotated
 
 import click
 import msgspec
@@ -15,23 +16,19 @@ from vnicaudit.base.wording import close_to, mac_hint
 from vnicaudit.cli.audit.nics import complain_about, note
 from vnicaudit.cli.options.candidates import targets as target_words
 from vnicaudit.cli.options.output import (
-    Format,
+    FormatOption,
     OutputOptions,
     RedactionOptions,
-    format_option,
-    output_options,
-    redaction_options,
     redactor_of,
     screen_options,
 )
 from vnicaudit.cli.options.reading import (
     ClusterOptions,
+    LaunchersOption,
     ReadingOptions,
-    exec_option,
     reading_of,
-    reading_options,
 )
-from vnicaudit.cli.options.records import SectionedCommand, as_record
+from vnicaudit.cli.options.records import SectionedCommand, option, takes
 from vnicaudit.cli.output.files import emit, flush
 from vnicaudit.cli.output.reading_progress import Progress
 from vnicaudit.cli.wiring import Wiring, pass_wiring
@@ -55,16 +52,28 @@ _FEW = 3
 """Number of NICs listed where there are several."""
 
 
-class ExplainOptions(msgspec.Struct, frozen=True):
+class ExplainOptions(msgspec.Struct, frozen=True, kw_only=True):
     """The options of ``vnicaudit explain``."""
 
     targets: tuple[str, ...]
-    nic: str | None
-    domain: str | None
-    format: Format
+    nic: Annotated[
+        str | None,
+        option(
+            "NIC to explain: its MAC address, its index in the domain (from 0), or its tap.  "
+            "[default: the only one]",
+            metavar="MAC|INDEX|DEV",
+        ),
+    ] = None
+    domain: Annotated[
+        str | None,
+        option(
+            "Domain or server of the NIC, if there are several candidates.", metavar="NAME|UUID"
+        ),
+    ] = None
+    format: FormatOption = "text"
     redaction: RedactionOptions
     reading: ReadingOptions
-    launchers: bool
+    launchers: LaunchersOption = False
     output: OutputOptions
 
 
@@ -72,24 +81,8 @@ class ExplainOptions(msgspec.Struct, frozen=True):
 @click.argument(
     "targets", metavar="TARGET...", nargs=-1, required=True, shell_complete=target_words
 )
-@click.option(
-    "--nic",
-    metavar="MAC|INDEX|DEV",
-    help="NIC to explain: its MAC address, its index in the domain (from 0), or its tap.  "
-    "[default: the only one]",
-)
-@click.option(
-    "--domain",
-    metavar="NAME|UUID",
-    help="Domain or server of the NIC, if there are several candidates.",
-)
-@format_option
-@redaction_options
-@reading_options
-@exec_option
-@output_options
 @pass_wiring
-@as_record(ExplainOptions)
+@takes(ExplainOptions)
 def command(options: ExplainOptions, wiring: Wiring) -> int:
     """Explain one virtual NIC layer by layer: declared values, which one wins, and why.
 

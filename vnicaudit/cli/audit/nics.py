@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import click
 import msgspec
@@ -16,23 +16,19 @@ from vnicaudit.audit.work import NicsWork
 from vnicaudit.base.wording import close_to
 from vnicaudit.cli.options.candidates import targets as target_words
 from vnicaudit.cli.options.environment import environment
-from vnicaudit.cli.options.filters import domain_option, owner_option, owners_of
+from vnicaudit.cli.options.filters import DomainsOption, OwnersOption, owners_of
 from vnicaudit.cli.options.output import (
     OutputOptions,
     RedactionOptions,
-    output_options,
-    redaction_options,
     redactor_of,
     screen_options,
 )
 from vnicaudit.cli.options.reading import (
     InventoryOptions,
     ReadingOptions,
-    inventory_options,
     reading_of,
-    reading_options,
 )
-from vnicaudit.cli.options.records import SectionedCommand, as_record
+from vnicaudit.cli.options.records import SectionedCommand, option, takes
 from vnicaudit.cli.output.files import emit, flush
 from vnicaudit.cli.output.progress import tell
 from vnicaudit.cli.output.reading_progress import Progress
@@ -50,9 +46,6 @@ if TYPE_CHECKING:
     from vnicaudit.audit.reading.targets import HostItem, Target
     from vnicaudit.reports.nics import Verdict
 
-NicsFormat = Literal["text", "json", "csv"]
-NicsOrder = Literal["read", "name", "worst"]
-
 _MAX_NOTES = 100
 
 _EPILOG = """\b
@@ -69,16 +62,19 @@ Examples:
   vnicaudit nics qemu:///system --assume-qemu 10.0"""
 
 
-class NicsOptions(msgspec.Struct, frozen=True):
+class NicsOptions(msgspec.Struct, frozen=True, kw_only=True):
     """The options of ``vnicaudit nics``."""
 
     targets: tuple[str, ...]
     inventory: InventoryOptions
-    format: NicsFormat
-    domains: tuple[str, ...]
-    owners: tuple[str, ...]
-    wrong: bool
-    sort: NicsOrder
+    format: Annotated[Literal["text", "json", "csv"], option("Output format.")] = "text"
+    domains: DomainsOption = ()
+    owners: OwnersOption = ()
+    wrong: Annotated[bool, option("Show only domains that have a NIC marked x or !.")] = False
+    sort: Annotated[
+        Literal["read", "name", "worst"],
+        option("Order of domains: as read, by name, or worst first."),
+    ] = "read"
     redaction: RedactionOptions
     reading: ReadingOptions
     output: OutputOptions
@@ -86,30 +82,8 @@ class NicsOptions(msgspec.Struct, frozen=True):
 
 @click.command("nics", cls=SectionedCommand, epilog=_EPILOG)
 @click.argument("targets", metavar="TARGET...", nargs=-1, shell_complete=target_words)
-@inventory_options
-@click.option(
-    "--format",
-    "format",
-    type=click.Choice(get_args(NicsFormat)),
-    default="text",
-    show_default=True,
-    help="Output format.",
-)
-@domain_option
-@owner_option
-@click.option("--wrong", is_flag=True, help="Show only domains that have a NIC marked x or !.")
-@click.option(
-    "--sort",
-    type=click.Choice(get_args(NicsOrder)),
-    default="read",
-    show_default=True,
-    help="Order of domains: as read, by name, or worst first.",
-)
-@redaction_options
-@reading_options
-@output_options
 @pass_wiring
-@as_record(NicsOptions)
+@takes(NicsOptions)
 def command(options: NicsOptions, wiring: Wiring) -> int:
     """List every virtual NIC: connection, model, vhost, queues and rings, declared and effective.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import click
 import msgspec
@@ -16,24 +16,19 @@ from vnicaudit.cli.options.filters import (
     FindingOptions,
     ServerOptions,
     check_filters,
-    cloud_filter_options,
     filter_of,
-    finding_options,
     options_of,
     owners_of,
     wanted_of,
 )
-from vnicaudit.cli.options.fixing import FixOptions, beside_diff, check_fixing, fix_options
+from vnicaudit.cli.options.fixing import FixOptions, beside_diff, check_fixing
 from vnicaudit.cli.options.output import (
     Color,
     OutputOptions,
     RedactionOptions,
     ReportingOptions,
-    output_options,
     pairs,
-    redaction_options,
     redactor_of,
-    reporting_options,
 )
 from vnicaudit.cli.options.reading import (
     ClusterOptions,
@@ -43,15 +38,9 @@ from vnicaudit.cli.options.reading import (
     NovaOptions,
     ReadingOptions,
     ReadingRequest,
-    cluster_options,
-    file_options,
-    host_visit_options,
-    inventory_options,
-    nova_options,
     reading_of,
-    reading_options,
 )
-from vnicaudit.cli.options.records import Number, group, is_on_command_line
+from vnicaudit.cli.options.records import Number, is_on_command_line, option
 from vnicaudit.cli.output.files import check_different, check_not_compressed, formats_of
 from vnicaudit.cli.output.reading_progress import Progress
 from vnicaudit.errors import UsageError
@@ -70,17 +59,6 @@ TRAFFIC_SECONDS = 10.0
 """Seconds between the two readings of counters."""
 
 
-class FleetOptions(msgspec.Struct, frozen=True):
-    """Which part of an inventory is audited, whether with traffic counters (seconds between the two
-    readings), and whether an interrupted audit is resumed."""
-
-    sample: float | None = None
-    sample_of: Literal["hosts", "nics"] = "hosts"
-    sample_seed: int | None = None
-    traffic: float | None = None
-    resume: bool = False
-
-
 _NEEDS_INVENTORY = ("sample", "sample_seed", "traffic", "resume")
 _NOT_WITH_INVENTORY = (
     *FixOptions.__struct_fields__,
@@ -93,11 +71,11 @@ _NOT_WITH_INVENTORY = (
 def check_fleet(*, is_fleet: bool) -> None:
     """Raises UsageError for an option that is of no use with an inventory, or without one."""
     rejected = _NOT_WITH_INVENTORY if is_fleet else _NEEDS_INVENTORY
-    for option in click.get_current_context().command.params:
-        name = option.name or ""
+    for parameter in click.get_current_context().command.params:
+        name = parameter.name or ""
         if name in rejected and is_on_command_line(name):
             why = "cannot be used with -i, which reads hosts" if is_fleet else "needs -i INVENTORY"
-            raise UsageError(f"{option.opts[0]} {why}")
+            raise UsageError(f"{parameter.opts[0]} {why}")
 
 
 def _share(context: click.Context, parameter: click.Parameter, value: str | None) -> float | None:
@@ -113,61 +91,64 @@ def _share(context: click.Context, parameter: click.Parameter, value: str | None
     return share
 
 
-fleet_options = group(
-    "fleet",
-    FleetOptions,
-    click.option(
-        "--sample",
-        envvar="VNICAUDIT_SAMPLE",
-        callback=_share,
-        metavar="SHARE",
-        help="Audit a random part of the inventory only, such as 5%.",
-    ),
-    click.option(
-        "--sample-of",
-        type=click.Choice(["hosts", "nics"]),
-        default="hosts",
-        show_default=True,
-        help="Sample hosts, or NICs of every host (guest by guest).",
-    ),
-    click.option(
-        "--sample-seed",
-        type=click.IntRange(0, 2**32 - 1),
-        metavar="N",
-        help="Repeat the sample of an earlier audit.  [default: random]",
-    ),
-    click.option(
-        "--traffic",
-        envvar="VNICAUDIT_TRAFFIC",
-        type=Number(min=0.1, max=3600),
-        is_flag=False,
-        flag_value=TRAFFIC_SECONDS,
-        metavar="[SECONDS]",
-        help="Also read the counters of running NICs, twice, SECONDS apart "
-        f"(default: {TRAFFIC_SECONDS:g}), for `vnicaudit fleet top`.",
-    ),
-    click.option(
-        "--resume",
-        is_flag=True,
-        help="Resume the last, interrupted audit of the inventory: read only the hosts that it had "
-        "not read.",
-    ),
-)
-"""Options for auditing the hosts of an inventory."""
+class FleetOptions(msgspec.Struct, frozen=True):
+    """Which part of an inventory is audited, whether with traffic counters (seconds between the two
+    readings), and whether an interrupted audit is resumed."""
+
+    sample: Annotated[
+        float | None,
+        option(
+            "Audit a random part of the inventory only, such as 5%.",
+            env=True,
+            callback=_share,
+            metavar="SHARE",
+        ),
+    ] = None
+    sample_of: Annotated[
+        Literal["hosts", "nics"],
+        option("Sample hosts, or NICs of every host (guest by guest)."),
+    ] = "hosts"
+    sample_seed: Annotated[
+        int | None,
+        option(
+            "Repeat the sample of an earlier audit.  [default: random]",
+            type=click.IntRange(0, 2**32 - 1),
+            metavar="N",
+        ),
+    ] = None
+    traffic: Annotated[
+        float | None,
+        option(
+            "Also read the counters of running NICs, twice, SECONDS apart "
+            f"(default: {TRAFFIC_SECONDS:g}), for `vnicaudit fleet top`.",
+            env=True,
+            type=Number(min=0.1, max=3600),
+            is_flag=False,
+            flag_value=TRAFFIC_SECONDS,
+            metavar="[SECONDS]",
+        ),
+    ] = None
+    resume: Annotated[
+        bool,
+        option(
+            "Resume the last, interrupted audit of the inventory: read only the hosts that it had "
+            "not read."
+        ),
+    ] = False
 
 
 class AuditOptions(msgspec.Struct, frozen=True):
-    """The options of ``vnicaudit audit``."""
+    """The options of ``vnicaudit audit``, in the order of ``--help``."""
 
     targets: tuple[str, ...]
-    inventory: InventoryOptions
-    fleet: FleetOptions
     history: str | None
     state: str | None
+    inventory: InventoryOptions
+    fleet: FleetOptions
     reporting: ReportingOptions
     files: FileOptions
-    servers: ServerOptions
     findings: FindingOptions
+    servers: ServerOptions
     fixes: FixOptions
     redaction: RedactionOptions
     nova: NovaOptions
@@ -175,24 +156,6 @@ class AuditOptions(msgspec.Struct, frozen=True):
     visits: HostVisitOptions
     clusters: ClusterOptions
     output: OutputOptions
-
-
-AUDIT_OPTIONS = (
-    inventory_options,
-    fleet_options,
-    reporting_options,
-    file_options,
-    finding_options,
-    cloud_filter_options,
-    fix_options,
-    redaction_options,
-    nova_options,
-    reading_options,
-    host_visit_options,
-    cluster_options,
-    output_options,
-)
-"""The options of ``vnicaudit audit``, in the order of ``--help``."""
 
 
 class AuditRequest(msgspec.Struct, frozen=True):

@@ -12,8 +12,8 @@ from vnicaudit.audit.judging.catalogue import Catalogue, catalogue_with, closest
 from vnicaudit.base.wording import closest, count
 from vnicaudit.cli.options.candidates import rule_page
 from vnicaudit.cli.options.environment import environment
-from vnicaudit.cli.options.output import Format, OutputOptions, output_options, screen_options
-from vnicaudit.cli.options.records import SectionedCommand, as_record
+from vnicaudit.cli.options.output import FormatOption, OutputOptions, screen_options
+from vnicaudit.cli.options.records import SectionedCommand, takes
 from vnicaudit.cli.output.files import emit
 from vnicaudit.cli.wiring import Wiring, pass_wiring
 from vnicaudit.errors import UsageError
@@ -52,12 +52,12 @@ _SOME = 6
 """Rules that are named."""
 
 
-class RulesOptions(msgspec.Struct, frozen=True):
+class RulesOptions(msgspec.Struct, frozen=True, kw_only=True):
     """The options of ``vnicaudit rules``."""
 
     rule: str | None
     folder: str | None
-    format: Format
+    format: FormatOption = "text"
     output: OutputOptions
 
 
@@ -66,16 +66,8 @@ class RulesOptions(msgspec.Struct, frozen=True):
     "rule", required=False, metavar="[ID|PREFIX|NAME|GROUP|test]", shell_complete=rule_page
 )
 @click.argument("folder", required=False, metavar="[DIR]", type=click.Path())
-@click.option(
-    "--format",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="Output format.",
-)
-@output_options
 @pass_wiring
-@as_record(RulesOptions)
+@takes(RulesOptions)
 def command(options: RulesOptions, wiring: Wiring) -> int:
     """List the rules, or explain one: what is wrong, why it matters, how to fix it.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Annotated
 
 import click
 import msgspec
@@ -13,22 +14,14 @@ from vnicaudit.cli.fleet.hosts import (
     inventory_notes,
     tell_inventory,
 )
-from vnicaudit.cli.options.output import (
-    Format,
-    OutputOptions,
-    format_option,
-    output_options,
-    screen_options,
-)
+from vnicaudit.cli.options.output import FormatOption, OutputOptions, screen_options
 from vnicaudit.cli.options.reading import (
     InventoryOptions,
     ReadingOptions,
     ReadingRequest,
-    inventory_options,
     reading_of,
-    reading_options,
 )
-from vnicaudit.cli.options.records import SectionedCommand, as_record
+from vnicaudit.cli.options.records import SectionedCommand, option, takes
 from vnicaudit.cli.output.files import emit
 from vnicaudit.cli.wiring import Wiring, pass_wiring
 from vnicaudit.errors import TargetError
@@ -48,24 +41,19 @@ Exit codes: 0 success, 2 usage or a mistake in an inventory, 4 a host cannot be 
 or a cloud does not answer."""
 
 
-class FleetInventoryOptions(msgspec.Struct, frozen=True):
+class FleetInventoryOptions(msgspec.Struct, frozen=True, kw_only=True):
     """The options of ``vnicaudit fleet inventory``."""
 
     inventory: InventoryOptions
-    check: bool
-    format: Format
+    check: Annotated[bool, option("Connect to each host, read-only, and disconnect.")] = False
+    format: FormatOption = "text"
     reading: ReadingOptions
     output: OutputOptions
 
 
 @click.command("inventory", cls=SectionedCommand, epilog=_EPILOG)
-@inventory_options
-@click.option("--check", is_flag=True, help="Connect to each host, read-only, and disconnect.")
-@format_option
-@reading_options
-@output_options
 @pass_wiring
-@as_record(FleetInventoryOptions)
+@takes(FleetInventoryOptions)
 def command(options: FleetInventoryOptions, wiring: Wiring) -> int:
     """Show the hosts of an inventory: names, URIs, sites and groups, and where each comes from."""
     reading = reading_of(options.reading, (), verbose=options.output.verbose)

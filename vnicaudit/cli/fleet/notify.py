@@ -5,14 +5,15 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator
 from datetime import datetime, timezone
+from typing import Annotated
 
 import click
 import msgspec
 
 from vnicaudit.base.wording import count
-from vnicaudit.cli.options.history import HistoryOptions, history_options
-from vnicaudit.cli.options.output import OutputOptions, output_options
-from vnicaudit.cli.options.records import SectionedCommand, as_record
+from vnicaudit.cli.options.history import HistoryOptions
+from vnicaudit.cli.options.output import OutputOptions
+from vnicaudit.cli.options.records import SectionedCommand, option, takes
 from vnicaudit.cli.output.progress import tell
 from vnicaudit.errors import TargetError, UsageError
 from vnicaudit.fleet.notifying import (
@@ -41,34 +42,26 @@ are notified), 4 the history cannot be read, or a channel did not get every noti
 _SEVERITIES: dict[str, Severity] = {name: name for name in SEVERITIES}
 
 
-class NotifyOptions(msgspec.Struct, frozen=True):
+class NotifyOptions(msgspec.Struct, frozen=True, kw_only=True):
     """The options of ``vnicaudit fleet notify``."""
 
-    channels: str
-    audit: str
+    channels: Annotated[
+        str,
+        option(
+            "Configuration of the channels: recipients and formats. Secrets are kept elsewhere.",
+            env=True,
+            required=True,
+            metavar="FILE",
+            type=click.Path(dir_okay=False),
+        ),
+    ]
+    audit: Annotated[str, option("Id or date of the audit.", metavar="AUDIT")] = "latest"
     place: HistoryOptions
     output: OutputOptions
 
 
 @click.command("notify", cls=SectionedCommand, epilog=_EPILOG)
-@click.option(
-    "--channels",
-    envvar="VNICAUDIT_CHANNELS",
-    required=True,
-    metavar="FILE",
-    type=click.Path(dir_okay=False),
-    help="Configuration of the channels: recipients and formats. Secrets are kept elsewhere.",
-)
-@click.option(
-    "--audit",
-    default="latest",
-    show_default=True,
-    metavar="AUDIT",
-    help="Id or date of the audit.",
-)
-@history_options
-@output_options
-@as_record(NotifyOptions)
+@takes(NotifyOptions)
 def command(options: NotifyOptions) -> int:
     """Notify channels of findings that are new or reopened in the newest audit of the fleet.
 

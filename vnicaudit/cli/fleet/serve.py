@@ -6,15 +6,15 @@ import time
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import click
 import msgspec
 
 from vnicaudit.audit.judging.catalogue import catalogue_with
 from vnicaudit.base.wording import count
-from vnicaudit.cli.options.history import HistoryOptions, history_options
-from vnicaudit.cli.options.records import SectionedCommand, as_record, state_folder
+from vnicaudit.cli.options.history import HistoryOptions
+from vnicaudit.cli.options.records import SectionedCommand, option, state_folder, takes
 from vnicaudit.cli.output.progress import tell
 from vnicaudit.errors import JournalError, MissingExtraError, UsageError, VnicauditError
 from vnicaudit.fleet.ranking import rank
@@ -307,44 +307,36 @@ Examples:
   vnicaudit fleet serve --metrics --allow-host vnic.example.org   behind a proxy"""
 
 
-class ServeOptions(msgspec.Struct, frozen=True):
+class ServeOptions(msgspec.Struct, frozen=True, kw_only=True):
     """The options of ``vnicaudit fleet serve``."""
 
-    metrics: bool
-    listen: str
-    public: bool
-    allowed_hosts: tuple[str, ...]
+    metrics: Annotated[
+        bool, option("Also serve counts from the history at /metrics, for Prometheus.")
+    ] = False
+    listen: Annotated[
+        str,
+        option("Address to listen on; port 0 means any free port.", metavar="ADDRESS:PORT"),
+    ] = "127.0.0.1:9817"
+    public: Annotated[
+        bool,
+        option(
+            "Allow an address that other machines can reach. There is no password: anyone who can "
+            "connect can read everything."
+        ),
+    ] = False
+    allowed_hosts: Annotated[
+        tuple[str, ...],
+        option(
+            "Also answer requests for this host name, as a proxy forwards them. Repeatable.",
+            "--allow-host",
+            metavar="NAME",
+        ),
+    ] = ()
     place: HistoryOptions
 
 
 @click.command("serve", cls=SectionedCommand, epilog=_EPILOG)
-@click.option(
-    "--metrics",
-    is_flag=True,
-    help="Also serve counts from the history at /metrics, for Prometheus.",
-)
-@click.option(
-    "--listen",
-    default="127.0.0.1:9817",
-    show_default=True,
-    metavar="ADDRESS:PORT",
-    help="Address to listen on; port 0 means any free port.",
-)
-@click.option(
-    "--public",
-    is_flag=True,
-    help="Allow an address that other machines can reach. There is no password: anyone who can "
-    "connect can read everything.",
-)
-@click.option(
-    "--allow-host",
-    "allowed_hosts",
-    multiple=True,
-    metavar="NAME",
-    help="Also answer requests for this host name, as a proxy forwards them. Repeatable.",
-)
-@history_options
-@as_record(ServeOptions)
+@takes(ServeOptions)
 def command(options: ServeOptions) -> int:
     """Serve a web page with the state of a fleet, and its metrics, until Ctrl-C.
 

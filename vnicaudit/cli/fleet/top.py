@@ -4,21 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import click
 import msgspec
 
 from vnicaudit.base.deadlines import timestamp
-from vnicaudit.cli.options.history import HistoryOptions, history_options
-from vnicaudit.cli.options.output import (
-    Format,
-    OutputOptions,
-    format_option,
-    output_options,
-    screen_options,
-)
-from vnicaudit.cli.options.records import SectionedCommand, as_record, state_folder
+from vnicaudit.cli.options.history import HistoryOptions
+from vnicaudit.cli.options.output import FormatOption, OutputOptions, screen_options
+from vnicaudit.cli.options.records import SectionedCommand, option, state_folder, takes
 from vnicaudit.cli.output.files import emit
 from vnicaudit.cli.output.progress import tell
 from vnicaudit.errors import JournalError
@@ -44,37 +38,26 @@ Exit codes: 0 ranked, 2 usage or configuration, or no stored audit, 4 the histor
 read."""
 
 
-class TopOptions(msgspec.Struct, frozen=True):
+class TopOptions(msgspec.Struct, frozen=True, kw_only=True):
     """The options of ``vnicaudit fleet top``."""
 
-    top: int
-    by: Literal["place", "change"]
-    format: Format
+    top: Annotated[
+        int, option("Show the first N changes.", type=click.IntRange(1, 100_000), metavar="N")
+    ] = 50
+    by: Annotated[
+        Literal["place", "change"],
+        option(
+            "Rank the same change everywhere as one entry, and beside it the guests that lose most "
+            "packets; or each place to change (a guest, a host, an image, a template)."
+        ),
+    ] = "change"
+    format: FormatOption = "text"
     place: HistoryOptions
     output: OutputOptions
 
 
 @click.command("top", cls=SectionedCommand, epilog=_EPILOG)
-@click.option(
-    "--top",
-    type=click.IntRange(1, 100_000),
-    default=50,
-    show_default=True,
-    metavar="N",
-    help="Show the first N changes.",
-)
-@click.option(
-    "--by",
-    type=click.Choice(["place", "change"]),
-    default="change",
-    show_default=True,
-    help="Rank the same change everywhere as one entry, and beside it the guests that lose most "
-    "packets; or each place to change (a guest, a host, an image, a template).",
-)
-@format_option
-@history_options
-@output_options
-@as_record(TopOptions)
+@takes(TopOptions)
 def command(options: TopOptions) -> int:
     """Rank the changes proposed by the newest audit of the fleet by their benefit.
 

@@ -5,26 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 import click
 import msgspec
 
 from vnicaudit.base.wording import count
 from vnicaudit.bench import history as measurements
-from vnicaudit.cli.options.history import HistoryOptions, history_options
-from vnicaudit.cli.options.output import (
-    Format,
-    OutputOptions,
-    format_option,
-    output_options,
-    screen_options,
-)
+from vnicaudit.cli.options.history import HistoryOptions
+from vnicaudit.cli.options.output import FormatOption, OutputOptions, screen_options
 from vnicaudit.cli.options.records import (
     SectionedCommand,
-    as_record,
     days_of,
+    option,
     state_folder,
+    takes,
 )
 from vnicaudit.cli.output.files import STDOUT, ReportOutput, check_not_compressed, emit
 from vnicaudit.errors import UsageError
@@ -32,6 +27,7 @@ from vnicaudit.fleet.spool import SpoolFolder
 from vnicaudit.history import history_to_read, history_to_write
 from vnicaudit.history.place import HistoryPlace, check_extras, history_place
 from vnicaudit.model.finding import SEVERITIES, Severity
+from vnicaudit.model.history import GroupBy as TrendGroup
 from vnicaudit.model.history import TrendRequest
 from vnicaudit.model.measurement import BenchResult
 from vnicaudit.reports.bench.reading import from_file
@@ -51,28 +47,20 @@ Examples:
   vnicaudit history status --history postgresql://audit@db.example.org/vnicaudit"""
 
 
-class StatusOptions(msgspec.Struct, frozen=True):
+class StatusOptions(msgspec.Struct, frozen=True, kw_only=True):
     """The options of ``vnicaudit history status``."""
 
-    last: int
-    format: Format
+    last: Annotated[
+        int,
+        option("List this many audits; 0 means all.", type=click.IntRange(min=0), metavar="NUMBER"),
+    ] = 20
+    format: FormatOption = "text"
     place: HistoryOptions
     output: OutputOptions
 
 
 @click.command("status", cls=SectionedCommand, epilog=_STATUS_EPILOG)
-@click.option(
-    "--last",
-    type=click.IntRange(min=0),
-    default=20,
-    show_default=True,
-    metavar="NUMBER",
-    help="List this many audits; 0 means all.",
-)
-@format_option
-@history_options
-@output_options
-@as_record(StatusOptions)
+@takes(StatusOptions)
 def status(options: StatusOptions) -> int:
     """List the audits of the fleet, newest first, and the size and stale part of the history.
 
@@ -96,21 +84,18 @@ Examples:
   vnicaudit history show 2026-11-22 --format json"""
 
 
-class ShowOptions(msgspec.Struct, frozen=True):
+class ShowOptions(msgspec.Struct, frozen=True, kw_only=True):
     """The options of ``vnicaudit history show``."""
 
     audit: str
-    format: Format
+    format: FormatOption = "text"
     place: HistoryOptions
     output: OutputOptions
 
 
 @click.command("show", cls=SectionedCommand, epilog=_SHOW_EPILOG)
 @click.argument("audit", metavar="[AUDIT]", default="latest")
-@format_option
-@history_options
-@output_options
-@as_record(ShowOptions)
+@takes(ShowOptions)
 def show(options: ShowOptions) -> int:
     """Show one AUDIT: hosts that were not read, and findings that were new, reopened or gone.
 
@@ -134,58 +119,37 @@ Examples:
   vnicaudit history trend --by all --rule VNIC001 --format csv"""
 
 
-class TrendOptions(msgspec.Struct, frozen=True):
+class TrendOptions(msgspec.Struct, frozen=True, kw_only=True):
     """The options of ``vnicaudit history trend``."""
 
-    by: Literal["rule", "severity", "site", "owner", "all"]
-    since: str | None
-    rules: tuple[str, ...]
-    level: Severity | None
-    sites: tuple[str, ...]
-    owners: tuple[str, ...]
-    format: Literal["text", "json", "csv"]
+    by: Annotated[TrendGroup, option("Attribute to count by; all: one line.")] = "rule"
+    since: Annotated[
+        str | None, option("Show audits of this period: 36h, 90d, 8w, 2y.", metavar="TIME")
+    ] = None
+    rules: Annotated[
+        tuple[str, ...], option("Show only this rule. Repeatable.", "--rule", metavar="ID")
+    ] = ()
+    level: Annotated[Severity | None, option("Report only findings of this severity or above.")] = (
+        None
+    )
+    sites: Annotated[
+        tuple[str, ...], option("Show only this site. Repeatable.", "--site", metavar="NAME")
+    ] = ()
+    owners: Annotated[
+        tuple[str, ...],
+        option(
+            "Use only definitions of this owner (libvirt, nova, …). Repeatable.",
+            "--owner",
+            metavar="NAME",
+        ),
+    ] = ()
+    format: Annotated[Literal["text", "json", "csv"], option("Output format.")] = "text"
     place: HistoryOptions
     output: OutputOptions
 
 
 @click.command("trend", cls=SectionedCommand, epilog=_TREND_EPILOG)
-@click.option(
-    "--by",
-    type=click.Choice(["rule", "severity", "site", "owner", "all"]),
-    default="rule",
-    show_default=True,
-    help="Attribute to count by; all: one line.",
-)
-@click.option("--since", metavar="TIME", help="Show audits of this period: 36h, 90d, 8w, 2y.")
-@click.option(
-    "--rule", "rules", multiple=True, metavar="ID", help=("Show only this rule. Repeatable.")
-)
-@click.option(
-    "--level",
-    type=click.Choice(SEVERITIES),
-    help="Report only findings of this severity or above.",
-)
-@click.option(
-    "--site", "sites", multiple=True, metavar="NAME", help=("Show only this site. Repeatable.")
-)
-@click.option(
-    "--owner",
-    "owners",
-    multiple=True,
-    metavar="NAME",
-    help="Use only definitions of this owner (libvirt, nova, …). Repeatable.",
-)
-@click.option(
-    "--format",
-    "format",
-    type=click.Choice(["text", "json", "csv"]),
-    default="text",
-    show_default=True,
-    help="Output format.",
-)
-@history_options
-@output_options
-@as_record(TrendOptions)
+@takes(TrendOptions)
 def trend(options: TrendOptions) -> int:
     """Show how many findings the fleet had at each audit, and how many were new or gone.
 
@@ -212,24 +176,23 @@ Examples:
   vnicaudit history prune --keep 2y --history postgresql://audit@db.example.org/vnicaudit"""
 
 
-class PruneOptions(msgspec.Struct, frozen=True):
+class PruneOptions(msgspec.Struct, frozen=True, kw_only=True):
     """The options of ``vnicaudit history prune``."""
 
-    keep: str
+    keep: Annotated[
+        str,
+        option(
+            "Keep anything that ended within this time: 36h, 400d, 8w, 2y.",
+            required=True,
+            metavar="TIME",
+        ),
+    ]
     place: HistoryOptions
     output: OutputOptions
 
 
 @click.command("prune", cls=SectionedCommand, epilog=_PRUNE_EPILOG)
-@click.option(
-    "--keep",
-    required=True,
-    metavar="TIME",
-    help="Keep anything that ended within this time: 36h, 400d, 8w, 2y.",
-)
-@history_options
-@output_options
-@as_record(PruneOptions)
+@takes(PruneOptions)
 def prune(options: PruneOptions) -> int:
     """Remove old audits, and NICs and findings that ended long ago.
 
@@ -255,7 +218,7 @@ Examples:
   vnicaudit history remove 20350101-000000-3f2a     its clock was wrong"""
 
 
-class RemoveOptions(msgspec.Struct, frozen=True):
+class RemoveOptions(msgspec.Struct, frozen=True, kw_only=True):
     """The options of ``vnicaudit history remove``."""
 
     audit: str
@@ -265,9 +228,7 @@ class RemoveOptions(msgspec.Struct, frozen=True):
 
 @click.command("remove", cls=SectionedCommand, epilog=_REMOVE_EPILOG)
 @click.argument("audit", metavar="AUDIT")
-@history_options
-@output_options
-@as_record(RemoveOptions)
+@takes(RemoveOptions)
 def remove(options: RemoveOptions) -> int:
     """Remove the newest AUDIT, such as one with a wrong clock, or of a wrong inventory.
 
@@ -296,7 +257,7 @@ Examples:
   vnicaudit history copy /backup/history.db"""
 
 
-class CopyOptions(msgspec.Struct, frozen=True):
+class CopyOptions(msgspec.Struct, frozen=True, kw_only=True):
     """The options of ``vnicaudit history copy``."""
 
     destination: str
@@ -306,9 +267,7 @@ class CopyOptions(msgspec.Struct, frozen=True):
 
 @click.command("copy", cls=SectionedCommand, epilog=_COPY_EPILOG)
 @click.argument("destination", metavar="PLACE")
-@history_options
-@output_options
-@as_record(CopyOptions)
+@takes(CopyOptions)
 def copy(options: CopyOptions) -> int:
     """Copy the history to another PLACE: a file, or postgresql://USER@HOST/DATABASE.
 
@@ -331,34 +290,32 @@ Examples:
   vnicaudit history export --since previous | zstd > $(date -I).jsonl.zst"""
 
 
-class ExportOptions(msgspec.Struct, frozen=True):
+class ExportOptions(msgspec.Struct, frozen=True, kw_only=True):
     """The options of ``vnicaudit history export``."""
 
-    destination: str
-    since: str | None
+    destination: Annotated[
+        str,
+        option(
+            "Write to this file, readable only by you; - is standard output.",
+            "-o",
+            "--output",
+            metavar="FILE",
+        ),
+    ] = STDOUT
+    since: Annotated[
+        str | None,
+        option(
+            "Export only rows that audits after this one began or ended: an id, a date or time, "
+            "latest or previous.",
+            metavar="AUDIT",
+        ),
+    ] = None
     place: HistoryOptions
     output: OutputOptions
 
 
 @click.command("export", cls=SectionedCommand, epilog=_EXPORT_EPILOG)
-@click.option(
-    "-o",
-    "--output",
-    "destination",
-    default=STDOUT,
-    show_default=True,
-    metavar="FILE",
-    help="Write to this file, readable only by you; - is standard output.",
-)
-@click.option(
-    "--since",
-    metavar="AUDIT",
-    help="Export only rows that audits after this one began or ended: an id, a date or time, "
-    "latest or previous.",
-)
-@history_options
-@output_options
-@as_record(ExportOptions)
+@takes(ExportOptions)
 def export(options: ExportOptions) -> int:
     """Export the history as JSON lines, for a data warehouse.
 
@@ -379,7 +336,7 @@ Examples:
   vnicaudit history import flip.json"""
 
 
-class ImportOptions(msgspec.Struct, frozen=True):
+class ImportOptions(msgspec.Struct, frozen=True, kw_only=True):
     """The options of ``vnicaudit history import``."""
 
     files: tuple[str, ...]
@@ -389,9 +346,7 @@ class ImportOptions(msgspec.Struct, frozen=True):
 
 @click.command("import", cls=SectionedCommand, epilog=_IMPORT_EPILOG)
 @click.argument("files", nargs=-1, metavar="[FILE]...")
-@history_options
-@output_options
-@as_record(ImportOptions)
+@takes(ImportOptions)
 def import_(options: ImportOptions) -> int:
     """Add results of `vnicaudit bench`: these files, or all those in the state directory.
 
@@ -420,7 +375,7 @@ Examples:
     "SELECT rule, count(*) FROM findings WHERE is_open = 1 GROUP BY rule" """
 
 
-class SqlOptions(msgspec.Struct, frozen=True):
+class SqlOptions(msgspec.Struct, frozen=True, kw_only=True):
     """The options of ``vnicaudit history sql``."""
 
     place: HistoryOptions
@@ -428,9 +383,7 @@ class SqlOptions(msgspec.Struct, frozen=True):
 
 
 @click.command("sql", cls=SectionedCommand, epilog=_SQL_EPILOG)
-@history_options
-@output_options
-@as_record(SqlOptions)
+@takes(SqlOptions)
 def sql(options: SqlOptions) -> int:
     """Print how to connect to the history read-only, and its views.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, Annotated, get_args
 
 import click
 import msgspec
@@ -13,7 +13,7 @@ from vnicaudit.audit.reading.selection import ServerFilter
 from vnicaudit.audit.reading.targets import TargetKind, is_cloud
 from vnicaudit.audit.settings.keys import Level
 from vnicaudit.base.wording import close_to, shortened
-from vnicaudit.cli.options.records import group
+from vnicaudit.cli.options.records import group, option, option_of
 from vnicaudit.errors import UsageError
 from vnicaudit.model.finding import CONFIDENCES, SEVERITIES, Confidence, KnownOwner
 from vnicaudit.text.targets import CLOUD
@@ -28,16 +28,6 @@ _BESIDE_DEFINITIONS = ("host", "vnicaudit")
 """Owners of findings that are not about a definition."""
 
 
-class FindingOptions(msgspec.Struct, frozen=True):
-    """The findings to report; an empty field selects all. ``level``: also those that fail the
-    run."""
-
-    level: Level | None = None
-    owners: tuple[str, ...] = ()
-    domains: tuple[str, ...] = ()
-    nics: tuple[str, ...] = ()
-
-
 def _owner_names(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
     """Known owners, for the Tab key."""
     del context, parameter
@@ -45,54 +35,60 @@ def _owner_names(context: click.Context, parameter: click.Parameter, incomplete:
     return [name for name in known if name.startswith(incomplete.lower())]
 
 
-owner_option = click.option(
-    "--owner",
-    "owners",
-    multiple=True,
-    metavar="NAME",
-    shell_complete=_owner_names,
-    help="Use only definitions of this owner (libvirt, nova, kubevirt, host…). Repeatable.",
-)
+OwnersOption = Annotated[
+    tuple[str, ...],
+    option(
+        "Use only definitions of this owner (libvirt, nova, kubevirt, host…). Repeatable.",
+        "--owner",
+        metavar="NAME",
+        shell_complete=_owner_names,
+    ),
+]
 """``--owner``; its values are interpreted by :func:`owners_of`."""
 
-level_option = click.option(
-    "--level",
-    envvar="VNICAUDIT_LEVEL",
-    type=click.Choice(get_args(Level)),
-    help="Report only findings of this severity or above; only they make the exit code 1. never: "
-    "report all, and fail for none.  [default: report all, fail from low]",
-)
+LevelOption = Annotated[
+    Level | None,
+    option(
+        "Report only findings of this severity or above; only they make the exit code 1. never: "
+        "report all, and fail for none.  [default: report all, fail from low]",
+        env=True,
+    ),
+]
 """``--level``, for every command that reports findings."""
 
-domain_option = click.option(
-    "--domain",
-    "domains",
-    multiple=True,
-    metavar="NAME",
-    help="Use only this domain, server, image or flavor (name or UUID). Repeatable.",
-)
-
-nic_option = click.option(
-    "--nic", "macs", multiple=True, metavar="MAC", help="Use only this NIC. Repeatable."
-)
+DomainsOption = Annotated[
+    tuple[str, ...],
+    option(
+        "Use only this domain, server, image or flavor (name or UUID). Repeatable.",
+        "--domain",
+        metavar="NAME",
+    ),
+]
+MacsOption = Annotated[
+    tuple[str, ...], option("Use only this NIC. Repeatable.", "--nic", metavar="MAC")
+]
 """``--nic``, for the commands that apply a plan or undo a run."""
 
-finding_options = group(
-    "findings",
-    FindingOptions,
-    level_option,
-    owner_option,
-    domain_option,
-    click.option(
-        "--nic",
-        "nics",
-        multiple=True,
-        metavar="MAC|INDEX|DEV",
-        help="Report only findings about this NIC: its MAC address, its index in the domain (from "
-        "0), or its tap. Repeatable.",
-    ),
-)
-"""Options of the commands that report findings."""
+domain_option = option_of("domains", *get_args(DomainsOption))
+nic_option = option_of("macs", *get_args(MacsOption))
+
+
+class FindingOptions(msgspec.Struct, frozen=True):
+    """The findings to report; an empty field selects all. ``level``: also those that fail the
+    run."""
+
+    level: LevelOption = None
+    owners: OwnersOption = ()
+    domains: DomainsOption = ()
+    nics: Annotated[
+        tuple[str, ...],
+        option(
+            "Report only findings about this NIC: its MAC address, its index in the domain (from "
+            "0), or its tap. Repeatable.",
+            "--nic",
+            metavar="MAC|INDEX|DEV",
+        ),
+    ] = ()
 
 
 def filter_of(
@@ -100,9 +96,9 @@ def filter_of(
 ) -> FindingFilter:
     """The filter selected by the options; ``level`` and ``confidence`` also come from the
     settings. Raises UsageError for an empty name."""
-    for option, values in (("--domain", options.domains), ("--nic", options.nics)):
+    for name, values in (("--domain", options.domains), ("--nic", options.nics)):
         if not all(value.strip() for value in values):
-            raise UsageError(f"{option} needs a name")
+            raise UsageError(f"{name} needs a name")
     return FindingFilter(
         SEVERITIES[0] if level == "never" else level,
         confidence or CONFIDENCES[0],
@@ -121,7 +117,7 @@ def options_of(finding_filter: FindingFilter) -> str:
         "--domain": finding_filter.domains,
         "--nic": finding_filter.nics,
     }
-    return " and ".join(option for option, values in used.items() if values)
+    return " and ".join(name for name, values in used.items() if values)
 
 
 def owners_of(values: Iterable[str], platforms: PlatformRegistry) -> frozenset[str]:
@@ -142,65 +138,46 @@ def owners_of(values: Iterable[str], platforms: PlatformRegistry) -> frozenset[s
 class ServerOptions(msgspec.Struct, frozen=True):
     """Names or ids by which servers of a cloud are selected."""
 
-    of_project: tuple[str, ...] = ()
-    of_host: tuple[str, ...] = ()
-    of_zone: tuple[str, ...] = ()
-    of_aggregate: tuple[str, ...] = ()
-    of_image: tuple[str, ...] = ()
+    of_project: Annotated[
+        tuple[str, ...],
+        option(
+            "Read only servers of this project, with their images and flavors. Repeatable, like "
+            "the other cloud filters: a server must match one value of each filter that is used.",
+            "--project",
+            metavar="NAME|ID",
+        ),
+    ] = ()
+    of_host: Annotated[
+        tuple[str, ...],
+        option("Read only servers on this compute node (admins only).", "--host", metavar="NAME"),
+    ] = ()
+    of_zone: Annotated[
+        tuple[str, ...],
+        option("Read only servers in this availability zone.", "--zone", metavar="NAME"),
+    ] = ()
+    of_aggregate: Annotated[
+        tuple[str, ...],
+        option(
+            "Read only servers on hosts of this aggregate (admins only).",
+            "--aggregate",
+            metavar="NAME",
+        ),
+    ] = ()
+    of_image: Annotated[
+        tuple[str, ...],
+        option(
+            "Read only this image and the servers created from it.", "--image", metavar="NAME|ID"
+        ),
+    ] = ()
 
 
-cloud_filter_options = group(
-    "servers",
-    ServerOptions,
-    click.option(
-        "--project",
-        "of_project",
-        multiple=True,
-        metavar="NAME|ID",
-        help="Read only servers of this project, with their images and flavors. Repeatable, like "
-        "the other cloud filters: a server must match one value of each filter that is used.",
-    ),
-    click.option(
-        "--host",
-        "of_host",
-        multiple=True,
-        metavar="NAME",
-        help="Read only servers on this compute node (admins only).",
-    ),
-    click.option(
-        "--zone",
-        "of_zone",
-        multiple=True,
-        metavar="NAME",
-        help="Read only servers in this availability zone.",
-    ),
-    click.option(
-        "--aggregate",
-        "of_aggregate",
-        multiple=True,
-        metavar="NAME",
-        help="Read only servers on hosts of this aggregate (admins only).",
-    ),
-    click.option(
-        "--image",
-        "of_image",
-        multiple=True,
-        metavar="NAME|ID",
-        help="Read only this image and the servers created from it.",
-    ),
-)
+cloud_filter_options = group("servers", ServerOptions)
 """Options of the commands that audit a whole cloud."""
 
 
 def wanted_of(servers: ServerOptions) -> ServerFilter:
     """The requested servers. Raises UsageError for an empty name."""
-    wanted = ServerFilter(
-        servers.of_project,
-        servers.of_host,
-        servers.of_zone,
-        servers.of_aggregate,
-        servers.of_image,
-    )
+    wanted = ServerFilter(*msgspec.structs.astuple(servers))
     for kind, values in wanted.values_by_kind.items():
         if not all(value.strip() for value in values):
             raise UsageError(f"--{kind} needs a name")

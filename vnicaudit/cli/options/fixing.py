@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Annotated
 
-import click
 import msgspec
 
 from vnicaudit.audit.reading.targets import Target
 from vnicaudit.cli.options.reading import NovaOptions
-from vnicaudit.cli.options.records import group
+from vnicaudit.cli.options.records import option
 from vnicaudit.cli.output.files import STDOUT
 from vnicaudit.errors import UsageError
 
@@ -17,44 +17,32 @@ from vnicaudit.errors import UsageError
 class FixOptions(msgspec.Struct, frozen=True):
     """The options ``--fix`` and ``--diff`` of ``vnicaudit audit``."""
 
-    fix: bool
-    diff: bool
-    include_unsafe: bool
-    backup: bool
+    fix: Annotated[
+        bool,
+        option(
+            "Apply safe fixes in place to nova.conf, KubeVirt manifests and offline domain XML, "
+            "then report the remaining findings."
+        ),
+    ] = False
+    diff: Annotated[
+        bool,
+        option(
+            "Print the changes that --fix would make (with --fix: those it makes) instead of the "
+            "report."
+        ),
+    ] = False
+    include_unsafe: Annotated[
+        bool, option("With --fix or --diff: include fixes that may harm a guest.")
+    ] = False
+    backup: Annotated[
+        bool,
+        option("With --fix: keep a copy of each changed file beside it, FILE.vnicaudit.bak."),
+    ] = False
 
     @property
     def is_on(self) -> bool:
         """True if files are changed, or their changes shown."""
         return self.fix or self.diff
-
-
-fix_options = group(
-    "fixes",
-    FixOptions,
-    click.option(
-        "--fix",
-        is_flag=True,
-        help="Apply safe fixes in place to nova.conf, KubeVirt manifests and offline domain XML, "
-        "then report the remaining findings.",
-    ),
-    click.option(
-        "--diff",
-        is_flag=True,
-        help="Print the changes that --fix would make (with --fix: those it makes) instead of the "
-        "report.",
-    ),
-    click.option(
-        "--include-unsafe",
-        is_flag=True,
-        help="With --fix or --diff: include fixes that may harm a guest.",
-    ),
-    click.option(
-        "--backup",
-        is_flag=True,
-        help="With --fix: keep a copy of each changed file beside it, FILE.vnicaudit.bak.",
-    ),
-)
-"""Options that change files, or show the changes."""
 
 
 def check_fixing(fixing: FixOptions, nova: NovaOptions, targets: Iterable[Target]) -> None:

@@ -7,7 +7,7 @@ import re
 import msgspec
 
 from vnicaudit.cli.options.reading import settings_in
-from vnicaudit.cli.options.records import group, is_on_command_line, state_folder
+from vnicaudit.cli.options.records import is_on_command_line, state_folder
 from vnicaudit.errors import UsageError
 from vnicaudit.history.place import HistoryPlace, history_place
 
@@ -46,7 +46,3 @@ class HistoryOptions(msgspec.Struct, frozen=True):
 def is_history_named() -> bool:
     """True if the command line names a history; False for a variable or the settings."""
     return is_on_command_line("history")
-
-
-history_options = group("place", HistoryOptions)
-"""The history that a command reads or changes; the options are those of every command."""

@@ -7,7 +7,7 @@ import os
 import shutil
 import stat
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, get_args
 
 import click
 import msgspec
@@ -15,17 +15,15 @@ import msgspec
 from vnicaudit.base.files import check_own, make_private, why_not_own, writing
 from vnicaudit.base.opening import as_usage_error, open_regular
 from vnicaudit.cli.options.candidates import rules
-from vnicaudit.cli.options.records import Decorator, group, together
+from vnicaudit.cli.options.records import Decorator, group, option, option_of, together
 from vnicaudit.cli.output.files import stream
 from vnicaudit.errors import UsageError
 from vnicaudit.reports.formats import formats
-from vnicaudit.reports.writers import GROUP_BY, SORT_BY, VIEWS, GroupBy, Options, SortBy, View
+from vnicaudit.reports.writers import GroupBy, Options, SortBy, View
 from vnicaudit.text.targets import default_state
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-
-    from click.shell_completion import CompletionItem
 
     from vnicaudit.reports.redaction import Redactor
 
@@ -51,35 +49,28 @@ output_options = group("output", OutputOptions)
 """How much a command prints; the options are those of every command."""
 
 
-format_option = click.option(
-    "--format",
-    "format",
-    type=click.Choice(("text", "json")),
-    default="text",
-    show_default=True,
-    help="Output format.",
-)
+FormatOption = Annotated[Format, option("Output format.")]
 """``--format``, for commands that print one document for people or for programs."""
+
+format_option = option_of("format", Format, option("Output format."), "text")
+
+OutputFileOption = Annotated[
+    str | None,
+    option(
+        "Write to FILE; - is standard output. Without --format, the suffix decides the format.",
+        "-o",
+        "--output",
+        metavar="FILE",
+        type=click.Path(dir_okay=False),
+    ),
+]
 
 
 def report_file_options(formats: Iterable[str]) -> Decorator:
     """``--format`` and ``--output``, for commands that write one report in one of these formats."""
+    named = option("Output format.  [default: text]", type=click.Choice(tuple(formats)))
     return together(
-        click.option(
-            "--format",
-            "format",
-            type=click.Choice(tuple(formats)),
-            help="Output format.  [default: text]",
-        ),
-        click.option(
-            "-o",
-            "--output",
-            "output_file",
-            metavar="FILE",
-            type=click.Path(dir_okay=False),
-            help="Write to FILE; - is standard output. Without --format, the suffix decides the "
-            "format.",
-        ),
+        option_of("format", str, named), option_of("output_file", *get_args(OutputFileOption))
     )
 
 
@@ -153,22 +144,15 @@ _LONGEST = 4096
 class RedactionOptions(msgspec.Struct, frozen=True):
     """``--redact``."""
 
-    redact: bool
-
-
-redaction_options = group(
-    "redaction",
-    RedactionOptions,
-    click.option(
-        "--redact",
-        envvar="VNICAUDIT_REDACT",
-        is_flag=True,
-        help="Replace names, UUIDs, MAC and IP addresses, projects, hosts and paths by pseudonyms. "
-        "They are the same in each report and cannot be reversed without the key, "
-        f"{KEY_FILE} in the state directory, which is made at first use.",
-    ),
-)
-"""Options of every command that reports on what was read."""
+    redact: Annotated[
+        bool,
+        option(
+            "Replace names, UUIDs, MAC and IP addresses, projects, hosts and paths by pseudonyms. "
+            "They are the same in each report and cannot be reversed without the key, "
+            f"{KEY_FILE} in the state directory, which is made at first use.",
+            env=True,
+        ),
+    ] = False
 
 
 def redactor_of(options: RedactionOptions) -> Redactor | None:
@@ -238,116 +222,100 @@ def _readable_by_others(status: os.stat_result) -> str | None:
 class ReportingOptions(msgspec.Struct, frozen=True):
     """Reports and their places, rules, and the baseline."""
 
-    formats: tuple[str, ...]
-    outputs: tuple[str, ...]
-    group_by: GroupBy | None
-    view: View
-    sort: SortBy
-    most: int | None
-    selected: tuple[str, ...]
-    ignored: tuple[str, ...]
-    baseline: str | None
-    write_baseline: str | None
-    strict: bool
-
-
-def _rules(
-    context: click.Context, parameter: click.Parameter, incomplete: str
-) -> list[CompletionItem[str]]:
-    return rules(context, parameter, incomplete)
-
-
-reporting_options = group(
-    "reporting",
-    ReportingOptions,
-    click.option(
-        "--format",
-        "formats",
-        envvar="VNICAUDIT_FORMAT",
-        multiple=True,
-        metavar="FORMAT",
-        type=click.Choice(formats()),
-        help=f"One of {', '.join(formats())}; repeatable, one for each --output.  [default: text]",
-    ),
-    click.option(
-        "-o",
-        "--output",
-        "outputs",
-        envvar="VNICAUDIT_OUTPUT",
-        multiple=True,
-        metavar="FILE",
-        type=click.Path(dir_okay=False),
-        help="Write the report to FILE; - is standard output. Without --format, the suffix decides "
-        "the format. Repeatable.",
-    ),
-    click.option(
-        "--group-by",
-        type=click.Choice(GROUP_BY),
-        help="Merge equal findings into one entry with a count, some names and the fix, grouped by "
-        "rule or by subject. For text and markdown; other formats list each finding.",
-    ),
-    click.option(
-        "--view",
-        envvar="VNICAUDIT_VIEW",
-        type=click.Choice(VIEWS),
-        default="auto",
-        show_default=True,
-        help="Length of the text report. full: each finding. short: a summary, then equal findings "
-        "merged, worst first. auto: full up to 10 findings, short for more.",
-    ),
-    click.option(
-        "--sort",
-        type=click.Choice(SORT_BY),
-        default="severity",
-        show_default=True,
-        help="Order of grouped findings: worst first, most frequent first, or by name.",
-    ),
-    click.option(
-        "--max",
-        "most",
-        type=click.IntRange(min=1),
-        metavar="N",
-        help="Show at most N groups, or the N worst findings in a full listing; count the rest. "
-        "For text and concise.",
-    ),
-    click.option(
-        "--select",
-        "selected",
-        shell_complete=_rules,
-        envvar="VNICAUDIT_SELECT",
-        multiple=True,
-        metavar="RULE",
-        help="Rules to run: ids, prefixes of ids, names or groups. Repeatable, or separated by "
-        "commas.",
-    ),
-    click.option(
-        "--ignore",
-        "ignored",
-        shell_complete=_rules,
-        envvar="VNICAUDIT_IGNORE",
-        multiple=True,
-        metavar="RULE",
-        help="Rules to skip: named as for --select.",
-    ),
-    click.option(
-        "--baseline",
-        envvar="VNICAUDIT_BASELINE",
-        metavar="FILE",
-        type=click.Path(),
-        help="Report only findings that are not in this report or baseline file.",
-    ),
-    click.option(
-        "--write-baseline",
-        metavar="FILE",
-        type=click.Path(dir_okay=False),
-        help="Write every finding to a baseline file and exit 0. With the same file as --baseline: "
-        "report what is new since the last time.",
-    ),
-    click.option(
-        "--strict",
-        envvar="VNICAUDIT_STRICT",
-        is_flag=True,
-        help="Exit 1 also if a part of a file, or a rule that needs no live host, was not judged.",
-    ),
-)
-"""Options of every command that audits."""
+    formats: Annotated[
+        tuple[str, ...],
+        option(
+            f"One of {', '.join(formats())}; repeatable, one for each --output.  [default: text]",
+            "--format",
+            env=True,
+            metavar="FORMAT",
+            type=click.Choice(formats()),
+        ),
+    ] = ()
+    outputs: Annotated[
+        tuple[str, ...],
+        option(
+            "Write the report to FILE; - is standard output. Without --format, the suffix decides "
+            "the format. Repeatable.",
+            "-o",
+            "--output",
+            env=True,
+            metavar="FILE",
+            type=click.Path(dir_okay=False),
+        ),
+    ] = ()
+    group_by: Annotated[
+        GroupBy | None,
+        option(
+            "Merge equal findings into one entry with a count, some names and the fix, grouped by "
+            "rule or by subject. For text and markdown; other formats list each finding."
+        ),
+    ] = None
+    view: Annotated[
+        View,
+        option(
+            "Length of the text report. full: each finding. short: a summary, then equal findings "
+            "merged, worst first. auto: full up to 10 findings, short for more.",
+            env=True,
+        ),
+    ] = "auto"
+    sort: Annotated[
+        SortBy,
+        option("Order of grouped findings: worst first, most frequent first, or by name."),
+    ] = "severity"
+    most: Annotated[
+        int | None,
+        option(
+            "Show at most N groups, or the N worst findings in a full listing; count the rest. "
+            "For text and concise.",
+            "--max",
+            type=click.IntRange(min=1),
+            metavar="N",
+        ),
+    ] = None
+    selected: Annotated[
+        tuple[str, ...],
+        option(
+            "Rules to run: ids, prefixes of ids, names or groups. Repeatable, or separated by "
+            "commas.",
+            "--select",
+            env=True,
+            shell_complete=rules,
+            metavar="RULE",
+        ),
+    ] = ()
+    ignored: Annotated[
+        tuple[str, ...],
+        option(
+            "Rules to skip: named as for --select.",
+            "--ignore",
+            env=True,
+            shell_complete=rules,
+            metavar="RULE",
+        ),
+    ] = ()
+    baseline: Annotated[
+        str | None,
+        option(
+            "Report only findings that are not in this report or baseline file.",
+            env=True,
+            metavar="FILE",
+            type=click.Path(),
+        ),
+    ] = None
+    write_baseline: Annotated[
+        str | None,
+        option(
+            "Write every finding to a baseline file and exit 0. With the same file as --baseline: "
+            "report what is new since the last time.",
+            metavar="FILE",
+            type=click.Path(dir_okay=False),
+        ),
+    ] = None
+    strict: Annotated[
+        bool,
+        option(
+            "Exit 1 also if a part of a file, or a rule that needs no live host, was not judged.",
+            env=True,
+        ),
+    ] = False

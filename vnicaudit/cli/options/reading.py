@@ -5,7 +5,7 @@ explain and plan cannot interpret the same input differently.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import get_args
+from typing import Annotated, get_args
 
 import click
 import msgspec
@@ -23,38 +23,13 @@ from vnicaudit.audit.settings.settings import LoadedSettings, load_settings
 from vnicaudit.audit.work import Assumptions
 from vnicaudit.cli.options.candidates import nova_releases
 from vnicaudit.cli.options.environment import Environment, environment
-from vnicaudit.cli.options.records import Number, group, is_on_command_line, trust_uri_option
+from vnicaudit.cli.options.records import Number, group, is_on_command_line, option, option_of
 from vnicaudit.cli.output.progress import tell
 from vnicaudit.errors import UsageError
 from vnicaudit.model.fleet import DEFAULT_URI, LiveOptions
 from vnicaudit.model.host import Version, Workload
 from vnicaudit.model.nova import Release
 from vnicaudit.reports.safe import safe
-
-
-class ReadingOptions(msgspec.Struct, frozen=True):
-    """Settings, files, versions to assume, and limits for live hosts and clouds, in seconds."""
-
-    config: str | None
-    excluded: tuple[str, ...]
-    assume_qemu: Version | None
-    assume_libvirt: Version | None
-    agent: bool
-
-
-class NovaOptions(msgspec.Struct, frozen=True):
-    """Where nova.conf is, and the Nova release it is judged for."""
-
-    nova_config: tuple[str, ...] = ()
-    nova_release: Release | None = None
-
-
-class FileOptions(msgspec.Struct, frozen=True):
-    """Which of the files named by the targets are read."""
-
-    changed_since: str | None = None
-    skip_unrecognised: bool = False
-    force_exclude: bool = False
 
 
 def _to_version(
@@ -89,176 +64,159 @@ def _to_release(
     return release
 
 
-def _nova_releases(
-    context: click.Context, parameter: click.Parameter, incomplete: str
-) -> list[str]:
-    return nova_releases(context, parameter, incomplete)
+class ReadingOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """Settings, files, versions to assume, and limits for live hosts and clouds, in seconds."""
+
+    config: str | None
+    excluded: Annotated[
+        tuple[str, ...],
+        option(
+            "Skip matching files and folders inside folders, in addition to those in the "
+            "settings. Repeatable.",
+            "--exclude",
+            env=True,
+            metavar="PATTERN",
+        ),
+    ] = ()
+    assume_qemu: Annotated[
+        Version | None,
+        option(
+            "Judge as if the hosts ran this QEMU version, to see whether the domains would still "
+            "start.",
+            env=True,
+            callback=_to_version,
+            metavar="VERSION",
+        ),
+    ] = None
+    assume_libvirt: Annotated[
+        Version | None,
+        option(
+            "Judge as if the hosts ran this libvirt version.",
+            env=True,
+            callback=_to_version,
+            metavar="VERSION",
+        ),
+    ] = None
+    agent: Annotated[
+        bool, option("Also query the guest agents of live domains (slower).", env=True)
+    ] = False
 
 
-reading_options = group(
-    "reading",
-    ReadingOptions,
-    click.option(
-        "--exclude",
-        "excluded",
-        envvar="VNICAUDIT_EXCLUDE",
-        multiple=True,
-        metavar="PATTERN",
-        help="Skip matching files and folders inside folders, in addition to those in the "
-        "settings. Repeatable.",
-    ),
-    click.option(
-        "--assume-qemu",
-        envvar="VNICAUDIT_ASSUME_QEMU",
-        callback=_to_version,
-        metavar="VERSION",
-        help="Judge as if the hosts ran this QEMU version, to see whether the domains would still "
-        "start.",
-    ),
-    click.option(
-        "--assume-libvirt",
-        envvar="VNICAUDIT_ASSUME_LIBVIRT",
-        callback=_to_version,
-        metavar="VERSION",
-        help="Judge as if the hosts ran this libvirt version.",
-    ),
-    click.option(
-        "--agent",
-        envvar="VNICAUDIT_AGENT",
-        is_flag=True,
-        help="Also query the guest agents of live domains (slower).",
-    ),
-)
+reading_options = group("reading", ReadingOptions)
 """Options of every command that reads targets."""
+
+
+class NovaOptions(msgspec.Struct, frozen=True):
+    """Where nova.conf is, and the Nova release it is judged for."""
+
+    nova_config: Annotated[
+        tuple[str, ...],
+        option(
+            "File or folder passed to nova-compute as --config-file or --config-dir. Repeatable; "
+            "all are read as one configuration, in this order.",
+            env=True,
+            metavar="PATH",
+            type=click.Path(),
+        ),
+    ] = ()
+    nova_release: Annotated[
+        Release | None,
+        option(
+            "Judge nova.conf for this release: Caracal, 29.0 or 2024.1.  [default: the newest "
+            "known]",
+            env=True,
+            shell_complete=nova_releases,
+            callback=_to_release,
+            metavar="NAME",
+        ),
+    ] = None
+
+
+class FileOptions(msgspec.Struct, frozen=True):
+    """Which of the files named by the targets are read."""
+
+    changed_since: Annotated[
+        str | None,
+        option(
+            "Read only files changed since this Git revision (its merge base with HEAD), "
+            "including untracked files.",
+            env=True,
+            metavar="REV",
+        ),
+    ] = None
+    skip_unrecognised: Annotated[
+        bool, option("Ignore explicitly named files of unknown type.", env=True)
+    ] = False
+    force_exclude: Annotated[
+        bool, option("Apply exclusions to explicitly named files too.", env=True)
+    ] = False
+
+
+WINDOW = 2.0
+"""Seconds between two readings of a host's counters, unless told otherwise."""
 
 
 class HostVisitOptions(msgspec.Struct, frozen=True):
     """How hosts themselves are visited: whether a libvirt's host is, the seconds between two
     readings of counters, what the hosts are used for, and the file for a recording."""
 
-    host_facts: bool = False
-    seconds: float = 0.0
-    workload: Workload | None = None
-    record: str | None = None
+    host_facts: Annotated[
+        bool,
+        option(
+            "Also visit the host of each libvirt URI itself, over ssh or here, for its links, "
+            "CPUs and Open vSwitch.",
+            env=True,
+        ),
+    ] = False
+    seconds: Annotated[
+        float,
+        option(
+            "Seconds between the two readings of a visited host's counters; 0 reads them once, "
+            "and rules that need rates are skipped.",
+            "--window",
+            type=Number(min=0, max=600),
+            metavar="SECONDS",
+        ),
+    ] = WINDOW
+    workload: Annotated[
+        Workload | None,
+        option(
+            "Use of the network of the visited hosts, which decides what facts cannot.", env=True
+        ),
+    ] = None
+    record: Annotated[
+        str | None,
+        option(
+            "Also write everything that the visited host answered to FILE, which is itself a "
+            "TARGET on any machine.",
+            env=True,
+            metavar="FILE",
+            type=click.Path(dir_okay=False),
+        ),
+    ] = None
 
 
-WINDOW = 2.0
-"""Seconds between two readings of a host's counters, unless told otherwise."""
-
-host_visit_options = group(
-    "visits",
-    HostVisitOptions,
-    click.option(
-        "--host-facts",
-        envvar="VNICAUDIT_HOST_FACTS",
-        is_flag=True,
-        help="Also visit the host of each libvirt URI itself, over ssh or here, for its links, "
-        "CPUs and Open vSwitch.",
+LaunchersOption = Annotated[
+    bool,
+    option(
+        "Also ask the launcher of each running VM of a cluster for its domain and QEMU's "
+        "arguments (needs the right to exec).",
+        "--exec",
+        env=True,
     ),
-    click.option(
-        "--window",
-        "seconds",
-        type=Number(min=0, max=600),
-        default=WINDOW,
-        show_default=True,
-        metavar="SECONDS",
-        help="Seconds between the two readings of a visited host's counters; 0 reads them once, "
-        "and rules that need rates are skipped.",
-    ),
-    click.option(
-        "--workload",
-        envvar="VNICAUDIT_WORKLOAD",
-        type=click.Choice(get_args(Workload)),
-        help="Use of the network of the visited hosts, which decides what facts cannot.",
-    ),
-    click.option(
-        "--record",
-        envvar="VNICAUDIT_RECORD",
-        metavar="FILE",
-        type=click.Path(dir_okay=False),
-        help="Also write everything that the visited host answered to FILE, which is itself a "
-        "TARGET on any machine.",
-    ),
-)
-"""Options for visits to hosts."""
+]
 
 
 class ClusterOptions(msgspec.Struct, frozen=True):
     """Parts of a cluster that are read on request: the domains in launchers, and all pods."""
 
-    launchers: bool = False
-    pods: bool = False
-
-
-exec_option = click.option(
-    "--exec",
-    "launchers",
-    envvar="VNICAUDIT_EXEC",
-    is_flag=True,
-    help="Also ask the launcher of each running VM of a cluster for its domain and QEMU's "
-    "arguments (needs the right to exec).",
-)
-cluster_options = group(
-    "clusters",
-    ClusterOptions,
-    exec_option,
-    click.option(
-        "--pods",
-        envvar="VNICAUDIT_PODS",
-        is_flag=True,
-        help="Also list all pods of a cluster, for host devices that two of them share.",
-    ),
-)
-"""Options for clusters."""
-
-file_options = group(
-    "files",
-    FileOptions,
-    click.option(
-        "--changed-since",
-        envvar="VNICAUDIT_CHANGED_SINCE",
-        metavar="REV",
-        help="Read only files changed since this Git revision (its merge base with HEAD), "
-        "including untracked files.",
-    ),
-    click.option(
-        "--skip-unrecognised",
-        envvar="VNICAUDIT_SKIP_UNRECOGNISED",
-        is_flag=True,
-        help="Ignore explicitly named files of unknown type.",
-    ),
-    click.option(
-        "--force-exclude",
-        envvar="VNICAUDIT_FORCE_EXCLUDE",
-        is_flag=True,
-        help="Apply exclusions to explicitly named files too.",
-    ),
-)
-"""Options of the commands that audit files."""
-
-nova_options = group(
-    "nova",
-    NovaOptions,
-    click.option(
-        "--nova-config",
-        envvar="VNICAUDIT_NOVA_CONFIG",
-        multiple=True,
-        metavar="PATH",
-        type=click.Path(),
-        help="File or folder passed to nova-compute as --config-file or --config-dir. Repeatable; "
-        "all are read as one configuration, in this order.",
-    ),
-    click.option(
-        "--nova-release",
-        shell_complete=_nova_releases,
-        envvar="VNICAUDIT_NOVA_RELEASE",
-        callback=_to_release,
-        metavar="NAME",
-        help="Judge nova.conf for this release: Caracal, 29.0 or 2024.1.  [default: the newest "
-        "known]",
-    ),
-)
-"""Options for how Nova's configuration is read."""
+    launchers: LaunchersOption = False
+    pods: Annotated[
+        bool,
+        option(
+            "Also list all pods of a cluster, for host devices that two of them share.", env=True
+        ),
+    ] = False
 
 
 class ReadingRequest(msgspec.Struct, frozen=True):
@@ -292,7 +250,7 @@ def reading_of(
 ) -> ReadingRequest:
     """Merge the options with the settings. ``targets``: places from which no rules are loaded;
     ``domain``: the only one of interest. Raises UsageError for an invalid setting or rule."""
-    nova, visits = nova or NovaOptions(), visits or HostVisitOptions()
+    nova, visits = nova or NovaOptions(), visits or HostVisitOptions(seconds=0.0)
     clusters = clusters or ClusterOptions()
     trusted = environment()
     catalogue = _catalogue(trusted.rules_dir, (*targets, *nova.nova_config))
@@ -368,14 +326,54 @@ def _version(text: str | None) -> Version | None:
 # ``-i``: the options that name the hosts of an inventory.
 
 
+LimitOption = Annotated[
+    str | None,
+    option(
+        "Use only matching hosts and groups, as with Ansible: 'zone_a,!kvm7', 'web:&prod', "
+        "globs, ~REGEX, @FILE.",
+        "-l",
+        "--limit",
+        env=True,
+        metavar="PATTERN",
+    ),
+]
+limit_option = option_of("limit", *get_args(LimitOption))
+
+
 class InventoryOptions(msgspec.Struct, frozen=True):
     """Where hosts are listed, which of them are selected, the URI of hosts that have none of their
     own, and the URIs that may start programs."""
 
-    inventories: tuple[str, ...] = ()
-    limit: str | None = None
-    uri: str = DEFAULT_URI
-    trusted_uris: tuple[str, ...] = ()
+    inventories: Annotated[
+        tuple[str, ...],
+        option(
+            "Read the hosts of SOURCE: a file (vnicaudit TOML or YAML, Ansible INI or YAML, output "
+            "of ansible-inventory --list, or one libvirt URI or name per line), a folder of "
+            "Ansible's, openstack:CLOUD, kube:CONTEXT, a libvirt URI, HOST,HOST, or - for standard "
+            "input. Repeatable.",
+            "-i",
+            "--inventory",
+            env=True,
+            metavar="SOURCE",
+        ),
+    ] = ()
+    limit: LimitOption = None
+    uri: Annotated[
+        str,
+        option(
+            "URI for hosts without their own; {host} is the address, {name} the name.",
+            metavar="TEMPLATE",
+        ),
+    ] = DEFAULT_URI
+    trusted_uris: Annotated[
+        tuple[str, ...],
+        option(
+            "Allow this libvirt URI in an inventory, although it may start a program (the ext "
+            "transport, command= or similar).  [repeatable]",
+            "--trust-uri",
+            metavar="URI",
+        ),
+    ] = ()
 
     def are_used(self, targets: tuple[str, ...]) -> bool:
         """True if the hosts of an inventory are the targets. Named targets win over an inventory in
@@ -395,42 +393,5 @@ class InventoryOptions(msgspec.Struct, frozen=True):
         return False
 
 
-inventory_option = click.option(
-    "-i",
-    "--inventory",
-    "inventories",
-    envvar="VNICAUDIT_INVENTORY",
-    multiple=True,
-    metavar="SOURCE",
-    help="Read the hosts of SOURCE: a file (vnicaudit TOML or YAML, Ansible INI or YAML, output of "
-    "ansible-inventory --list, or one libvirt URI or name per line), a folder of Ansible's, "
-    "openstack:CLOUD, kube:CONTEXT, a libvirt URI, HOST,HOST, or - for standard input. Repeatable.",
-)
-
-limit_option = click.option(
-    "-l",
-    "--limit",
-    envvar="VNICAUDIT_LIMIT",
-    metavar="PATTERN",
-    help="Use only matching hosts and groups, as with Ansible: 'zone_a,!kvm7', 'web:&prod', "
-    "globs, ~REGEX, @FILE.",
-)
-
-inventory_options = group(
-    "inventory",
-    InventoryOptions,
-    inventory_option,
-    limit_option,
-    click.option(
-        "--uri",
-        default=DEFAULT_URI,
-        show_default=True,
-        metavar="TEMPLATE",
-        help="URI for hosts without their own; {host} is the address, {name} the name.",
-    ),
-    trust_uri_option(
-        "Allow this libvirt URI in an inventory, although it may start a program (the ext "
-        "transport, command= or similar).  [repeatable]"
-    ),
-)
+inventory_options = group("inventory", InventoryOptions)
 """Options of every command that reads the hosts of an inventory."""

@@ -3,9 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from functools import wraps
-from typing import Concatenate, ParamSpec, TypeVar
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache, wraps
+from typing import (
+    Annotated,
+    Concatenate,
+    Literal,
+    NamedTuple,
+    ParamSpec,
+    TypeVar,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 import click
 import msgspec
@@ -51,8 +61,8 @@ def days_of(text: str, option: str) -> float:
 # Options of commands, and the frozen records that they fill.
 #
 # A command, or a group of options shared by several commands, has a record with one field of the
-# same name for each parameter. ``tests/cli/test_options.py`` checks that records and parameters
-# agree in names, types, and which may be ``None``.
+# same name for each parameter. The field has the option: its type and default are those of the
+# field. ``tests/cli/test_options.py`` checks the records of commands with options of their own.
 
 
 R = TypeVar("R", bound=msgspec.Struct)
@@ -61,6 +71,21 @@ P = ParamSpec("P")
 Function = Callable[..., int]
 """The function run by a command; it returns the exit code."""
 Decorator = Callable[[Function], Function]
+
+
+class FieldOption(NamedTuple):
+    """The option of a field, beside its type and default. ``names``: other than ``--field-name``.
+    ``is_variable``: an environment variable sets it too. ``more``: for click."""
+
+    help: str
+    names: tuple[str, ...]
+    is_variable: bool
+    more: Mapping[str, object]
+
+
+def option(help_: str, *names: str, env: bool = False, **more: object) -> FieldOption:
+    """The option of a field, with its help; ``env``: VNICAUDIT_NAME sets it too."""
+    return FieldOption(help_, names, env, more)
 
 
 def as_record(record: type[R]) -> Callable[[Callable[Concatenate[R, P], int]], Function]:
@@ -80,9 +105,89 @@ def as_record(record: type[R]) -> Callable[[Callable[Concatenate[R, P], int]], F
     return decorated
 
 
+def takes(record: type[R]) -> Callable[[Callable[Concatenate[R, P], int]], Function]:
+    """Give a command the options of a record and of the records in it, in the order of ``--help``,
+    and pass its function that record, before its other arguments."""
+
+    def decorated(function: Callable[Concatenate[R, P], int]) -> Function:
+        inner: Function = function
+
+        @wraps(function)
+        def called(*others: object, **values: object) -> int:
+            return inner(filled(record, values), *others)
+
+        return together(*_options_of(record))(called)
+
+    return decorated
+
+
+def filled(record: type[R], values: Mapping[str, object]) -> R:
+    """A record of the values of parameters, by their names."""
+    return record(
+        **{
+            name: values[name] if inner is None else filled(inner, values)
+            for name, inner in _inner_records(record)
+        }
+    )
+
+
+@cache
+def _inner_records(
+    record: type[msgspec.Struct],
+) -> tuple[tuple[str, type[msgspec.Struct] | None], ...]:
+    """The fields of a record, each with the record in it; None: it has none."""
+    hints = get_type_hints(record)
+    return tuple(
+        (name, kind if isinstance(kind := hints[name], type) and issubclass(kind, msgspec.Struct)
+         else None)
+        for name in record.__struct_fields__
+    )  # fmt: skip
+
+
+def _options_of(record: type[msgspec.Struct]) -> Iterator[Decorator]:
+    hints = get_type_hints(record, include_extras=True)
+    inner = dict(_inner_records(record))
+    for field in msgspec.structs.fields(record):
+        if (nested := inner[field.name]) is not None:
+            yield from _options_of(nested)
+        elif get_origin(hints[field.name]) is Annotated:
+            kind, found = get_args(hints[field.name])
+            default = None if field.default in (msgspec.NODEFAULT, ()) else field.default
+            yield option_of(field.name, kind, found, default)
+
+
+def option_of(name: str, kind: object, found: FieldOption, default: object = None) -> Decorator:
+    """click's option for a field of that name, type and default."""
+    names = found.names or (f"--{name.replace('_', '-')}",)
+    long = next(each for each in names if each.startswith("--"))
+    more = dict(found.more)
+    if found.is_variable:
+        more["envvar"] = _variable(long)
+    if kind is bool:
+        more["is_flag"] = True
+    elif default is not None:
+        more |= {"default": default, "show_default": True}
+    if get_origin(kind) is tuple:
+        more["multiple"] = True
+    if choices := [*_choices(kind)]:
+        more.setdefault("type", click.Choice(choices))
+    make: Callable[..., Decorator] = click.option
+    return make(*names, name, help=found.help, **more)
+
+
+def _choices(kind: object) -> Iterator[str]:
+    """The words of a ``Literal``, or of one in a union."""
+    for part in get_args(kind):
+        if get_origin(kind) is Literal:
+            yield part
+        else:
+            yield from _choices(part)
+
+
 def group(name: str, record: type[msgspec.Struct], *options: Decorator) -> Decorator:
-    """One decorator for options that belong together, in the order of ``--help``. They are passed
-    on as one argument called ``name``, an instance of ``record``."""
+    """One decorator for options that belong together, in the order of ``--help``: those of the
+    record, unless it has none. They are passed on as one argument called ``name``, an instance of
+    ``record``."""
     fields = record.__struct_fields__
 
     def decorated(function: Function) -> Function:
@@ -92,7 +197,7 @@ def group(name: str, record: type[msgspec.Struct], *options: Decorator) -> Decor
             rest = {key: values[key] for key in values.keys() - fields}
             return function(*others, **{name: own}, **rest)
 
-        return together(*options)(called)
+        return together(*(options or _options_of(record)))(called)
 
     return decorated
 
@@ -101,8 +206,8 @@ def together(*options: Decorator) -> Decorator:
     """One decorator for several options, in the order of ``--help``."""
 
     def decorated(function: Function) -> Function:
-        for option in reversed(options):
-            function = option(function)
+        for each in reversed(options):
+            function = each(function)
         return function
 
     return decorated
@@ -112,25 +217,6 @@ def is_on_command_line(parameter: str) -> bool:
     """True if the command line itself has the option; False for a variable or a default."""
     source = click.get_current_context().get_parameter_source(parameter)
     return source is ParameterSource.COMMANDLINE
-
-
-def trust_uri_option(text: str) -> Decorator:
-    """The option ``--trust-uri``: libvirt URIs of the user, in a file that others may write."""
-    return click.option("--trust-uri", "trusted_uris", multiple=True, metavar="URI", help=text)
-
-
-def number_option(name: str, *, least: int, default: int, text: str) -> Decorator:
-    """The option ``--name`` for a whole number, which can also be set by an environment
-    variable."""
-    return click.option(
-        name,
-        envvar=_variable(name),
-        type=click.IntRange(min=least),
-        default=default,
-        show_default=True,
-        metavar="N",
-        help=text,
-    )
 
 
 def _variable(name: str) -> str:

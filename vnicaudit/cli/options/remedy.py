@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable
-from typing import Literal
+from typing import Annotated, Literal
 
 import click
 import msgspec
@@ -15,10 +15,10 @@ from vnicaudit.cli.options.reading import settings_in
 from vnicaudit.cli.options.records import (
     Decorator,
     group,
-    number_option,
+    option,
+    option_of,
     state_folder,
     together,
-    trust_uri_option,
 )
 from vnicaudit.cli.output.run_progress import RunTelling
 from vnicaudit.cli.wiring import Wiring
@@ -77,21 +77,70 @@ def _command(text: str) -> tuple[str, ...]:
     return words
 
 
+def _to_window(
+    context: click.Context, parameter: click.Parameter, value: str | None
+) -> Window | None:
+    if value is None:
+        return None
+    try:
+        return Window.parse(value)
+    except UsageError as error:
+        raise click.BadParameter(str(error), context, parameter) from None
+
+
 class ScheduleOptions(msgspec.Struct, frozen=True, kw_only=True):
     """How a run proceeds: with or without a question, how many units at once, and when."""
 
-    dry_run: bool
-    yes: bool
-    batch: int
-    window: Window | None
-    force_off: bool
+    dry_run: Annotated[bool, option("Run all checks and print what would be done.")] = False
+    yes: Annotated[bool, option("Do not ask for confirmation.", "--yes", "-y")] = False
+    batch: Annotated[
+        int,
+        option(
+            "Domains changed in parallel; of a server group one member at a time.",
+            env=True,
+            type=click.IntRange(min=1),
+            metavar="N",
+        ),
+    ] = 1
+    window: Annotated[
+        Window | None,
+        option(
+            "Start work on a domain only within this time window (local time).",
+            env=True,
+            metavar="HH:MM-HH:MM",
+            callback=_to_window,
+        ),
+    ] = None
+    force_off: Annotated[
+        bool,
+        option(
+            "Power off a guest that does not shut down in time. It may lose data. (Nova always "
+            "does this with servers.)"
+        ),
+    ] = False
 
 
 class ApplyScheduleOptions(ScheduleOptions, frozen=True, kw_only=True):
     """How a plan is applied: also when the run stops. A rollback does not stop, whatever fails."""
 
-    canary: int
-    max_failures: int
+    canary: Annotated[
+        int,
+        option(
+            "Domains (or servers) changed first, one at a time; all must succeed.",
+            env=True,
+            type=click.IntRange(min=0),
+            metavar="N",
+        ),
+    ] = 1
+    max_failures: Annotated[
+        int,
+        option(
+            "Stop when more domains than this have failed.",
+            env=True,
+            type=click.IntRange(min=0),
+            metavar="N",
+        ),
+    ] = 0
 
 
 class RemedyOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -114,9 +163,24 @@ CanaryBy = Literal["group", "site", "host", "fleet"]
 class BenchOptions(msgspec.Struct, frozen=True):
     """How guests are measured while a plan is applied; ``bench`` None: they are not measured."""
 
-    bench: str | None
-    bench_peer: str
-    on_undecided: Literal["keep", "rollback"]
+    bench: Annotated[
+        str | None,
+        option(
+            "Measure each guest with this profile (`vnicaudit bench profiles`) before and after "
+            "the change, one guest at a time, which is made and undone two to seven times. A "
+            "change that makes a guest slower is rolled back, with exit code 6. If several NICs of "
+            "a guest change at once, it is made once: only what breaks is rolled back. Needs the "
+            "guest agent, and the profile's tools in the guest and at the peer.",
+            metavar="NAME|FILE",
+        ),
+    ] = None
+    bench_peer: Annotated[
+        str, option("Endpoint that sends the load (ssh://root@gen1).", metavar="URL")
+    ] = "local"
+    on_undecided: Annotated[
+        Literal["keep", "rollback"],
+        option("Keep or undo a change if the measurement cannot tell whether it helped."),
+    ] = "rollback"
 
 
 class ApplyOptions(RemedyOptions, frozen=True, kw_only=True):
@@ -135,110 +199,24 @@ class ApplyOptions(RemedyOptions, frozen=True, kw_only=True):
     trials: BenchOptions
 
 
-def _to_window(
-    context: click.Context, parameter: click.Parameter, value: str | None
-) -> Window | None:
-    if value is None:
-        return None
-    try:
-        return Window.parse(value)
-    except UsageError as error:
-        raise click.BadParameter(str(error), context, parameter) from None
-
-
-trusted_option = trust_uri_option(
-    "Allow this libvirt URI from the plan or run, although it contains more than a host (the ext "
-    "transport, command=, socket=, keyfile= or similar). `all`: every URI in it.  [repeatable]"
-)
-
-
-_dry_run_option = together(
-    click.option("--dry-run", is_flag=True, help="Run all checks and print what would be done."),
-    click.option("--yes", "-y", is_flag=True, help="Do not ask for confirmation."),
-)
-_canary_option = number_option(
-    "--canary",
-    least=0,
-    default=1,
-    text="Domains (or servers) changed first, one at a time; all must succeed.",
-)
-_failures_option = number_option(
-    "--max-failures", least=0, default=0, text="Stop when more domains than this have failed."
-)
-
-
-def _batch_option(after: str) -> Decorator:
-    return number_option(
-        "--batch",
-        least=1,
-        default=1,
-        text=f"Domains changed in parallel{after}; of a server group one member at a time.",
-    )
-
-
-_patience_options = together(
-    click.option(
-        "--window",
-        envvar="VNICAUDIT_WINDOW",
-        metavar="HH:MM-HH:MM",
-        callback=_to_window,
-        help="Start work on a domain only within this time window (local time).",
-    ),
-    click.option(
-        "--force-off",
-        is_flag=True,
-        help="Power off a guest that does not shut down in time. It may lose data. (Nova always "
-        "does this with servers.)",
+trusted_option = option_of(
+    "trusted_uris",
+    tuple[str, ...],
+    option(
+        "Allow this libvirt URI from the plan or run, although it contains more than a host (the "
+        "ext transport, command=, socket=, keyfile= or similar). `all`: every URI in it.  "
+        "[repeatable]",
+        "--trust-uri",
+        metavar="URI",
     ),
 )
-
-apply_schedule_options = group(
-    "schedule",
-    ApplyScheduleOptions,
-    _dry_run_option,
-    _canary_option,
-    _batch_option(" (after the canaries)"),
-    _failures_option,
-    _patience_options,
-)
-"""How applying a plan proceeds."""
-
-apply_options = together(apply_schedule_options, trusted_option)
+apply_options = together(group("schedule", ApplyScheduleOptions), trusted_option)
 """Options of the commands that apply a plan."""
 
-bench_options = group(
-    "trials",
-    BenchOptions,
-    click.option(
-        "--bench",
-        metavar="NAME|FILE",
-        help="Measure each guest with this profile (`vnicaudit bench profiles`) before and after "
-        "the change, one guest at a time, which is made and undone two to seven times. A change "
-        "that makes a guest slower is rolled back, with exit code 6. If several NICs of a guest "
-        "change at once, it is made once: only what breaks is rolled back. Needs the guest agent, "
-        "and the profile's tools in the guest and at the peer.",
-    ),
-    click.option(
-        "--bench-peer",
-        metavar="URL",
-        default="local",
-        show_default=True,
-        help="Endpoint that sends the load (ssh://root@gen1).",
-    ),
-    click.option(
-        "--on-undecided",
-        type=click.Choice(["keep", "rollback"]),
-        default="rollback",
-        show_default=True,
-        help="Keep or undo a change if the measurement cannot tell whether it helped.",
-    ),
-)
+bench_options = group("trials", BenchOptions)
 """How guests are measured while a plan is applied."""
 
-rollback_options = together(
-    group("schedule", ScheduleOptions, _dry_run_option, _batch_option(""), _patience_options),
-    trusted_option,
-)
+rollback_options = together(group("schedule", ScheduleOptions), trusted_option)
 """Options of the command that undoes a run."""
 
 
