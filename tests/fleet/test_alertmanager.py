@@ -65,7 +65,7 @@ def test_alertmanager_has_an_alert_for_each_rule_and_site(
     told = {"am": (channel, address_of("am", channel))}
     findings = [*(new(number) for number in range(300)), new(301, site="west"), odd()]
     with history_to_write(history_place(None, tmp_path / "state")) as history:
-        notifier = Notifier(history.claims(), messages_of, time)
+        notifier = Notifier(history, messages_of, time)
         outcomes = notifier.tell(told, findings, "a", "2026-11-26")
     assert outcomes == (ChannelOutcome("am", delivered=302),)
     with urllib.request.urlopen(f"{alertmanager}/api/v2/alerts", timeout=120) as answer:

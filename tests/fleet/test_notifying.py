@@ -25,7 +25,8 @@ from vnicaudit.fleet.notifying import (
 )
 from vnicaudit.history import history_to_write
 from vnicaudit.history.place import history_place
-from vnicaudit.model.finding import NewFinding, NoticeForm, NoticeMessage
+from vnicaudit.model.finding import NoticeForm, NoticeMessage
+from vnicaudit.model.history import FindingRecord
 from vnicaudit.reports.notices import messages_of
 
 DAY = "2026-11-26"
@@ -59,7 +60,7 @@ class Told:
         self,
         url: str,
         form: NoticeForm = "slack",
-        findings: list[NewFinding] | None = None,
+        findings: list[FindingRecord] | None = None,
         day: str = DAY,
         **more: str | float,
     ) -> ChannelOutcome:
@@ -67,7 +68,7 @@ class Told:
         channel = _channel(values)
         told = {"ops": (channel, address_of("ops", channel))}
         with history_to_write(history_place(None, self.state)) as history:
-            notifier = Notifier(history.claims(), messages_of, self.clock)
+            notifier = Notifier(history, messages_of, self.clock)
             (outcome,) = notifier.tell(told, FINDINGS if findings is None else findings, "a", day)
         assert SECRET not in outcome.reason
         return outcome
@@ -228,7 +229,7 @@ def test_an_error_that_nobody_foresaw_costs_only_its_channel(place: str, tmp_pat
     names: list[str] = []
 
     def making(
-        form: NoticeForm, findings: Sequence[NewFinding], audit: str
+        form: NoticeForm, findings: Sequence[FindingRecord], audit: str
     ) -> Iterator[NoticeMessage]:
         names.append("made")
         if place == "making" and len(names) == 1:
@@ -241,7 +242,7 @@ def test_an_error_that_nobody_foresaw_costs_only_its_channel(place: str, tmp_pat
         return Delivery("delivered")
 
     with history_to_write(history_place(None, tmp_path)) as history:
-        notifier = Notifier(history.claims(), making, NoWait(), sending)
+        notifier = Notifier(history, making, NoWait(), sending)
         first, second = notifier.tell(told, FINDINGS, "a", DAY)
         assert (first.failed, first.unknown) == ((3, 0) if place == "making" else (0, 3))
         assert first.reason.startswith("internal error: ")
@@ -269,10 +270,8 @@ def test_an_interruption_keeps_only_the_claim_of_what_was_being_sent(tmp_path: P
 
     with history_to_write(history_place(None, tmp_path)) as history:
         with pytest.raises(KeyboardInterrupt):
-            Notifier(history.claims(), messages_of, NoWait(), sending).tell(
-                told, findings, "a", DAY
-            )
-        free = history.claims().claim("a", DAY, {one.fingerprint for one in findings})
+            Notifier(history, messages_of, NoWait(), sending).tell(told, findings, "a", DAY)
+        free = history.claim("a", DAY, {one.fingerprint for one in findings})
     first = next(iter(messages_of("json", findings, "a")))
     assert len(free) == len(findings) - len(first.findings) > 0
 

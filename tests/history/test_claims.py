@@ -20,7 +20,7 @@ def test_controllers_that_share_a_history_claim_each_finding_once(place: History
         with history_to_write(place) as history:
             gate.wait(60)
             for number in range(20):
-                claimed.extend(history.claims().claim("ops", DAY, [f"{number:032x}", *MARKS]))
+                claimed.extend(history.claim("ops", DAY, [f"{number:032x}", *MARKS]))
 
     threads = [threading.Thread(target=claim) for _ in range(CONTROLLERS)]
     for thread in threads:
@@ -31,7 +31,7 @@ def test_controllers_that_share_a_history_claim_each_finding_once(place: History
 
 
 def test_a_claim_is_for_one_channel_and_one_day_until_it_is_released(history: History) -> None:
-    claims = history.claims()
+    claims = history
     assert claims.claim("ops", DAY, MARKS[:1]) == set(MARKS[:1])
     assert claims.claim("ops", DAY, MARKS) == set(MARKS[1:])
     assert claims.claim("ops", DAY, MARKS) == set()
@@ -45,7 +45,7 @@ def test_a_claim_is_for_one_channel_and_one_day_until_it_is_released(history: Hi
 
 def test_claims_are_kept_for_a_week(history: History) -> None:
     for day in range(1, 29):
-        assert history.claims().claim("ops", f"2026-11-{day:02}", MARKS) == set(MARKS)
+        assert history.claim("ops", f"2026-11-{day:02}", MARKS) == set(MARKS)
     with history.database.reading() as connection:
         days = connection.exec_driver_sql("SELECT DISTINCT day FROM notified ORDER BY day")
         assert [day for (day,) in days] == [f"2026-11-{day}" for day in range(22, 29)]

@@ -67,7 +67,7 @@ QUERIES: Mapping[str, Callable[[History], object]] = {
 }
 WRITES: Mapping[str, Callable[[History], object]] = {
     "store": lambda history: store(history, 5),
-    "claims": lambda history: history.claims().claim("ops", "2026-01-05", {"a", "b"}),
+    "claims": lambda history: history.claim("ops", "2026-01-05", {"a", "b"}),
 }
 
 

@@ -26,7 +26,8 @@ from vnicaudit.base.opening import as_usage_error, open_regular, read_regular
 from vnicaudit.base.wording import mistake
 from vnicaudit.errors import HistoryError, UsageError, VnicauditError
 from vnicaudit.model.decoding import converted
-from vnicaudit.model.finding import SEVERITIES, NewFinding, NoticeForm, NoticeMessage, Severity
+from vnicaudit.model.finding import SEVERITIES, NoticeForm, NoticeMessage, Severity
+from vnicaudit.model.history import FindingRecord
 from vnicaudit.text.beginning import toml_values
 
 # Channels: the recipient, the form of messages, and where the secrets are stored.
@@ -345,7 +346,7 @@ TRIES = 4
 FIRST_WAIT = 1.0
 """Seconds before the second try; the wait before each further try is four times as long."""
 
-Messages = Callable[[NoticeForm, Sequence[NewFinding], str], Iterator[NoticeMessage]]
+Messages = Callable[[NoticeForm, Sequence[FindingRecord], str], Iterator[NoticeMessage]]
 """Makes messages: :func:`vnicaudit.reports.notices.messages_of`."""
 Send = Callable[[Address, NoticeForm, bytes], Delivery]
 
@@ -392,7 +393,7 @@ class Notifier:
     def tell(
         self,
         channels: Mapping[str, tuple[Channel, Address]],
-        findings: Sequence[NewFinding],
+        findings: Sequence[FindingRecord],
         audit: str,
         day: str,
     ) -> tuple[ChannelOutcome, ...]:
@@ -408,7 +409,7 @@ class Notifier:
         name: str,
         channel: Channel,
         address: Address,
-        findings: Sequence[NewFinding],
+        findings: Sequence[FindingRecord],
         audit: str,
         day: str,
     ) -> ChannelOutcome:
@@ -467,7 +468,7 @@ def _failure_words(error: Exception) -> str:
     return f"internal error: {type(error).__name__}"
 
 
-def _severe(findings: Iterable[NewFinding], channel: Channel) -> Iterator[NewFinding]:
+def _severe(findings: Iterable[FindingRecord], channel: Channel) -> Iterator[FindingRecord]:
     """Findings that are severe enough for a channel, without duplicates."""
     seen: set[str] = set()
     lowest = SEVERITIES.index(channel.severity)

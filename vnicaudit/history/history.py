@@ -57,6 +57,7 @@ from vnicaudit.history.tables import (
     schema,
     tally,
 )
+from vnicaudit.model.decoding import converted
 from vnicaudit.model.fleet import FleetAudit, FleetCounts, HostReading, KeptReading, kept_reading
 from vnicaudit.model.history import (
     AuditDetails,
@@ -70,43 +71,8 @@ from vnicaudit.model.history import (
 from vnicaudit.model.measurement import ArmSummary, BenchResult, Comparison
 from vnicaudit.model.ranking import LastReadings, MeasuredGain
 
-# Claims: channel, finding and day of each notification, shared by all users of the history.
-
 _DAYS = 7
 """Days for which claims are stored."""
-
-
-class Claims:
-    """Claims of findings. Methods raise HistoryError if claims cannot be stored."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
-    def claim(self, channel: str, day: str, findings: Collection[str]) -> frozenset[str]:
-        """Claim those of the fingerprints that are not yet claimed for that channel and day
-        (``2026-11-26``), and return them."""
-        if not findings:
-            return frozenset()
-        marks, channel = {fingerprint_bytes(text): text for text in findings}, printable(channel)
-        n = notified.c
-        oldest = date.fromisoformat(day) - timedelta(days=_DAYS)
-        known = select(n.fingerprint).where(n.channel == channel, n.day == day)
-        with self._database.writing() as connection:
-            connection.execute(delete(notified).where(n.day <= oldest.isoformat()))
-            for claimed in connection.execute(known).scalars():
-                marks.pop(bytes(claimed), None)
-            insert_rows(connection, notified, [(channel, day, mark) for mark in sorted(marks)])
-        return frozenset(marks.values())
-
-    def release(self, channel: str, day: str, findings: Collection[str]) -> None:
-        """Withdraw claims: the message was certainly not received."""
-        if not findings:
-            return
-        n = notified.c
-        ours = (n.channel == printable(channel), n.day == day)
-        statement = delete(notified).where(*ours, n.fingerprint == bindparam("mark"))
-        with self._database.writing() as connection:
-            connection.execute(statement, [{"mark": fingerprint_bytes(one)} for one in findings])
 
 
 class History:
@@ -154,30 +120,139 @@ class History:
         return drift_between(self.database, before, after)
 
     def prune(self, before: int) -> Pruned:
-        """Remove what ended before that time (milliseconds since 1970)."""
-        return prune(self.database, before)
+        """Remove what ended before that time (milliseconds since 1970), and audits that started
+        before it, except the newest. Open NICs and findings, the last reading of each host, and the
+        times when something was first seen stay, however old."""
+        with self.database.writing() as connection:
+            newest = connection.execute(select(func.max(audit.c.number))).scalar() or 0
+            old = select(audit.c.number).where(audit.c.started < before, audit.c.number < newest)
+            nics = _delete_ended(connection, nic, old)
+            findings = _delete_ended(connection, finding, old)
+            _delete_ended(connection, inventory, old)
+            readings = _delete_readings(connection, old)
+            connection.execute(delete(tally).where(tally.c.audit.in_(old)))
+            pruned = Pruned(_delete_audits(connection, old), readings, nics, findings)
+            _delete_unused(connection)
+        if self.database.is_sqlite:
+            with self.database.plain() as connection:
+                connection.exec_driver_sql("VACUUM")
+        return pruned
 
-    def remove(self, audit: str) -> AuditName:
-        """Remove the newest audit. Raises UsageError if it is not the newest, or if what was known
-        before was pruned."""
-        return remove(self.database, audit)
+    def remove(self, named: str) -> AuditName:
+        """Remove the newest audit: what is known of its hosts is again what was known before it.
+        Raises UsageError if it is not the newest, or if what was known before was pruned."""
+        with self.database.writing() as connection:
+            number = number_of(connection, named, self.database)
+            removed = audit_name(connection, number)
+            newest = connection.execute(select(func.max(audit.c.number))).scalar() or 0
+            if number < newest:
+                raise UsageError(
+                    f"audit {removed.audit}: later ones build on it; remove "
+                    f"{audit_name(connection, newest).audit} first"
+                )
+            for table in (nic, finding, inventory):
+                connection.execute(delete(table).where(table.c.opened == number))
+                ended = {column: None for column in ("closed", "closed_as") if column in table.c}
+                connection.execute(update(table).where(table.c.closed == number).values(ended))
+            connection.execute(
+                update(finding).where(finding.c.unlooked == number).values(unlooked=None)
+            )
+            for table, of in (
+                (reading, reading.c.audit),
+                (tally, tally.c.audit),
+                (audit, audit.c.number),
+            ):
+                connection.execute(delete(table).where(of == number))
+            _set_last_readings(connection, number)
+            known = select(nic.c.host).union(select(finding.c.host))
+            lost = select(host.c.name).where(host.c.read.is_(None), host.c.id.in_(known))
+            if names := connection.execute(lost).scalars().all():
+                raise UsageError(
+                    f"audit {removed.audit}: what was known of {names[0]} before it was pruned, so "
+                    "it cannot be removed"
+                )
+            compare_again(connection, connection.execute(select(host.c.id)).scalars().all())
+            _delete_unused(connection)
+        return removed
 
     def copy_to(self, empty: History) -> int:
         """Copy everything into an empty history; returns the number of rows. Raises UsageError."""
-        return copy_rows(self.database, empty.database)
+        copied = 0
+        tables = [table for table in META.sorted_tables if table is not schema]
+        with self.database.reading() as reader, empty.database.writing() as writer:
+            for table in tables:
+                if writer.execute(select(func.count()).select_from(table)).scalar():
+                    raise UsageError(
+                        f"history {empty.database.place.label}: it is not empty; copy into another "
+                        "place"
+                    )
+            streamed = reader.execution_options(yield_per=_AT_ONCE)
+            for table in tables:
+                for some in streamed.execute(select(table)).partitions():
+                    insert_rows(writer, table, [tuple(row) for row in some])
+                    copied += len(some)
+        return copied
 
     def export(self, since: str | None = None) -> Iterator[str]:
-        """All rows as JSON lines; with ``since``, those that audits after this one began or ended.
-        Raises UsageError."""
-        return json_lines(self.database, since)
+        """All rows, each as ``{"table": "nic", "row": {"id": 1, …}}`` with its line break; bytes
+        are Base64. With ``since``, those that audits after this one began or ended. Raises
+        UsageError."""
+        with self.database.reading() as reader:
+            after = None if since is None else number_of(reader, since, self.database)
+            streamed = reader.execution_options(yield_per=_AT_ONCE)
+            for table in META.sorted_tables:
+                rows = select(table)
+                numbers = [
+                    table.c[name] for name in _NUMBERS if name in table.c and table is not schema
+                ]
+                if after is not None and numbers:
+                    rows = rows.where(or_(*(number > after for number in numbers)))
+                for row in streamed.execute(rows).mappings():
+                    line = {
+                        "table": str(table.name),
+                        "row": {str(name): value for name, value in row.items()},
+                    }
+                    yield msgspec.json.encode(line).decode() + "\n"
 
-    def claims(self) -> Claims:
-        """Claims of findings that channels were notified of."""
-        return Claims(self.database)
+    def claim(self, channel: str, day: str, findings: Collection[str]) -> frozenset[str]:
+        """Claim those of the fingerprints that are not yet claimed for that channel and day
+        (``2026-11-26``), and return them."""
+        if not findings:
+            return frozenset()
+        marks, channel = {fingerprint_bytes(text): text for text in findings}, printable(channel)
+        n = notified.c
+        oldest = date.fromisoformat(day) - timedelta(days=_DAYS)
+        known = select(n.fingerprint).where(n.channel == channel, n.day == day)
+        with self.database.writing() as connection:
+            connection.execute(delete(notified).where(n.day <= oldest.isoformat()))
+            for claimed in connection.execute(known).scalars():
+                marks.pop(bytes(claimed), None)
+            insert_rows(connection, notified, [(channel, day, mark) for mark in sorted(marks)])
+        return frozenset(marks.values())
+
+    def release(self, channel: str, day: str, findings: Collection[str]) -> None:
+        """Withdraw claims: the message was certainly not received."""
+        if not findings:
+            return
+        n = notified.c
+        ours = (n.channel == printable(channel), n.day == day)
+        statement = delete(notified).where(*ours, n.fingerprint == bindparam("mark"))
+        with self.database.writing() as connection:
+            connection.execute(statement, [{"mark": fingerprint_bytes(one)} for one in findings])
 
     def gains(self) -> tuple[MeasuredGain, ...]:
-        """Measured gains of NIC changes."""
-        return tuple(measured_gains(self.database))
+        """Measured gains of NIC changes: the comparisons that decided each measurement, in the
+        order of their ids."""
+        c = benchmark_result.c
+        query = (
+            select(*(c[name] for name in MeasuredGain.__struct_fields__))
+            .where(c.is_primary == 1, c.before_nic.is_not(None), c.after_nic.is_not(None))
+            .where(c.percent.is_not(None), c.verdict.not_in(NO_RESULT))
+            .order_by(c.benchmark, c.workload, c.metric, c.before_arm, c.after_arm)
+        )
+        with self.database.reading() as connection:
+            rows = connection.execute(query).mappings()
+            return tuple(converted(dict(row), MeasuredGain) for row in rows)
 
     def last_readings(self, hosts: Collection[str], fingerprints: Collection[str]) -> LastReadings:
         """The last readings of these hosts, and the marks of these findings that are open."""
@@ -186,7 +261,17 @@ class History:
 
     def add_measurements(self, results: Iterable[BenchResult]) -> int:
         """Add measurements; the number of those that were not known."""
-        return add_measurements(self.database, results)
+        added = 0
+        with self.database.writing() as connection:
+            for one in results:
+                known = select(benchmark.c.id).where(benchmark.c.id == one.run.id)
+                if one.run.finished is None or connection.execute(known).scalar() is not None:
+                    continue
+                insert_rows(connection, benchmark, [_head(one)])
+                rows = {row[:5]: row for row in (_result(one, each) for each in one.results)}
+                insert_rows(connection, benchmark_result, list(rows.values()))
+                added += 1
+        return added
 
 
 @contextmanager
@@ -210,26 +295,6 @@ class Pruned(msgspec.Struct, frozen=True):
     readings: int
     nics: int
     findings: int
-
-
-def prune(database: Database, before: int) -> Pruned:
-    """Remove what ended before that time (milliseconds since 1970), and audits that started before
-    it, except the newest. Open NICs and findings, the last reading of each host, and the times when
-    something was first seen stay, however old."""
-    with database.writing() as connection:
-        newest = connection.execute(select(func.max(audit.c.number))).scalar() or 0
-        old = select(audit.c.number).where(audit.c.started < before, audit.c.number < newest)
-        nics = _delete_ended(connection, nic, old)
-        findings = _delete_ended(connection, finding, old)
-        _delete_ended(connection, inventory, old)
-        readings = _delete_readings(connection, old)
-        connection.execute(delete(tally).where(tally.c.audit.in_(old)))
-        pruned = Pruned(_delete_audits(connection, old), readings, nics, findings)
-        _delete_unused(connection)
-    if database.is_sqlite:
-        with database.plain() as connection:
-            connection.exec_driver_sql("VACUUM")
-    return pruned
 
 
 def _delete_ended(connection: Connection, table: Table, old: Select[tuple[int]]) -> int:
@@ -271,43 +336,6 @@ def _delete_unused(connection: Connection) -> None:
     connection.execute(delete(basis_rule).where(basis_rule.c.basis.not_in(bases)))
 
 
-def remove(database: Database, named: str) -> AuditName:
-    """Remove the newest audit: what is known of its hosts is again what was known before it."""
-    with database.writing() as connection:
-        number = number_of(connection, named, database)
-        removed = audit_name(connection, number)
-        newest = connection.execute(select(func.max(audit.c.number))).scalar() or 0
-        if number < newest:
-            raise UsageError(
-                f"audit {removed.audit}: later ones build on it; remove "
-                f"{audit_name(connection, newest).audit} first"
-            )
-        for table in (nic, finding, inventory):
-            connection.execute(delete(table).where(table.c.opened == number))
-            ended = {column: None for column in ("closed", "closed_as") if column in table.c}
-            connection.execute(update(table).where(table.c.closed == number).values(ended))
-        connection.execute(
-            update(finding).where(finding.c.unlooked == number).values(unlooked=None)
-        )
-        for table, of in (
-            (reading, reading.c.audit),
-            (tally, tally.c.audit),
-            (audit, audit.c.number),
-        ):
-            connection.execute(delete(table).where(of == number))
-        _set_last_readings(connection, number)
-        known = select(nic.c.host).union(select(finding.c.host))
-        lost = select(host.c.name).where(host.c.read.is_(None), host.c.id.in_(known))
-        if names := connection.execute(lost).scalars().all():
-            raise UsageError(
-                f"audit {removed.audit}: what was known of {names[0]} before it was pruned, so it "
-                "cannot be removed"
-            )
-        compare_again(connection, connection.execute(select(host.c.id)).scalars().all())
-        _delete_unused(connection)
-    return removed
-
-
 def _set_last_readings(connection: Connection, number: int) -> None:
     """Set the last readings of the hosts whose last reading was removed with that audit."""
     h, r = host.c, reading.c
@@ -319,90 +347,8 @@ def _set_last_readings(connection: Connection, number: int) -> None:
         connection.execute(again.values({column.name: query.scalar_subquery()}))
 
 
-def copy_rows(source: Database, target: Database) -> int:
-    """Copy all rows into a history that has none; returns their number. Raises UsageError if it has
-    some."""
-    copied = 0
-    tables = [table for table in META.sorted_tables if table is not schema]
-    with source.reading() as reader, target.writing() as writer:
-        for table in tables:
-            if writer.execute(select(func.count()).select_from(table)).scalar():
-                raise UsageError(
-                    f"history {target.place.label}: it is not empty; copy into another place"
-                )
-        streamed = reader.execution_options(yield_per=_AT_ONCE)
-        for table in tables:
-            for some in streamed.execute(select(table)).partitions():
-                insert_rows(writer, table, [tuple(row) for row in some])
-                copied += len(some)
-    return copied
-
-
 _NUMBERS = ("number", "audit", "opened", "closed")
 """Columns with the number of the audit that began or ended a row. Tables without one are small."""
-
-
-def json_lines(database: Database, since: str | None) -> Iterator[str]:
-    """The rows, each as ``{"table": "nic", "row": {"id": 1, …}}`` with its line break; bytes are
-    Base64."""
-    with database.reading() as reader:
-        after = None if since is None else number_of(reader, since, database)
-        streamed = reader.execution_options(yield_per=_AT_ONCE)
-        for table in META.sorted_tables:
-            rows = select(table)
-            numbers = [
-                table.c[name] for name in _NUMBERS if name in table.c and table is not schema
-            ]
-            if after is not None and numbers:
-                rows = rows.where(or_(*(number > after for number in numbers)))
-            for row in streamed.execute(rows).mappings():
-                line = {
-                    "table": str(table.name),
-                    "row": {str(name): value for name, value in row.items()},
-                }
-                yield msgspec.json.encode(line).decode() + "\n"
-
-
-def measured_gains(database: Database) -> Iterator[MeasuredGain]:
-    """The comparisons that decided each measurement, in the order of their ids. Raises
-    HistoryError."""
-    c = benchmark_result.c
-    columns = (
-        c.before_nic, c.after_nic, c.workload, c.metric, c.percent, c.low95, c.high95,
-    )  # fmt: skip
-    query = select(*columns).where(
-        c.is_primary == 1, c.before_nic.is_not(None), c.after_nic.is_not(None),
-        c.percent.is_not(None), c.verdict.not_in(NO_RESULT),
-    )  # fmt: skip
-    order = (c.benchmark, c.workload, c.metric, c.before_arm, c.after_arm)
-    with database.reading() as connection:
-        for before, after, workload, metric, percent, low95, high95 in connection.execute(
-            query.order_by(*order)
-        ):
-            yield MeasuredGain(
-                before_nic=str(before),
-                after_nic=str(after),
-                workload=str(workload),
-                metric=str(metric),
-                percent=float(percent),
-                low95=None if low95 is None else float(low95),
-                high95=None if high95 is None else float(high95),
-            )
-
-
-def add_measurements(database: Database, results: Iterable[BenchResult]) -> int:
-    """Add finished measurements; returns the number of new ones."""
-    added = 0
-    with database.writing() as connection:
-        for one in results:
-            known = select(benchmark.c.id).where(benchmark.c.id == one.run.id)
-            if one.run.finished is None or connection.execute(known).scalar() is not None:
-                continue
-            insert_rows(connection, benchmark, [_head(one)])
-            rows = {row[:5]: row for row in (_result(one, each) for each in one.results)}
-            insert_rows(connection, benchmark_result, list(rows.values()))
-            added += 1
-    return added
 
 
 def _head(one: BenchResult) -> Row:

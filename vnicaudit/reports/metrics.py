@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 import msgspec
-from msgspec.structs import replace
 
 from vnicaudit.base.deadlines import moment
 from vnicaudit.model.finding import SEVERITIES, Severity, name_of
@@ -68,9 +67,6 @@ def _labels(labels: Labels) -> str:
 # finding, that would look like a gap, and an alert would never see it resolved.
 
 
-MAX_SERIES = 5000
-"""Limit on series: owners and rules are few, but hostile input must not create ever new series."""
-OTHER = "other"
 _NAMES = ("rule", "severity", "owner")
 Key = tuple[str, Severity, str]
 
@@ -92,12 +88,9 @@ class AuditMetrics(ReportWriter):
 
     def add(self, audited: Audited) -> str:
         """Count the findings and crashes of one subject."""
-        if len(self._owners) < MAX_SERIES:
-            self._owners[name_of(audited.owner)] += audited.nics
+        self._owners[name_of(audited.owner)] += audited.nics
         for finding in audited.findings:
             key = (finding.rule, finding.severity, name_of(finding.owner))
-            if key not in self._findings and len(self._findings) >= MAX_SERIES:
-                key = (finding.rule, finding.severity, OTHER)
             self._findings[key] += 1
         for crashed in audited.crashed:
             self._crashed[crashed.rule] += 1
@@ -161,13 +154,8 @@ def _by_rule(counts: Iterable[tuple[str, int]]) -> Iterator[tuple[Labels, int]]:
     return (((("rule", rule),), number) for rule, number in sorted(counts))
 
 
-# Metrics of a fleet, from the counts of its history.
+# Metrics of a fleet, from the counts of its history. Sites, rules and owners are few.
 
-
-MAX_SITES = 100
-MAX_OWNERS = 16
-MAX_RULES = 300
-"""Maximum values of a label: the most frequent ones are kept; the rest are counted as ``other``."""
 
 _STATES = ("fresh", "partial", "stale", "failed")
 _CHANGES = ("new", "reopened", "fixed", "gone")
@@ -177,7 +165,6 @@ Samples = dict[Labels, float]
 
 def fleet_families(counts: FleetCounts) -> Iterator[Family]:
     """The families of a fleet. Every total equals the sum of its parts."""
-    counts = bounded(counts)
     yield gauge("fleet_findings", "Open problems on hosts that were read.",
                 _findings(counts).items())  # fmt: skip
     yield gauge("fleet_findings_by_severity", "Problems by severity, site and state.",
@@ -202,65 +189,6 @@ def fleet_families(counts: FleetCounts) -> Iterator[Family]:
     if counts.finished is not None:
         yield single("fleet_audit_timestamp_seconds", "End of the newest audit, Unix time.",
                      _seconds(counts.finished))  # fmt: skip
-
-
-def bounded(counts: FleetCounts) -> FleetCounts:
-    """The counts with few values for each label; further values are added up as ``other``."""
-    sites = _most({one.site: one.hosts for one in counts.sites}, MAX_SITES)
-    open_of = {"owner": Counter[str](), "rule": Counter[str]()}
-    for one in counts.findings:
-        open_of["owner"][one.owner] += one.open + 1
-        open_of["rule"][one.rule] += one.open + 1
-    owners, rules = _most(open_of["owner"], MAX_OWNERS), _most(open_of["rule"], MAX_RULES)
-    return replace(
-        counts,
-        rules=tuple(each for each in counts.rules if each[0] in rules or len(rules) < MAX_RULES),
-        findings=_added_up(counts.findings, rules, sites, owners),
-        sites=_sites(counts.sites, sites),
-    )
-
-
-def _most(found: dict[str, int] | Counter[str], limit: int) -> frozenset[str]:
-    """The most frequent names, up to ``limit``."""
-    ordered = sorted(found, key=lambda name: (-found[name], name))
-    return frozenset(ordered[:limit])
-
-
-def _added_up(
-    findings: tuple[FindingCount, ...],
-    rules: frozenset[str],
-    sites: frozenset[str],
-    owners: frozenset[str],
-) -> tuple[FindingCount, ...]:
-    """One count for each set of labels: duplicate series break a scrape."""
-    found: dict[tuple[str, str, str, str], FindingCount] = {}
-    for one in findings:
-        rule, site = _known(one.rule, rules), _known(one.site, sites)
-        owner = _known(one.owner, owners)
-        key = (rule, one.severity, site, owner)
-        old = found.get(key) or FindingCount(rule, one.severity, site, owner)
-        found[key] = FindingCount(
-            rule, one.severity, site, owner,
-            old.open + one.open, old.stale + one.stale, old.suppressed + one.suppressed,
-        )  # fmt: skip
-    return tuple(found[key] for key in sorted(found))
-
-
-def _sites(counts: tuple[SiteCounts, ...], known: frozenset[str]) -> tuple[SiteCounts, ...]:
-    found: dict[str, SiteCounts] = {}
-    for one in counts:
-        name = _known(one.site, known)
-        old = found.get(name) or SiteCounts(name)
-        oldest = min(filter(None, (old.oldest_reading, one.oldest_reading)), default=None)
-        found[name] = SiteCounts(
-            name, old.fresh + one.fresh, old.partial + one.partial, old.stale + one.stale,
-            old.failed + one.failed, old.domains + one.domains, old.nics + one.nics, oldest,
-        )  # fmt: skip
-    return tuple(found[name] for name in sorted(found))
-
-
-def _known(name: str, names: frozenset[str]) -> str:
-    return name if name in names else OTHER
 
 
 def _findings(counts: FleetCounts) -> Samples:

@@ -13,7 +13,8 @@ import msgspec
 
 from vnicaudit.base.deadlines import moment, timestamp
 from vnicaudit.base.wording import count
-from vnicaudit.model.finding import SEVERITIES, NewFinding, NoticeForm, NoticeMessage
+from vnicaudit.model.finding import SEVERITIES, NoticeForm, NoticeMessage
+from vnicaudit.model.history import FindingRecord
 from vnicaudit.reports.safe import encode, message, safe
 
 # The words of messages for people.
@@ -25,7 +26,7 @@ _NAME = 100
 _TEXT = 300
 
 
-def _worst_first(findings: Iterable[NewFinding]) -> list[NewFinding]:
+def _worst_first(findings: Iterable[FindingRecord]) -> list[FindingRecord]:
     """The findings by severity, then by rule, host and subject."""
     return sorted(
         findings,
@@ -35,7 +36,7 @@ def _worst_first(findings: Iterable[NewFinding]) -> list[NewFinding]:
     )  # fmt: skip
 
 
-def _title(findings: Sequence[NewFinding]) -> str:
+def _title(findings: Sequence[FindingRecord]) -> str:
     """``3 new findings and 1 that came back, worst: high``."""
     back = sum(one.state == "reopened" for one in findings)
     fresh = len(findings) - back
@@ -46,7 +47,7 @@ def _title(findings: Sequence[NewFinding]) -> str:
     return f"vnicaudit: {' and '.join(words)}, worst: {findings[0].severity}"
 
 
-def _line(one: NewFinding) -> str:
+def _line(one: FindingRecord) -> str:
     """One finding: ``high VNIC001 kvm7: web-01, 52:54:00:…: rtl8139 is emulated…``."""
     where = _shortened(one.host, _NAME)
     subject = _shortened(", ".join(filter(None, (one.subject, one.mac))), _NAME)
@@ -55,7 +56,7 @@ def _line(one: NewFinding) -> str:
     return f"{one.severity} {one.rule} {place}: {text}"
 
 
-def _lines(findings: Sequence[NewFinding]) -> Iterator[str]:
+def _lines(findings: Sequence[FindingRecord]) -> Iterator[str]:
     """A line for each listed finding, and the number of the others."""
     yield from map(_line, islice(findings, SHOWN))
     if len(findings) > SHOWN:
@@ -84,10 +85,10 @@ class Notice(msgspec.Struct, frozen=True, kw_only=True):
     part: int
     parts: int
     title: str
-    findings: tuple[NewFinding, ...]
+    findings: tuple[FindingRecord, ...]
 
 
-def _notices(findings: Sequence[NewFinding], audit: str) -> Iterator[NoticeMessage]:
+def _notices(findings: Sequence[FindingRecord], audit: str) -> Iterator[NoticeMessage]:
     """The messages for these findings, worst first."""
     parts = [findings[at : at + _MOST_FINDINGS] for at in range(0, len(findings), _MOST_FINDINGS)]
     for number, part in enumerate(parts, 1):
@@ -105,7 +106,7 @@ def _notices(findings: Sequence[NewFinding], audit: str) -> Iterator[NoticeMessa
 # an invisible character is inserted after it.
 
 
-def _chat_message(findings: Sequence[NewFinding], audit: str) -> Iterator[NoticeMessage]:
+def _chat_message(findings: Sequence[FindingRecord], audit: str) -> Iterator[NoticeMessage]:
     """One message for all of these findings, worst first."""
     text = "\n".join([f"*{_title(findings)}* (audit {audit})", *map(_item, _lines(findings))])
     body = {"text": text, "unfurl_links": False, "unfurl_media": False, "link_names": False}
@@ -125,7 +126,7 @@ def _item(text: str) -> str:
 # Source: Matrix Client-Server API 1.11, "m.room.message", "m.mentions" (empty: nobody is pinged).
 
 
-def _event(findings: Sequence[NewFinding], audit: str) -> Iterator[NoticeMessage]:
+def _event(findings: Sequence[FindingRecord], audit: str) -> Iterator[NoticeMessage]:
     """One message for all of these findings, worst first."""
     head, named = f"{_title(findings)} (audit {audit})", list(_lines(findings))
     items = "".join(f"<li>{escape(text)}</li>" for text in named)
@@ -152,7 +153,7 @@ _MOST_ALERTS = 200
 _Key = tuple[str, str, str, str, str]
 
 
-def _alerts(findings: Sequence[NewFinding], audit: str) -> Iterator[NoticeMessage]:
+def _alerts(findings: Sequence[FindingRecord], audit: str) -> Iterator[NoticeMessage]:
     """The messages for these findings."""
     begins = timestamp("seconds")
     ends = (moment(begins) + timedelta(hours=_HOURS)).isoformat().replace("+00:00", "Z")
@@ -165,13 +166,13 @@ def _alerts(findings: Sequence[NewFinding], audit: str) -> Iterator[NoticeMessag
         yield NoticeMessage(json.dumps(alerts).encode(), marks)
 
 
-def _group_of(one: NewFinding) -> _Key:
+def _group_of(one: FindingRecord) -> _Key:
     site, owner = _shortened(one.site, 100), _shortened(one.owner, 100)
     return (one.rule, one.name, one.severity, site, owner)
 
 
 def _alert(
-    key: _Key, group: list[NewFinding], audit: str, begins: str, ends: str
+    key: _Key, group: list[FindingRecord], audit: str, begins: str, ends: str
 ) -> dict[str, object]:
     rule, name, severity, site, owner = key
     labels = {"rule": rule, "severity": severity, "site": site, "owner": owner}
@@ -191,7 +192,7 @@ def _alert(
 # The forms of messages, by name.
 
 
-_FORMS: dict[NoticeForm, Callable[[Sequence[NewFinding], str], Iterator[NoticeMessage]]] = {
+_FORMS: dict[NoticeForm, Callable[[Sequence[FindingRecord], str], Iterator[NoticeMessage]]] = {
     "json": _notices,
     "slack": _chat_message,
     "matrix": _event,
@@ -200,7 +201,7 @@ _FORMS: dict[NoticeForm, Callable[[Sequence[NewFinding], str], Iterator[NoticeMe
 
 
 def messages_of(
-    form: NoticeForm, findings: Sequence[NewFinding], audit: str
+    form: NoticeForm, findings: Sequence[FindingRecord], audit: str
 ) -> Iterator[NoticeMessage]:
     """The messages about these findings; none if there are no findings."""
     if not findings:

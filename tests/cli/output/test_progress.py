@@ -20,7 +20,6 @@ from tests.remedy.works import work
 from vnicaudit.audit.reading.selection import RunOptions
 from vnicaudit.audit.reading.targets import Target
 from vnicaudit.audit.run import AuditRun
-from vnicaudit.cli.audit.fixing import FixingLine
 from vnicaudit.cli.output.process import end
 from vnicaudit.cli.output.reading_progress import Progress
 
@@ -185,18 +184,6 @@ class Waits(Progress):
 
     def __call__(self, target: str, domains: int) -> None:
         self.names.append(f"{target}: {domains}")
-
-
-def test_files_that_are_fixed_are_counted() -> None:
-    now = [0.0]
-    with redirect_stderr(Terminal()) as terminal:
-        line = FixingLine(3, writes=True, enabled=True, clock=lambda: now[0])
-        for second in (0.5, 2, 3):
-            now[0] = second
-            with line.next_file():
-                pass
-            line.show()
-    assert lines(terminal) == ["Fixing: 2 of 3 files", "Fixing: 3 of 3 files"]
 
 
 @pytest.mark.parametrize("is_last", [True, False])

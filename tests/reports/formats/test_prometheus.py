@@ -11,7 +11,6 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families
 from tests.cli.inside import inside
 from tests.promtool import checked_metrics
 from tests.reports.samples import CLEAN, OK_END, RULES, STREAM, WEB_01, finding, written
-from vnicaudit.model.finding import OutsideOwner
 from vnicaudit.model.report import Audited
 
 Samples = dict[str, list[tuple[dict[str, str], float]]]
@@ -91,13 +90,3 @@ def test_label_values_are_escaped() -> None:
     found = samples(written("prometheus", stream=stream))["vnicaudit_findings"]
     (labels,) = (labels for labels, value in found if value)
     assert labels["rule"] == 'VNIC"\\\\n'
-
-
-def test_ever_new_owners_do_not_make_ever_new_series() -> None:
-    stream = [
-        msgspec.structs.replace(CLEAN, findings=(finding(owner=OutsideOwner(f"owner-{number}")),))
-        for number in range(5010)
-    ]
-    found = samples(written("prometheus", stream=stream))["vnicaudit_findings"]
-    assert len([value for _, value in found if value]) == 5001
-    assert ({"rule": "VNIC001", "severity": "high", "owner": "other"}, 10) in found

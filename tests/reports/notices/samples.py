@@ -1,15 +1,25 @@
 """New findings with names that break formats."""
 
-from vnicaudit.model.finding import NewFinding, Severity
+from msgspec.structs import replace
 
+from vnicaudit.model.finding import Severity
+from vnicaudit.model.history import FindingRecord
+
+PLAIN = FindingRecord(
+    state="new", host="", site="", rule="VNIC001", name="", severity="high", confidence="high",
+    owner="", message="", scope="domain", subject="", uuid=None, mac=None, nic_index=None,
+    file=None, field=None, old=None, new=None, safe=False, reason=None, fingerprint="",
+    first_seen="2026-11-26T02:00:00Z", until=None,
+)  # fmt: skip
 ODD = "<!channel> @all \x1b[31m *x* `y` <img src=x onerror=1> ::set-output"
 
 
 def new(
     number: int, severity: Severity = "high", rule: str = "VNIC001", site: str = "east"
-) -> NewFinding:
+) -> FindingRecord:
     """The nth finding."""
-    return NewFinding(
+    return replace(
+        PLAIN,
         state="new",
         rule=rule,
         name="legacy-emulated-nic",
@@ -24,9 +34,10 @@ def new(
     )
 
 
-def odd() -> NewFinding:
+def odd() -> FindingRecord:
     """A finding of a hostile name."""
-    return NewFinding(
+    return replace(
+        PLAIN,
         state="reopened",
         rule="VNIC001",
         name=ODD,

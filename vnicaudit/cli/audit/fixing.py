@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
 from io import BytesIO
 from typing import TYPE_CHECKING
 
@@ -30,51 +28,6 @@ if TYPE_CHECKING:
     from vnicaudit.cli.audit.request import AuditRequest
     from vnicaudit.model.finding import Finding
     from vnicaudit.remedy.in_place import FileFixed, RefusedFix
-
-# Progress line shown while files are fixed.
-
-
-class FixingLine:
-    """Counts files as they are fixed or tried. A thread shows the count every second, because one
-    file may take long."""
-
-    def __init__(
-        self,
-        total: int,
-        *,
-        writes: bool,
-        enabled: bool,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self._total, self._done = total, 0
-        self._doing = "Fixing" if writes else "Trying fixes"
-        self._line = ProgressLine(enabled=enabled, clock=clock)
-        self._lock = threading.Lock()
-
-    @contextmanager
-    def ticking(self) -> Iterator[None]:
-        """Show the line inside this context."""
-        self._line.tick(self.show)
-        try:
-            yield
-        finally:
-            self._line.stop_ticking()
-            self._line.clear()
-
-    @contextmanager
-    def next_file(self) -> Iterator[None]:
-        """Count a file. Inside this context, other output can be written."""
-        with self._lock:
-            self._done += 1
-            self._line.clear()
-            yield
-
-    def show(self) -> None:
-        """Write the line if it is due."""
-        with self._lock:
-            if self._line.is_due:
-                self._line.show(f"{self._doing}: {self._done:,} of {count(self._total, 'file')}")
-
 
 _NAMED = 20
 """Refused fixes that are listed one by one."""
@@ -126,11 +79,14 @@ def fix(request: AuditRequest, work: AuditWork) -> FixCounts:
         backup=fixing.backup,
         targets=names,
     )
-    line = FixingLine(len(paths), writes=fixing.fix, enabled=not request.quiet)
-    with line.ticking():
-        for one in found:
-            with line.next_file():
-                report.take(one)
+    line = ProgressLine(enabled=not request.quiet, clock=time.monotonic)
+    doing = "Fixing" if fixing.fix else "Trying fixes"
+    for number, one in enumerate(found, 1):
+        line.clear()
+        report.take(one)
+        if line.is_due:
+            line.show(f"{doing}: {number:,} of {count(len(paths), 'file')}")
+    line.clear()
     data = _stdin(quiet=request.quiet) if len(names) < len(targets) else None
     if data is not None and why_not_here(data, "-", platforms) is None:
         report.take(fix_text(data, "-", work, writer, include_unsafe=fixing.include_unsafe))

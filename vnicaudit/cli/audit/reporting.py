@@ -8,6 +8,8 @@ from contextlib import ExitStack
 from datetime import date
 from typing import TYPE_CHECKING, Protocol
 
+from msgspec.structs import replace
+
 from vnicaudit import __version__
 from vnicaudit.audit.accepting.baseline import number_gone
 from vnicaudit.audit.accepting.settings_entries import INFO as ABOUT_SUPPRESSIONS
@@ -37,7 +39,7 @@ from vnicaudit.reports.formats import FORMATS, writer
 from vnicaudit.reports.json_parts import BaselineWriter
 from vnicaudit.reports.safe import safe
 from vnicaudit.reports.wording import not_judged_of, not_judged_sentence, unread_of
-from vnicaudit.reports.writers import Options, Replacements, ReportWriter
+from vnicaudit.reports.writers import Replacements, ReportWriter
 
 if TYPE_CHECKING:
     from vnicaudit.model.names import RuleInfo
@@ -89,7 +91,8 @@ class Reports:
         findings are fixed in files. Raises UsageError if a report cannot be written."""
         self._request = request
         self._redactor = request.redactor
-        self._baseline = _baseline(request)
+        place = request.write_baseline
+        self._baseline = BaselineWriter(place) if place else None
         opened = _outputs(request, self._baseline, memory, replacements)
         self._outputs = [(each, stack.enter_context(output)) for each, output in opened]
 
@@ -204,7 +207,6 @@ def number_gone_from_baseline(request: AuditRequest, run: ReportedRun, *, whole:
     (``whole``) with all rules."""
     if not request.baseline or not whole or request.selects_rules:
         return 0
-
     return number_gone(request.baseline, run.baselined)
 
 
@@ -222,7 +224,7 @@ def exit_code(run: ReportedRun, request: AuditRequest) -> int:
     if request.fail_on == "never":
         return 0
     failing = SEVERITIES[SEVERITIES.index(request.fail_on) :]
-    counts = CONFIDENCES[CONFIDENCES.index(request.fail_confidence) :]
+    counts = CONFIDENCES[CONFIDENCES.index(request.report.fail_confidence) :]
     wanted = [pair for pair in run.graded if pair[0] in failing]
     if any(confidence in counts for _severity, confidence in wanted):
         return 1
@@ -259,14 +261,6 @@ def unjudged_sentence(
     return "; ".join(told)
 
 
-def _baseline(request: AuditRequest) -> BaselineWriter | None:
-    """Writer of the baseline; None: none is requested."""
-    if not request.write_baseline:
-        return None
-
-    return BaselineWriter(request.write_baseline)
-
-
 def _partial_baseline(place: str, kept: int) -> str:
     """Message for a baseline that was written although not everything could be read. ``kept``:
     number of earlier findings that stay in it."""
@@ -289,22 +283,12 @@ def _outputs(
 ) -> Iterator[tuple[ReportWriter, ReportOutput]]:
     for name, place in request.outputs:
         screen = place == STDOUT
-        options = Options(
+        to_terminal = screen and stream().isatty()
+        options = replace(
+            request.report,
             width=terminal_width() if screen else 100,
-            color=use_color(request.color, to_terminal=screen and stream().isatty()),
-            verbose=request.verbose,
-            quiet=request.quiet,
-            fail_confidence=request.fail_confidence,
-            group_by=request.group_by,
-            view=request.view,
-            sort=request.sort,
-            most=request.most,
-            wordings=request.platforms.wordings,
-            targets=request.target_words,
-            domain_words=request.domain_words,
-            quotes=request.view == "full" and request.redactor is None,
-            docs_url=request.docs_url,
-            links=shows_links(request.color, to_terminal=screen and stream().isatty()),
+            color=use_color(request.color, to_terminal=to_terminal),
+            links=shows_links(request.color, to_terminal=to_terminal),
             replacements=replacements,
             memory=memory,
         )

@@ -46,7 +46,7 @@ from vnicaudit.cli.output.reading_progress import Progress
 from vnicaudit.errors import UsageError
 from vnicaudit.model.finding import Confidence
 from vnicaudit.reports.formats import formats
-from vnicaudit.reports.writers import SortBy, View
+from vnicaudit.reports.writers import Options
 
 if TYPE_CHECKING:
     from vnicaudit.audit.accepting.baseline import Baseline
@@ -169,7 +169,6 @@ class AuditRequest(msgspec.Struct, frozen=True):
     """True with ``--select`` or ``--ignore``: the baseline then has findings of rules that do not
     run."""
     fail_on: Level
-    fail_confidence: Confidence
     strict: bool
     """The run fails if something was not judged."""
     baseline: Baseline
@@ -180,20 +179,9 @@ class AuditRequest(msgspec.Struct, frozen=True):
     redactor: Redactor | None
     color: Color
     finding_filter: FindingFilter
-    group_by: str
-    view: View
-    sort: SortBy
-    most: int | None
-    target_words: str
-    """See :attr:`~vnicaudit.reports.writers.Options.targets`."""
-    domain_words: str
+    report: Options
+    """How reports are written, as far as it does not depend on their place."""
     quiet: bool
-    verbose: bool
-
-    @property
-    def docs_url(self) -> str:
-        """Base URL of the documentation for links in reports; empty: no links."""
-        return self.reading.docs_url(redacted=self.redactor is not None)
 
 
 def request_of(
@@ -215,7 +203,7 @@ def request_of(
     reporting = options.reporting
     settings = read.settings.settings
     baseline = reporting.baseline or read.settings.baseline or ""
-    fixing = options.fixes
+    fixing, redactor = options.fixes, _redactor(options)
     check_fixing(fixing, options.nova, targets)
     level, confidence = options.findings.level or settings.level, read.environment.confidence
     chosen = formats_of(reporting.formats, reporting.outputs, formats())
@@ -229,27 +217,33 @@ def request_of(
         rules=rules_of(reporting.selected, reporting.ignored, settings, read.catalogue),
         selects_rules=bool(reporting.selected or reporting.ignored),
         fail_on=level or "low",
-        fail_confidence=confidence or "medium",
         strict=reporting.strict or settings.strict,
         baseline=_loaded_baseline(baseline, reporting.write_baseline),
         baseline_file=baseline,
         outputs=outputs,
         write_baseline=reporting.write_baseline,
         fixing=fixing,
-        redactor=_redactor(options),
+        redactor=redactor,
         color=options.output.color,
         finding_filter=_filter(options, level, confidence, platforms),
-        group_by=_grouping(reporting.group_by, outputs, targets),
-        view=reporting.view,
-        sort=reporting.sort,
-        most=reporting.most,
-        target_words=_target_words(options),
-        domain_words="".join(
-            f" --domain {'NAME' if options.redaction.redact else word(name)}"
-            for name in options.findings.domains
+        report=Options(
+            verbose=options.output.verbose,
+            quiet=options.output.quiet,
+            fail_confidence=confidence or "medium",
+            group_by=_grouping(reporting.group_by, outputs, targets),
+            wordings=platforms.wordings,
+            view=reporting.view,
+            sort=reporting.sort,
+            most=reporting.most,
+            targets=_target_words(options),
+            domain_words="".join(
+                f" --domain {'NAME' if options.redaction.redact else word(name)}"
+                for name in options.findings.domains
+            ),
+            quotes=reporting.view == "full" and redactor is None,
+            docs_url=read.docs_url(redacted=redactor is not None),
         ),
         quiet=options.output.quiet,
-        verbose=options.output.verbose,
     )
     _check_changed(request)
     _check_chosen(request)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
 from datetime import datetime, timezone
 from typing import Annotated
 
@@ -25,8 +24,6 @@ from vnicaudit.fleet.notifying import (
     load_channels,
 )
 from vnicaudit.history import history_to_read, history_to_write
-from vnicaudit.model.finding import SEVERITIES, NewFinding, Severity
-from vnicaudit.model.history import FindingRecord
 from vnicaudit.reports.notices import messages_of
 from vnicaudit.reports.safe import safe
 
@@ -38,8 +35,6 @@ Examples:
 \b
 Exit codes: 0 every channel was notified, 2 usage or configuration (the channels without a mistake
 are notified), 4 the history cannot be read, or a channel did not get every notification."""
-
-_SEVERITIES: dict[str, Severity] = {name: name for name in SEVERITIES}
 
 
 class NotifyOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -79,10 +74,11 @@ def command(options: NotifyOptions) -> int:
             code = error.exit_code
     with history_to_read(options.place.place) as history:
         details = history.details(options.audit)
-    findings = tuple(new_findings(details.findings))
+    # those that came back or moved together with their guest are not new
+    findings = [one for one in details.findings if one.state in ("new", "reopened")]
     day = f"{datetime.now(timezone.utc):%Y-%m-%d}"
     with history_to_write(options.place.place) as history:
-        notifier = Notifier(history.claims(), messages_of, time)
+        notifier = Notifier(history, messages_of, time)
         outcomes = notifier.tell(told, findings, details.audit.id, day)
     for outcome in outcomes:
         if not (options.output.quiet and outcome.is_well):
@@ -90,27 +86,6 @@ def command(options: NotifyOptions) -> int:
     if code == 0 and not all(outcome.is_well for outcome in outcomes):
         code = TargetError.exit_code
     return code
-
-
-def new_findings(records: Iterable[FindingRecord]) -> Iterator[NewFinding]:
-    """Findings that are new or came back after a fix. Those that came back or moved together with
-    their guest are not new."""
-    for one in records:
-        if one.state in ("new", "reopened"):
-            yield NewFinding(
-                state="reopened" if one.state == "reopened" else "new",
-                rule=one.rule,
-                name=one.name,
-                severity=_SEVERITIES.get(one.severity, "info"),
-                message=one.message,
-                fingerprint=one.fingerprint,
-                subject=one.subject,
-                host=one.host,
-                site=one.site,
-                owner=one.owner,
-                uuid=one.uuid,
-                mac=one.mac,
-            )
 
 
 def _sentence(outcome: ChannelOutcome) -> str:

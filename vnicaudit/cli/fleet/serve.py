@@ -16,7 +16,7 @@ from vnicaudit.base.wording import count
 from vnicaudit.cli.options.history import HistoryOptions
 from vnicaudit.cli.options.records import SectionedCommand, option, state_folder, takes
 from vnicaudit.cli.output.progress import tell
-from vnicaudit.errors import JournalError, MissingExtraError, UsageError, VnicauditError
+from vnicaudit.errors import JournalError, UsageError
 from vnicaudit.fleet.ranking import rank
 from vnicaudit.fleet.serving import (
     HTML,
@@ -27,7 +27,7 @@ from vnicaudit.fleet.serving import (
     host_names,
     listen_address,
 )
-from vnicaudit.fleet.spool import AuditSpool, SpoolFolder, finished_spool
+from vnicaudit.fleet.spool import AuditSpool, SpoolFolder
 from vnicaudit.history import history_to_read
 from vnicaudit.history.place import check_extras
 from vnicaudit.model.finding import Severity
@@ -43,7 +43,6 @@ from vnicaudit.reports.page.from_audit import (
     PageNote,
     PageSubject,
     host_notes,
-    page_host,
 )
 from vnicaudit.reports.page.from_history import (
     changes_of,
@@ -194,9 +193,7 @@ PAGE_PATIENCE = 5.0
 
 
 def metrics_route(place: HistoryPlace, on_error: Callable[[str], object] = str) -> Route:
-    """Metrics of a fleet, from its history. ``on_error``: see SharedValue. Raises
-    MissingExtraError."""
-    check_extras(place.kind)
+    """Metrics of a fleet, from its history. ``on_error``: see SharedValue."""
     shared = SharedValue(
         lambda: _counts(place),
         good_for=GOOD_FOR, patience=PATIENCE, clock=time, on_error=on_error,
@@ -214,8 +211,8 @@ def page_route(
     on_error: Callable[[str], object] = str,
     patience: float = PAGE_PATIENCE,
 ) -> Route:
-    """Page with the state of the fleet from its history. A plain install has no history: then from
-    the newest stored audit. It is made in the background, for the first time at once."""
+    """Page with the state of the fleet from its history. It is made in the background, for the
+    first time at once."""
     pages = _Pages(place, state)
     shared = SharedValue(
         pages.newest,
@@ -251,12 +248,6 @@ class _Pages:
 
     def newest(self) -> bytes:
         """The current page. Raises UsageError, HistoryError."""
-        try:
-            return self._of_history()
-        except MissingExtraError:
-            return "".join(_rendered(finished_spool(self._state))).encode()
-
-    def _of_history(self) -> bytes:
         with history_to_read(self._place) as history:
             gains = history.gains()
             with history.fleet_state() as state:
@@ -265,38 +256,6 @@ class _Pages:
                     page = history_page(state, gains, SpoolFolder(self._state))
                     self._made = (mark, page)
         return self._made[1]
-
-
-def _rendered(spool: AuditSpool) -> Iterator[str]:
-    audit = spool.audit()
-    readings = tuple(_readings(spool, len(audit.chosen_hosts)))
-    page = HtmlPage()
-    for reading in readings:
-        for audited in reading.audited:
-            page.add(PageSubject(audited, reading.host.name, reading.host.site))
-    end = PageEnd(
-        finished=audit.finished or "",
-        hosts=tuple(page_host(one.result, one.host.name, one.host.site) for one in readings),
-        notes=tuple(note for each in readings for note in host_notes(each.result)),
-    )
-    about = PageAbout(
-        title=f"Fleet of {count(len(audit.hosts), 'host')}",
-        tool=Tool("vnicaudit", audit.version), started=audit.started, coverage=audit.coverage,
-        live=True,
-    )  # fmt: skip
-    return page.finish(about, end)
-
-
-def _readings(spool: AuditSpool, hosts: int) -> Iterator[HostReading]:
-    """Readings that are stored completely. One that another audit is removing at the same time is
-    left out."""
-    for place in range(hosts):
-        kept = spool.host(place)
-        if kept is not None:
-            try:
-                yield kept.reading()
-            except VnicauditError:
-                continue
 
 
 _EPILOG = """\b
@@ -348,7 +307,7 @@ def command(options: ServeOptions) -> int:
     """
     address = listen_address(options.listen, public=options.public)
     place, state = options.place.place, Path(state_folder(options.place.state))
-    # a missing extra is told before a page is begun in the background
+    check_extras(place.kind)
     routes = {"/metrics": metrics_route(place, _failed)} if options.metrics else {}
     routes["/"] = page_route(place, state, _failed)
     try:
