@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import sys
+
+from vnicaudit import __version__
 
 GARBAGE = 100_000
 """Objects made between two looks for cycles; records have none, and Python's 700 costs a tenth of
@@ -16,9 +19,7 @@ def main() -> None:
     gc.set_threshold(GARBAGE)
     try:
         if sys.argv[1:] in (["--version"], ["-V"]):
-            from vnicaudit.cli.version import print_version
-
-            raise SystemExit(print_version())
+            raise SystemExit(_print_version())
         _load_msgspec()
         from vnicaudit.cli.main import run
 
@@ -30,11 +31,19 @@ def main() -> None:
     _leave(code if isinstance(code, int) else 0)
 
 
+def _print_version() -> int:
+    try:
+        print(f"vnicaudit {__version__}", flush=True)  # noqa: T201 - as the command line does
+    except OSError as error:
+        sys.stderr.write(f"Error: standard output could not be written: {error.strerror}\n")
+        sys.stdout = None  # nothing to flush at shutdown
+        return 3
+    return 0
+
+
 def _load_msgspec() -> None:
     """Load msgspec while Ctrl-C waits: msgspec 0.22 may ignore an exception in the middle of that,
     and crash when it examines its first type."""
-    import signal
-
     before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT,))
     try:
         import msgspec  # noqa: F401

@@ -196,6 +196,11 @@ class Dask:
         self._slots: Counter[str] = Counter()
         self._closed = False
         try:
+            import distributed  # an extra
+        except ImportError:
+            raise MissingExtraError("VNICAUDIT_SCHEDULER", "dask") from None
+        self._distributed = distributed
+        try:
             self._client = self._connected()
         except (OSError, ValueError) as error:
             raise self._unusable(_reason(error)) from None
@@ -210,13 +215,9 @@ class Dask:
 
     def _connected(self) -> Client:
         """Connect. Raises OSError if nothing answers, ValueError for an invalid address."""
-        try:
-            from distributed import Client  # an extra
-        except ImportError:
-            raise MissingExtraError("VNICAUDIT_SCHEDULER", "dask") from None
         for name in _LOGGERS:  # we report once what these would log
             logging.getLogger(name).setLevel(logging.CRITICAL + 1)
-        return Client(
+        return self._distributed.Client(
             self._address,
             timeout=_CONNECT_SECONDS,
             security=self._security(),
@@ -226,11 +227,9 @@ class Dask:
         )
 
     def _security(self) -> Security | None:
-        from distributed import Security  # an extra
-
         if self._tls == TlsFiles():
             return None
-        return Security(
+        return self._distributed.Security(
             require_encryption=True,
             tls_ca_file=self._tls.ca,
             tls_client_cert=self._tls.certificate,
@@ -282,8 +281,6 @@ class Dask:
 
     def _workers(self) -> Iterable[_DaskWorker] | None:
         """The workers; None: the scheduler does not answer."""
-        from distributed import TimeoutError as LateError  # an extra
-
         if self._closed:
             raise TargetError(
                 f"the connection to the scheduler {self._address} was closed", failure="broken"
@@ -294,7 +291,11 @@ class Dask:
             told = self._client.sync(
                 self._client.scheduler.identity, callback_timeout=_CALL_SECONDS
             )
-        except (OSError, LateError, RuntimeError):  # RuntimeError: closed at this moment
+        except (
+            OSError,
+            self._distributed.TimeoutError,
+            RuntimeError,
+        ):  # RuntimeError: closed at this moment
             return None
         return converted(told, _DaskScheduler).workers.values()
 
@@ -335,9 +336,6 @@ class Dask:
     def _answer(self, order: bytes, site: str) -> bytes | BaseException | None:
         """The value of a task, or the error that it ended with; None: the scheduler has lost it.
         Raises _GivenUpError if that takes too long, and as :meth:`_check_site`."""
-        from distributed import CancelledError  # an extra
-        from distributed import TimeoutError as LateError
-
         resources = {site: 1.0} if site else None
         try:
             future = self._client.submit(self._task, order, pure=False, resources=resources)
@@ -349,9 +347,9 @@ class Dask:
                 try:
                     error = future.exception(timeout=min(left, LOOK_SECONDS))
                     return future.result(timeout=_CALL_SECONDS) if error is None else error
-                except (LateError, TimeoutError):
+                except (self._distributed.TimeoutError, TimeoutError):
                     self._check_site(site)
-                except (CancelledError, OSError, RuntimeError):
+                except (self._distributed.CancelledError, OSError, RuntimeError):
                     return None
             text = f"no answer from the cluster within {self._deadline + _GRACE:g} s"
             raise _GivenUpError(text, "deadline")

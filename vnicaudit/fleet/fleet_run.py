@@ -17,6 +17,7 @@ import msgspec
 from vnicaudit.audit.accepting.baseline import NO_FILTER, FindingFilter
 from vnicaudit.audit.accepting.settings_entries import Usage
 from vnicaudit.audit.accepting.suppressions import Suppressor
+from vnicaudit.audit.judging.hosts import SeenHost
 from vnicaudit.audit.judging.macs import EncodedNic, MacTable
 from vnicaudit.audit.tally import TargetCounts, Totals
 from vnicaudit.audit.work import AuditWork
@@ -99,8 +100,6 @@ class _JudgedHost:
 
     def audited(self, items: Iterable[HostItem]) -> Iterator[Audited]:
         """The results for its domains, in the order read, and for the host itself."""
-        from vnicaudit.audit.judging.hosts import SeenHost  # loaded for the first live host
-
         seen = SeenHost()
         for item in map(seen.take, items):
             if isinstance(item, ReadError):

@@ -243,16 +243,16 @@ class History:
     def gains(self) -> tuple[MeasuredGain, ...]:
         """Measured gains of NIC changes: the comparisons that decided each measurement, in the
         order of their ids."""
-        c = benchmark_result.c
+        c, names = benchmark_result.c, MeasuredGain.__struct_fields__
         query = (
-            select(*(c[name] for name in MeasuredGain.__struct_fields__))
+            select(*(c[name] for name in names))
             .where(c.is_primary == 1, c.before_nic.is_not(None), c.after_nic.is_not(None))
             .where(c.percent.is_not(None), c.verdict.not_in(NO_RESULT))
             .order_by(c.benchmark, c.workload, c.metric, c.before_arm, c.after_arm)
         )
         with self.database.reading() as connection:
-            rows = connection.execute(query).mappings()
-            return tuple(converted(dict(row), MeasuredGain) for row in rows)
+            rows = (dict(zip(names, row, strict=True)) for row in connection.execute(query))
+            return tuple(converted(row, MeasuredGain) for row in rows)
 
     def last_readings(self, hosts: Collection[str], fingerprints: Collection[str]) -> LastReadings:
         """The last readings of these hosts, and the marks of these findings that are open."""

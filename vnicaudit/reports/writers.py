@@ -17,9 +17,7 @@ if TYPE_CHECKING:
     from vnicaudit.text.edits import Replacement
 
 View = Literal["auto", "short", "full"]
-VIEWS: tuple[View, ...] = get_args(View)
 SortBy = Literal["severity", "number", "name"]
-SORT_BY: tuple[SortBy, ...] = get_args(SortBy)
 GroupBy = Literal["rule", "domain", "host", "owner", "image", "flavor", "project"]
 GROUP_BY: tuple[GroupBy, ...] = get_args(GroupBy)
 

@@ -5,11 +5,11 @@ from pathlib import Path
 
 from tests.platforms.example.inventory import ENGINE, INVENTORY, NAME, PREFIX
 from tests.platforms.example.wording import ENGINE_WORDING, WORDING
+from vnicaudit.audit.effective.resolve import resolve
 from vnicaudit.audit.reading.targets import Platform, TargetKind
 from vnicaudit.cli.wiring.platforms import (
     PLATFORMS,
     PlatformRegistry,
-    resolve_definition,
 )
 from vnicaudit.model.file_kind import Content, Item
 from vnicaudit.model.fleet import LiveOptions
@@ -30,7 +30,7 @@ def example() -> Platform:
     return Platform(
         NAME,
         (INVENTORY,),
-        resolve_definition,
+        resolve,
         {"raw": "Inventory"},
         (TargetKind("inventory", _name_of, read=_read),),
         wordings={NAME: WORDING, ENGINE.name: ENGINE_WORDING},

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from vnicaudit.audit.reading.files import MAX_BYTES
 from vnicaudit.audit.run import AuditRun
 from vnicaudit.audit.work import AuditWork
 from vnicaudit.audit.workers import why_not_here
@@ -213,8 +214,6 @@ def _note(text: str) -> None:
 
 def _stdin(*, quiet: bool) -> bytes | None:
     """Standard input, read once; None if it is closed (the audit reports that)."""
-    from vnicaudit.audit.reading.files import MAX_BYTES
-
     stream = standard_input()
     if stream is None:
         return None

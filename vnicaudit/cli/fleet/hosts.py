@@ -13,12 +13,14 @@ import msgspec
 
 from vnicaudit.audit.reading.targets import expanded_targets, unique_targets
 from vnicaudit.base.deadlines import standard_input
+from vnicaudit.cli.fleet.dask_worker import read_host, version
 from vnicaudit.cli.options.environment import Environment, environment
 from vnicaudit.cli.options.reading import InventoryOptions
 from vnicaudit.cli.output.progress import tell
 from vnicaudit.cli.output.reading_progress import awaited_input
 from vnicaudit.cli.wiring import Wiring
 from vnicaudit.errors import MissingExtraError, UsageError
+from vnicaudit.fleet.dask import Dask, TlsFiles
 from vnicaudit.fleet.host_reading import HostItems, ReadingLimits, Threads, read_in_order
 from vnicaudit.fleet.inventory_sources import STDIN, Sources, read_inventory
 from vnicaudit.fleet.own_format import (
@@ -187,10 +189,6 @@ def engine_of(
     cannot be reached or its workers have another version."""
     if settings.scheduler is None:
         return Threads(read, plain, settings.host_deadline)
-    # imported here: few fleets have a cluster
-    from vnicaudit.cli.fleet.dask_worker import read_host, version
-    from vnicaudit.fleet.dask import Dask, TlsFiles
-
     tls = TlsFiles(settings.scheduler_ca, settings.scheduler_cert, settings.scheduler_key)
     engine = Dask(settings.scheduler, tls, read_host, plain, settings.host_deadline)
     try:

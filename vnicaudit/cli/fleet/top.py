@@ -20,6 +20,7 @@ from vnicaudit.fleet.ranking import rank
 from vnicaudit.fleet.spool import finished_spool
 from vnicaudit.history import history_to_read
 from vnicaudit.reports.ranking import ranking_json, ranking_text
+from vnicaudit.reports.safe import message
 from vnicaudit.reports.wording import coverage_sentence
 
 if TYPE_CHECKING:
@@ -100,11 +101,8 @@ def _readings(spool: AuditSpool) -> Iterator[HostReading]:
                 raise JournalError("it is missing or damaged")
             yield kept.reading()
         except JournalError as error:
-            from vnicaudit.reports.safe import message
-
-            tell(
-                message(f"Note: {name} is left out, as its stored reading cannot be used: {error}")
-            )
+            why = f"its stored reading cannot be used: {error}"
+            tell(message(f"Note: {name} is left out, as {why}"))
 
 
 def _gains(place: HistoryOptions) -> tuple[MeasuredGain, ...]:

@@ -5,6 +5,7 @@ cannot be read offer nothing.
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Iterable, Iterator
 from itertools import chain, islice
 from pathlib import Path
@@ -125,8 +126,6 @@ def _files(incomplete: str) -> CompletionItem[str]:
 def _beginning(incomplete: str, words: Iterable[tuple[str, str]]) -> list[CompletionItem[str]]:
     """Matching words with their meanings, without duplicates. Words that need shell quoting are
     left out, since they may come from an untrusted file."""
-    import shlex
-
     return [
         _item(word, meaning)
         for word, meaning in dict(words).items()
@@ -180,7 +179,6 @@ def _is_shown(target: str) -> bool:
 
 
 def _clouds() -> Iterator[tuple[str, str]]:
-
     for name, file in cloud_names():
         yield CLOUD + name, f"a cloud of {file}"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import shutil
 import sys
 import threading
@@ -80,8 +81,6 @@ class _Stderr:
 
 
 def _has_room(descriptor: int, seconds: float) -> bool:
-    import select  # most runs say nothing here
-
     poll = select.poll()
     poll.register(descriptor, select.POLLOUT)
     events = poll.poll(seconds * 1000)

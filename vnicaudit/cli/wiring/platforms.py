@@ -7,6 +7,7 @@ import os
 from functools import cache, partial
 from typing import TYPE_CHECKING
 
+from vnicaudit.audit.effective.resolve import resolve, resolve_manifest, resolve_server
 from vnicaudit.audit.reading.targets import Platform, Platforms, TargetKind, target_of
 from vnicaudit.base.opening import is_packed, read_regular
 from vnicaudit.errors import UsageError
@@ -27,11 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from vnicaudit.audit.reading.targets import HostItem
-    from vnicaudit.model.domain import DomainConfig
     from vnicaudit.model.file_kind import Item
     from vnicaudit.model.fleet import LiveOptions
-    from vnicaudit.model.host import HostConfig
-    from vnicaudit.model.nic import Effective, NicConfig, RunningNic
     from vnicaudit.remedy.applying.driver import KindTable
     from vnicaudit.remedy.planning.run import PlanRun, TargetPlanner
     from vnicaudit.remedy.replacing import PlatformWriter
@@ -111,32 +109,6 @@ class PlatformRegistry(Platforms):
 
             return write
         return None
-
-
-def resolve_definition(
-    nic: NicConfig, domain: DomainConfig, host: HostConfig, running: RunningNic | None
-) -> Effective:
-    """The effective facts of a NIC according to libvirt and QEMU. The resolver is loaded on first
-    use."""
-    from vnicaudit.audit.effective.resolve import resolve
-
-    return resolve(nic, domain, host, running)
-
-
-def _manifest(
-    nic: NicConfig, domain: DomainConfig, host: HostConfig, running: RunningNic | None
-) -> Effective:
-    from vnicaudit.audit.effective.resolve import resolve_manifest
-
-    return resolve_manifest(nic, domain, host, running)
-
-
-def _server(
-    nic: NicConfig, domain: DomainConfig, host: HostConfig, running: RunningNic | None
-) -> Effective:
-    from vnicaudit.audit.effective.resolve import resolve_server
-
-    return resolve_server(nic, domain, host, running)
 
 
 def _place_of(name: str) -> str | None:
@@ -255,7 +227,7 @@ PLATFORMS = (
     Platform(
         names.DOMAIN_XML,
         (DOMAIN_XML,),
-        resolve_definition,
+        resolve,
         {
             "raw": "Definition (as written)",
             "dump": "Persistent definition",
@@ -270,14 +242,14 @@ PLATFORMS = (
     Platform(
         names.QEMU,
         (QEMU_LOG, COMMANDS),
-        resolve_definition,
+        resolve,
         {"qemu": "QEMU's arguments, as a definition"},
         (TargetKind("proc", proc_of, read=read_processes, not_planned=NOT_PLANNED),),
     ),
     Platform(
         names.KUBEVIRT,
         (MANIFEST,),
-        _manifest,
+        resolve_manifest,
         {"manifest": "Manifest"},
         (
             TargetKind(
@@ -291,12 +263,10 @@ PLATFORMS = (
             ),
         ),
     ),
-    Platform(
-        names.INFRA_CODE, (INFRA_CODE,), resolve_definition, {"terraform": "Terraform resource"}
-    ),
+    Platform(names.INFRA_CODE, (INFRA_CODE,), resolve, {"terraform": "Terraform resource"}),
     Platform(
         names.OPENSTACK,
-        resolve=_server,
+        resolve=resolve_server,
         targets=(
             TargetKind(
                 "openstack",

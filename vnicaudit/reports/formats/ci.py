@@ -202,9 +202,3 @@ def _relative(file: str) -> str:
 def _digest(*parts: str) -> str:
     data = "\0".join(parts).encode("utf-8", "backslashreplace")
     return blake2b(data, digest_size=12).hexdigest()
-
-
-WRITERS: dict[str, type[ReportWriter]] = {
-    "github": GithubWriter,
-    "gitlab": GitlabWriter,
-}

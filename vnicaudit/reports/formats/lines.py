@@ -9,7 +9,7 @@ from vnicaudit.model.finding import Crashed, Finding, Ref, name_of
 from vnicaudit.model.report import REPORT_SCHEMA, Audited, RunEnd, RunInfo
 from vnicaudit.reports.grouped import WorstFindings
 from vnicaudit.reports.json_parts import Separator, SpooledArray
-from vnicaudit.reports.metrics import AuditMetrics
+from vnicaudit.reports.metrics import AuditMetrics as AuditMetrics
 from vnicaudit.reports.safe import Paint, csv_lines, encode, encode_items, safe
 from vnicaudit.reports.totals import Tally
 from vnicaudit.reports.wording import accepted_sentence, closing, message_of, unread_of
@@ -154,11 +154,3 @@ class JsonWriter(ReportWriter):
         if end.coverage is not None:
             yield f',\n"coverage":{encode(end.coverage)}'
         yield f',\n"summary":{encode(end.summary)}}}\n'
-
-
-WRITERS: dict[str, type[ReportWriter]] = {
-    "concise": ConciseWriter,
-    "csv": CsvWriter,
-    "json": JsonWriter,
-    "prometheus": AuditMetrics,
-}
