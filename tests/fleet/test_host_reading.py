@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from vnicaudit.audit.settings.keys import SetOnce
 from vnicaudit.errors import TargetError
 from vnicaudit.fleet.host_reading import (
     HostItems,
     HostQueue,
     HostReaders,
     ReadHost,
-    ReadingLimits,
     Threads,
     read_in_order,
 )
@@ -25,12 +25,12 @@ from vnicaudit.model.report import LostRead, ReadError
 if TYPE_CHECKING:
     from vnicaudit.audit.reading.targets import HostItem
 
-SOON = ReadingLimits(parallel=4, host_deadline=30, retries=2, pauses=(0.0,))
+SOON = SetOnce(parallel=4, host_deadline=30, retries=2)
 HOST = Host("kvm")
 NO_OPTIONS = HostOptions()
 
 
-def threads(reader: ReadHost[HostItem], limits: ReadingLimits) -> Threads[HostItem]:
+def threads(reader: ReadHost[HostItem], limits: SetOnce) -> Threads[HostItem]:
     """An engine that reads with that."""
     return Threads(reader, LiveOptions(), limits.host_deadline)
 
@@ -38,13 +38,13 @@ def threads(reader: ReadHost[HostItem], limits: ReadingLimits) -> Threads[HostIt
 def read(
     reader: Callable[[str, LiveOptions], Iterator[HostItem]],
     *names: str,
-    limits: ReadingLimits = SOON,
+    limits: SetOnce = SOON,
     options: HostOptions = NO_OPTIONS,
 ) -> dict[str, HostItems[HostItem]]:
     """What came of hosts of these names, by name."""
     hosts = [InventoryHost(name, name, options=options) for name in names]
     queue = HostQueue(enumerate(hosts))
-    readers: HostReaders[HostItem] = HostReaders(queue, threads(reader, limits), limits)
+    readers: HostReaders[HostItem] = HostReaders(queue, threads(reader, limits), limits, (0.0,))
     return {items.host.name: items for items in readers.results()}
 
 
@@ -108,7 +108,7 @@ def test_a_host_that_hangs_costs_itself() -> None:
         if uri == "hung":
             over.wait(60)
 
-    limits = ReadingLimits(parallel=2, host_deadline=10, retries=0)
+    limits = SetOnce(parallel=2, host_deadline=10, retries=0)
     found = read(reader, "hung", *map(str, range(8)), limits=limits)
     over.set()
     assert found.pop("hung").items == [
@@ -173,7 +173,7 @@ def test_hosts_are_read_side_by_side_within_the_limits_and_given_in_order() -> N
         yield Host(uri)
 
     hosts = [InventoryHost(f"{s}{n}", f"{s}{n}", site=s) for n in range(20) for s in ("a", "b")]
-    limits = ReadingLimits(parallel=3, per_site=2)
+    limits = SetOnce(parallel=3, per_site=2)
     found: Iterator[HostItems[HostItem]]
     found = read_in_order(hosts, threads(reader, limits), limits)
     assert [done.items for done in found] == [[Host(host.name)] for host in hosts]

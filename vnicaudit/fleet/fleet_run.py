@@ -19,6 +19,7 @@ from vnicaudit.audit.accepting.settings_entries import Usage
 from vnicaudit.audit.accepting.suppressions import Suppressor
 from vnicaudit.audit.judging.hosts import SeenHost
 from vnicaudit.audit.judging.macs import EncodedNic, MacTable
+from vnicaudit.audit.settings.keys import SetOnce
 from vnicaudit.audit.tally import TargetCounts, Totals
 from vnicaudit.audit.work import AuditWork
 from vnicaudit.base.deadlines import timestamp
@@ -29,7 +30,6 @@ from vnicaudit.fleet.host_reading import (
     HostQueue,
     HostReaders,
     ReadingEngine,
-    ReadingLimits,
 )
 from vnicaudit.fleet.plan_history import EVERYTHING, AuditSample
 from vnicaudit.fleet.spool import AuditSpool, HostSummary, SpooledHost
@@ -163,7 +163,7 @@ class FleetRun:
     def read(
         self,
         engine: ReadingEngine[HostItem],
-        limits: ReadingLimits,
+        limits: SetOnce,
         sample: AuditSample = EVERYTHING,
         on_host: OnHost | None = None,
     ) -> None:

@@ -15,6 +15,7 @@ import msgspec
 
 from vnicaudit.audit.reading.error_boundary import guarded
 from vnicaudit.audit.reading.machines import CALLS
+from vnicaudit.audit.settings.keys import SetOnce
 from vnicaudit.base.deadlines import DaemonCall, TimeUpError, next_of, timestamp
 from vnicaudit.base.wording import count
 from vnicaudit.model.fleet import (
@@ -202,23 +203,9 @@ class HostQueue:
         return all(not limit or self._reading[site] < limit for limit in limits)
 
 
-_PAUSES = (1.0, 5.0, 20.0)
-"""Seconds before each retry; the last value is used for all further ones."""
 _ENDLESS = 1 << 30
 _AT_ONCE = 4
 """Hosts whose results may be waiting for those before them, for each that is read at once."""
-
-
-class ReadingLimits(msgspec.Struct, frozen=True):
-    """``parallel``: hosts read at once. ``per_site``: maximum of one site (0: no further limit).
-    ``host_deadline``: seconds for one attempt at a host. ``retries``: how often a host is retried
-    after a failure that may pass. ``pauses``: seconds before each retry."""
-
-    parallel: int = 32
-    per_site: int = 0
-    host_deadline: float = 600.0
-    retries: int = 2
-    pauses: tuple[float, ...] = _PAUSES
 
 
 class HostItems(msgspec.Struct, Generic[M], frozen=True):
@@ -235,12 +222,20 @@ class HostItems(msgspec.Struct, Generic[M], frozen=True):
 
 class HostReaders(Generic[M]):
     """Threads that read hosts. The number of hosts waiting to be judged is limited to the number
-    read at once."""
+    read at once. ``pauses``: seconds before each retry; the last value is used for all further
+    ones."""
 
-    def __init__(self, tasks: HostQueue, engine: ReadingEngine[M], limits: ReadingLimits) -> None:
+    def __init__(
+        self,
+        tasks: HostQueue,
+        engine: ReadingEngine[M],
+        limits: SetOnce,
+        pauses: tuple[float, ...] = (1.0, 5.0, 20.0),
+    ) -> None:
         self._tasks = tasks
         self._engine = engine
         self._limits = limits
+        self._pauses = pauses
         self._done: queue.Queue[HostItems[M] | BaseException | None] = queue.Queue(
             max(2, limits.parallel // 4)
         )
@@ -299,8 +294,7 @@ class HostReaders(Generic[M]):
         """Seconds before the next attempt; None: there is none."""
         if failure not in WORTH_A_RETRY or task.attempt > self._limits.retries:
             return None
-        pauses = self._limits.pauses
-        return pauses[min(task.attempt, len(pauses)) - 1]
+        return self._pauses[min(task.attempt, len(self._pauses)) - 1]
 
 
 def _host_failure(items: Sequence[object]) -> FailureKind | None:
@@ -324,7 +318,7 @@ def _with_tries(items: list[M | ReadError], attempts: int) -> list[M | ReadError
 
 
 def read_in_order(
-    hosts: Sequence[InventoryHost], engine: ReadingEngine[M], limits: ReadingLimits
+    hosts: Sequence[InventoryHost], engine: ReadingEngine[M], limits: SetOnce
 ) -> Iterator[HostItems[M]]:
     """The result of each host, in the order of the hosts. They are read a number of hosts at a
     time, so that one that is waited for does not fill the memory with all others."""

@@ -35,7 +35,7 @@ from vnicaudit.fleet.own_format import (
     is_own,
     read_own,
 )
-from vnicaudit.model.fleet import DEFAULT_URI, HostOptions, InventoryHost
+from vnicaudit.model.fleet import DEFAULT_URI, InventoryHost
 from vnicaudit.text.targets import CLOUD, starting_parts
 
 # A list of hosts, one in a line: a libvirt URI or a name, with blank lines and ``#`` comments.
@@ -163,13 +163,7 @@ class _Table:
             f"{host.name} ({host.source}) is already named{also} in {known.source}: read once"
         )
         groups = tuple(dict.fromkeys((*known.groups, *host.groups)))
-        first, later = known.options, host.options
-        options = HostOptions(
-            first.deadline if first.deadline is not None else later.deadline,
-            first.agent if first.agent is not None else later.agent,
-            first.host_facts if first.host_facts is not None else later.host_facts,
-            first.workload or later.workload,
-        )
+        options = known.options.or_else(host.options)
         site = known.site or host.site
         self.hosts[known.name] = msgspec.structs.replace(
             known, groups=groups, options=options, site=site

@@ -11,9 +11,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from fnmatch import translate
-from functools import partial
+from functools import partial, reduce
 from graphlib import CycleError, TopologicalSorter
-from typing import Annotated, TypeVar
+from typing import Annotated
 
 import msgspec
 
@@ -75,8 +75,6 @@ class Inventory(msgspec.Struct, frozen=True):
     uri_sources: dict[str, str] = {}
 
 
-T = TypeVar("T")
-
 KEYS = frozenset({"defaults", "groups", "hosts"})
 _Seconds = Annotated[float, msgspec.Meta(ge=0.1, le=86_400)]
 
@@ -88,6 +86,15 @@ class _Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     agent: bool | None = None
     host_facts: bool | None = msgspec.field(default=None, name="host-facts")
     workload: Workload | None = None
+
+    def or_else(self, others: _Settings) -> _Settings:
+        """The same settings; where one is None, that of the others."""
+        return _Settings(
+            **{
+                name: getattr(others, name) if (own := getattr(self, name)) is None else own
+                for name in _Settings.__struct_fields__
+            }
+        )
 
 
 class _Group(_Settings, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -214,22 +221,19 @@ class _OwnFile:
         direct = {name: host.groups for name, host in self._hosts.items()}
         for name, groups in with_parents(self._tree.file, direct, self._parents, self._groups):
             host = self._hosts[name]
-            own, inherited = host.own, self._inherited(groups)
-            uri = _first(own.uri, inherited.uri)
-            source = "uri of the defaults or its groups" if own.uri is None else "its own uri"
+            settings = host.own.or_else(self._inherited(groups))
+            is_own = host.own.uri is not None
+            source = "its own uri" if is_own else "uri of the defaults or its groups"
             yield SourceHost(
                 name=name,
                 source=self._tree.place(host.path),
-                uri=(uri or "").replace("{name}", name).replace("{host}", name),
-                site=_first(own.site, inherited.site) or "",
+                uri=(settings.uri or "").replace("{name}", name).replace("{host}", name),
+                site=settings.site or "",
                 groups=groups,
                 options=HostOptions(
-                    _first(own.deadline, inherited.deadline),
-                    _first(own.agent, inherited.agent),
-                    _first(own.host_facts, inherited.host_facts),
-                    _first(own.workload, inherited.workload),
+                    settings.deadline, settings.agent, settings.host_facts, settings.workload
                 ),
-                uri_source="" if uri is None else source,
+                uri_source="" if settings.uri is None else source,
             )
 
     def _inherited(self, groups: tuple[str, ...]) -> _Settings:
@@ -238,20 +242,9 @@ class _OwnFile:
         answer."""
         known = self._by_groups.get(groups)
         if known is None:
-            layers = [*(self._groups[one] for one in reversed(groups)), self._defaults]
-            known = self._by_groups[groups] = _Settings(
-                uri=_first(*(layer.uri for layer in layers)),
-                site=_first(*(layer.site for layer in layers)),
-                deadline=_first(*(layer.deadline for layer in layers)),
-                agent=_first(*(layer.agent for layer in layers)),
-                host_facts=_first(*(layer.host_facts for layer in layers)),
-                workload=_first(*(layer.workload for layer in layers)),
-            )
+            layers = (*(self._groups[one] for one in reversed(groups)), self._defaults)
+            known = self._by_groups[groups] = reduce(_Settings.or_else, layers, _Settings())
         return known
-
-
-def _first(*values: T | None) -> T | None:
-    return next((value for value in values if value is not None), None)
 
 
 # ``--limit``: patterns of hosts and groups as in Ansible.

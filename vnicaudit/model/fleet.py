@@ -153,6 +153,13 @@ class HostOptions(msgspec.Struct, frozen=True):
     host_facts: bool | None = None
     workload: Workload | None = None
 
+    def or_else(self, others: HostOptions) -> HostOptions:
+        """These options; where one is None, that of the others."""
+        own = msgspec.structs.asdict(self)
+        return msgspec.structs.replace(
+            others, **{name: value for name, value in own.items() if value is not None}
+        )
+
 
 DEFAULT_URI = "qemu+ssh://{host}/system"
 """URI of a host of an inventory that has none of its own."""

@@ -4,9 +4,10 @@ there, and store the audit in the history."""
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import datetime, timezone
+from functools import lru_cache
 from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,7 +18,6 @@ from vnicaudit import __version__
 from vnicaudit.audit.accepting.baseline import NO_FILTER
 from vnicaudit.base.deadlines import timestamp
 from vnicaudit.base.wording import count, time_id
-from vnicaudit.cli.audit.fleet_memory import AuditMemory
 from vnicaudit.cli.audit.reporting import (
     Reports,
     RequestedSubjects,
@@ -35,7 +35,6 @@ from vnicaudit.cli.fleet.hosts import (
     check_scheduler,
     chosen_hosts,
     engine_of,
-    reading_limits,
     tell_inventory,
 )
 from vnicaudit.cli.fleet.progress import FleetProgress
@@ -44,18 +43,118 @@ from vnicaudit.cli.options.history import HistoryOptions
 from vnicaudit.cli.options.records import state_folder
 from vnicaudit.cli.output.progress import tell
 from vnicaudit.cli.wiring import Wiring
-from vnicaudit.errors import HistoryError, TargetError, UsageError
+from vnicaudit.errors import HistoryError, MissingExtraError, TargetError, UsageError
 from vnicaudit.fleet.fleet_run import FleetRun, fleet_lock
 from vnicaudit.fleet.host_reading import ReadingEngine
 from vnicaudit.fleet.plan_history import AuditSample
+from vnicaudit.fleet.ranking import rank
 from vnicaudit.fleet.spool import AuditSpool, SpoolFolder
+from vnicaudit.history import history_to_read
+from vnicaudit.history.place import HistoryPlace, NothingStoredError
 from vnicaudit.model.fleet import Coverage, FleetAudit, InventoryHost, LiveOptions
+from vnicaudit.model.ranking import FindingHistory, PageMemory
 from vnicaudit.model.report import RunEnd
+from vnicaudit.reports.page.from_history import changes_of
 from vnicaudit.reports.safe import safe
 from vnicaudit.reports.wording import coverage_sentence
 
 if TYPE_CHECKING:
     from vnicaudit.audit.reading.targets import HostItem
+
+
+# The history of a fleet, for the reports of one audit.
+
+
+FIRST = 10
+"""Changes of the ranking shown in a report."""
+_AGAIN = {"fixed": "reopened", "gone": "returned"}
+"""Previous state of a finding that occurs again -> its state in the report; with any other previous
+state it is "known"."""
+
+
+class AuditMemory:
+    """The history's knowledge about one audit. Before the audit is stored: the state of each known
+    finding. Afterwards (``is_stored``): what the audit changed. Nothing if names are redacted,
+    since the history contains them, or once the history has failed: it is optional."""
+
+    def __init__(
+        self, place: HistoryPlace, rules: Collection[str], redact: Callable[[str], str] | None
+    ) -> None:
+        """``rules``: all ids; ``redact``: pseudonyms for a text, None: names are not redacted."""
+        self._place = place
+        self._rules = rules
+        self._redact = redact
+        self.run: FleetRun | None = None
+        self.is_stored = False
+        self.has_failed = False
+
+    @contextmanager
+    def optional(self, consequence: str) -> Iterator[None]:
+        """Work with the history; if it fails, that is told, with the ``consequence``."""
+        try:
+            yield
+        except (HistoryError, UsageError) as error:
+            self.has_failed = True
+            text = str(error) if self._redact is None else self._redact(str(error))
+            tell(safe(f"Warning: {text}; {consequence}"))
+
+    def now(self) -> PageMemory:
+        """Everything known at this moment."""
+        run = self.run
+        if run is None or self.has_failed or self._redact is not None:
+            return PageMemory()
+        with self.optional("the report lacks what it knows"):
+            return self._changed(run) if self.is_stored else self._before(run)
+        return PageMemory()
+
+    def _before(self, run: FleetRun) -> PageMemory:
+        """The state that each known finding will have if it occurs."""
+        findings: dict[str, FindingHistory] = {}
+        try:
+            with (
+                history_to_read(self._place) as history,
+                history.fleet_state() as state,
+            ):
+                for one in state.settled():
+                    findings[one.fingerprint] = _past(one.state, one.first_seen)
+                for _host, known in state.open_on(state.hosts()):
+                    for one in known:
+                        findings[one.fingerprint] = _past(one.state, one.first_seen)
+        except MissingExtraError:
+            return PageMemory(hosts=_hosts(run))
+        except NothingStoredError:  # everything is new
+            findings = {}
+        new = FindingHistory("new", run.audit.started)
+        return PageMemory(hosts=_hosts(run), findings=findings, unknown=new)
+
+    def _changed(self, run: FleetRun) -> PageMemory:
+        with history_to_read(self._place) as history:
+            gains = history.gains()
+            with history.fleet_state() as state:
+                summary = state.summary()
+                ended = [one for one in state.settled() if one.until is not None]
+        readings = (kept.reading() for kept in run.readings())
+        return PageMemory(
+            hosts=_hosts(run),
+            changes=changes_of(summary),
+            trend=summary.audits,
+            settled=tuple(ended),
+            ranking=rank(run.audit, readings, gains, most=FIRST, per_place=False),
+            rules_left_out=tuple(sorted(set(self._rules) - set(run.audit.coverage.rules))),
+        )
+
+
+@lru_cache(maxsize=1024)
+def _past(state: str, first_seen: str) -> FindingHistory:
+    """Cached so that equal values are one object: many findings of a fleet share state and day."""
+    return FindingHistory(_AGAIN.get(state, "known"), first_seen)
+
+
+def _hosts(run: FleetRun) -> dict[str, tuple[str, str]]:
+    return {host.uri: (host.name, host.site) for host in run.audit.hosts}
+
+
+# The audit.
 
 
 class FleetRequest(msgspec.Struct, frozen=True):
@@ -271,7 +370,7 @@ def _read(
     progress.resumed()
     progress.reads()
     try:
-        run.read(engine, reading_limits(request.settings), sample, progress)
+        run.read(engine, request.settings, sample, progress)
     except (KeyboardInterrupt, TargetError):
         progress.clear()
         kept = f"{run.host_count():,} of {count(len(run.audit.chosen_hosts), 'host')}"

@@ -18,8 +18,7 @@ from vnicaudit.cli.options.environment import environment
 from vnicaudit.cli.options.output import OutputOptions, output_options
 from vnicaudit.cli.options.records import SectionedCommand, as_record, state_folder
 from vnicaudit.cli.output.files import emit
-from vnicaudit.cli.output.progress import tell
-from vnicaudit.cli.output.question import confirm
+from vnicaudit.cli.output.progress import confirm, tell
 from vnicaudit.cli.wiring import Wiring, pass_wiring
 from vnicaudit.errors import EndpointError, TargetError, VnicauditError
 from vnicaudit.reports.safe import safe

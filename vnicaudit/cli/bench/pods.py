@@ -29,8 +29,7 @@ from vnicaudit.cli.bench.options import GeneratorOptions, MeasuringOptions
 from vnicaudit.cli.bench.output import about, measure, runs_words
 from vnicaudit.cli.options.environment import environment
 from vnicaudit.cli.options.records import state_folder
-from vnicaudit.cli.output.progress import tell
-from vnicaudit.cli.output.question import confirm
+from vnicaudit.cli.output.progress import confirm, tell
 from vnicaudit.cli.wiring import Wiring
 from vnicaudit.errors import EndpointError, UsageError
 from vnicaudit.reports.safe import safe

@@ -21,7 +21,7 @@ from vnicaudit.cli.output.reading_progress import awaited_input
 from vnicaudit.cli.wiring import Wiring
 from vnicaudit.errors import MissingExtraError, UsageError
 from vnicaudit.fleet.dask import Dask, TlsFiles
-from vnicaudit.fleet.host_reading import HostItems, ReadingLimits, Threads, read_in_order
+from vnicaudit.fleet.host_reading import HostItems, Threads, read_in_order
 from vnicaudit.fleet.inventory_sources import STDIN, Sources, read_inventory
 from vnicaudit.fleet.own_format import (
     Inventory,
@@ -210,7 +210,7 @@ def reader_in_order(
 
     def read_all() -> Iterator[HostItems[HostItem]]:
         with closing(engine):
-            yield from read_in_order(hosts, engine, reading_limits(settings))
+            yield from read_in_order(hosts, engine, settings)
 
     results = read_all()
 
@@ -219,10 +219,3 @@ def reader_in_order(
         return iter(done.items)
 
     return read
-
-
-def reading_limits(settings: Environment) -> ReadingLimits:
-    """How hosts are read: how many at once, for how long, and with how many retries."""
-    return ReadingLimits(
-        settings.parallel, settings.per_site, settings.host_deadline, settings.retries
-    )

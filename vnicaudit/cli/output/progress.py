@@ -1,4 +1,4 @@
-"""Progress on standard error, above all while targets are read."""
+"""Standard error: messages, questions, and progress, above all while targets are read."""
 
 from __future__ import annotations
 
@@ -12,8 +12,11 @@ from _thread import allocate_lock
 from collections.abc import Callable
 from contextlib import suppress
 
+import click
+
 from vnicaudit.base.wording import count
 from vnicaudit.cli.output.process import at_end
+from vnicaudit.errors import UsageError
 from vnicaudit.reports.safe import safe, width_of
 
 # Standard error: best effort, and never stops the work.
@@ -112,6 +115,24 @@ def tell(text: str) -> None:
 def show(text: str) -> None:
     """Write part of a line on standard error, for progress."""
     _STDERR.write(text)
+
+
+def confirm(question: str, *, yes: bool) -> None:
+    """Ask for confirmation, unless ``yes``. Raises UsageError if nobody can answer,
+    click.exceptions.Exit (130) if the answer is no."""
+    if yes:
+        return
+    if sys.stdin is None or not sys.stdin.isatty():
+        raise UsageError("not a terminal: pass --yes to go ahead without asking")
+    try:
+        sure = click.confirm(question, err=True)
+    except OSError as error:
+        raise UsageError(
+            f"cannot ask: {error.strerror}; pass --yes to go ahead without asking"
+        ) from None
+    if not sure:
+        tell("Nothing was changed.")
+        raise click.exceptions.Exit(130)
 
 
 class Rewritten:

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from vnicaudit.audit.reading.targets import Target, unique_targets
 from vnicaudit.audit.tally import RunProgress
-from vnicaudit.cli.fleet.hosts import chosen_hosts, reading_limits, tell_inventory
+from vnicaudit.cli.fleet.hosts import chosen_hosts, tell_inventory
 from vnicaudit.cli.fleet.progress import FleetProgress
 from vnicaudit.cli.options.environment import Environment
 from vnicaudit.cli.options.history import HistoryOptions, is_history_named
@@ -21,7 +21,7 @@ from vnicaudit.cli.remedy.plan_output import print_plan, write_owner_files
 from vnicaudit.cli.wiring import Wiring
 from vnicaudit.cli.wiring.platforms import PlatformRegistry
 from vnicaudit.errors import HistoryError, TargetError, UsageError
-from vnicaudit.fleet.host_reading import HostItems, HostQueue, HostReaders, ReadingLimits, Threads
+from vnicaudit.fleet.host_reading import HostItems, HostQueue, HostReaders, Threads
 from vnicaudit.fleet.plan_history import plan_history
 from vnicaudit.fleet.ranking import Estimates
 from vnicaudit.history import optional_history
@@ -49,8 +49,7 @@ def plan_fleet(
     chosen = chosen_hosts(options.inventory, live, wiring, quiet=quiet)
     if not quiet:
         tell_inventory(chosen)
-    limits = reading_limits(environment)
-    hosts = PlannedHosts(chosen.hosts, platforms, live, limits, quiet=quiet)
+    hosts = PlannedHosts(chosen.hosts, platforms, live, environment, quiet=quiet)
     earlier = PlanHistoryReader(
         HistoryOptions(options.history, options.reading.config, options.state)
     )
@@ -97,7 +96,7 @@ class PlannedHosts:
         hosts: Sequence[InventoryHost],
         platforms: PlatformRegistry,
         live: LiveOptions,
-        limits: ReadingLimits,
+        limits: Environment,
         *,
         quiet: bool,
     ) -> None:

@@ -21,7 +21,7 @@ from vnicaudit.cli.options.remedy import (
 )
 from vnicaudit.cli.output.files import emit, flush
 from vnicaudit.cli.output.process import hang_up_noted
-from vnicaudit.cli.output.question import confirm
+from vnicaudit.cli.output.progress import confirm
 from vnicaudit.cli.output.run_progress import RunTelling
 from vnicaudit.cli.remedy.run_output import (
     code_of_preview,

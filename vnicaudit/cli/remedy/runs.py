@@ -14,8 +14,7 @@ from vnicaudit.cli.options.records import SectionedCommand, as_record, days_of, 
 from vnicaudit.cli.options.remedy import RemedyOptions, run_context, trusted_option
 from vnicaudit.cli.output.files import emit
 from vnicaudit.cli.output.process import hang_up_noted
-from vnicaudit.cli.output.progress import tell
-from vnicaudit.cli.output.question import confirm
+from vnicaudit.cli.output.progress import confirm, tell
 from vnicaudit.cli.output.run_progress import RunTelling
 from vnicaudit.cli.remedy.run_output import print_result, tell_damage
 from vnicaudit.cli.wiring import Wiring, pass_wiring
