@@ -10,7 +10,7 @@ import msgspec
 
 from vnicaudit.base.deadlines import standard_input
 from vnicaudit.base.opening import as_usage_error, own_text, read_regular
-from vnicaudit.base.wording import mistake, shortened
+from vnicaudit.base.wording import mistake, reason_at, shortened
 from vnicaudit.errors import UsageError
 from vnicaudit.knowledge.attachments import Condition, holds
 from vnicaudit.model.decoding import converted
@@ -75,7 +75,7 @@ def _text(path: str, name: str) -> str:
 
 def _mistake(error: msgspec.ValidationError) -> str:
     """``[[flow]] 2: nodes: 'far' is not one of its values; use same, cross, either``."""
-    reason, _at, path = str(error).partition(" - at `$.")
+    reason, path = reason_at(error)
     found = _PLACE.match(path)
     if found is None:
         return mistake(error, [*_TABLES])[1]
@@ -93,7 +93,7 @@ def _mistake(error: msgspec.ValidationError) -> str:
 
 def _line(error: msgspec.ValidationError, text: str) -> str:
     """``:12``, the line of the key or of its table; empty if the text does not show it."""
-    reason, _at, path = str(error).partition(" - at `$.")
+    reason, path = reason_at(error)
     found, unknown = _PLACE.match(path), _UNKNOWN.match(reason)
     if found is None:
         return ""

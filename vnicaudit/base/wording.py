@@ -247,11 +247,20 @@ def operator_words(what: str) -> str:
     return f"{said} that matches {found['regex']}" if found["regex"] else said
 
 
+_AT = re.compile(r"(?P<reason>.*) - at `\$\.?(?P<path>.*)`", re.DOTALL)
+
+
+def reason_at(error: Exception) -> tuple[str, str]:
+    """What a validation error of msgspec says, and the path of the value: ``flow[1].nodes``."""
+    found = _AT.fullmatch(str(error))
+    return (found["reason"], found["path"]) if found else (str(error), "")
+
+
 def mistake(error: Exception, known: Iterable[str] = ()) -> tuple[str, str]:
     """The key that a validation error of msgspec is about (empty: none), and what is wrong with it:
     ``expected a number, not text``. ``known``: the keys of the table."""
-    reason, _at, path = str(error).partition(" - at `$")
-    key = path.rstrip("`").lstrip(".").partition("[")[0].partition(".")[0]
+    reason, path = reason_at(error)
+    key = path.partition("[")[0].partition(".")[0]
     if field := _FIELD.fullmatch(reason):
         name = shortened(field[1])
         if "missing" in reason:

@@ -193,21 +193,21 @@ def check_state(folder: str) -> DoctorCheck:
 def check_cluster(target: str) -> Iterator[DoctorCheck]:
     """The lists that an audit of a cluster needs, and which of them this user may not read."""
     try:
-        found = cluster_rights(target, environment().deadline)
+        version, rights = cluster_rights(target, environment().deadline)
     except TargetError as error:
         yield DoctorCheck(target, "problem", error.message, "this cluster")
         return
-    may = ", ".join(each.name for each in found.rights if each.allowed)
-    yield DoctorCheck(target, "ok", f"Kubernetes {found.version}, may list: {may or 'nothing'}")
-    for each in found.rights:
-        if not each.allowed:
-            why = "no right" if each.allowed is False else "the server does not tell the right"
+    may = ", ".join(name for name, allowed, _check in rights if allowed)
+    yield DoctorCheck(target, "ok", f"Kubernetes {version}, may list: {may or 'nothing'}")
+    for name, allowed, check in rights:
+        if not allowed:
+            why = "no right" if allowed is False else "the server does not tell the right"
             yield DoctorCheck(
                 target,
                 "problem",
-                f"{why} to list {each.name}",
+                f"{why} to list {name}",
                 "rules that need it",
-                f"grant docs/how-to/clusters/clusterrole.yaml; check it: {each.command}",
+                f"grant docs/how-to/clusters/clusterrole.yaml; check it: {check}",
             )
 
 

@@ -26,7 +26,7 @@ from vnicaudit.audit.settings import OWN, SHARED
 from vnicaudit.audit.settings.file import SettingsFile, read_settings_file
 from vnicaudit.audit.settings.keys import Level, PolicyTable, Settings, SuppressTable
 from vnicaudit.base.files import why_not_own
-from vnicaudit.base.wording import close_to, operator_words
+from vnicaudit.base.wording import close_to, operator_words, reason_at
 from vnicaudit.errors import UsageError
 from vnicaudit.model.decoding import converted
 from vnicaudit.model.finding import SEVERITIES, Confidence, Location, Severity
@@ -77,8 +77,7 @@ def _options(
     try:
         catalogue.adjusted({written.upper(): options})
     except msgspec.ValidationError as error:
-        what, _, path = str(error).partition(" - at `$.")
-        key = path.rstrip("`")
+        what, key = reason_at(error)
         message = f"{key}: {operator_words(what)}"
         raise in_table(source, f"rules.{written}", message, key) from None
     return options
@@ -251,7 +250,7 @@ def checked(source: SettingsFile, catalogue: Catalogue) -> Settings:
     try:
         settings = converted(source.table, Settings)
     except msgspec.ValidationError as error:
-        raise _decoding_error(source, str(error)) from None
+        raise _decoding_error(source, error) from None
     _check(source, settings, catalogue)
     return settings
 
@@ -305,10 +304,10 @@ def _strange(table: object, kind: type[msgspec.Struct]) -> Iterator[tuple[str, l
             yield key, known
 
 
-def _decoding_error(source: SettingsFile, message: str) -> UsageError:
+def _decoding_error(source: SettingsFile, error: msgspec.ValidationError) -> UsageError:
     """msgspec's sentence, reworded for the author of the file."""
-    what, _, path = message.partition(" - at `$.")
-    path = re.sub(_ELEMENT, "", path.rstrip("`"))
+    what, path = reason_at(error)
+    path = re.sub(_ELEMENT, "", path)
     missing = what.removeprefix("Object missing required field ")
     if missing != what:
         return source.error(f"{missing.strip('`')!r} is missing in [[suppress]]", path)

@@ -11,7 +11,7 @@ from typing import Annotated, NamedTuple, get_type_hints
 
 import msgspec
 
-from vnicaudit.base.wording import close_to, operator_words, shortened
+from vnicaudit.base.wording import close_to, operator_words, reason_at, shortened
 from vnicaudit.bench.line_rate import Encapsulation
 from vnicaudit.errors import UsageError
 from vnicaudit.model.decoding import converted
@@ -285,7 +285,7 @@ def _descriptions(kind: Kind) -> dict[str, msgspec.Meta]:
     return found
 
 
-_ENTRY = re.compile(r"`\$(?:\.workload\[(\d+)\])?(?:\.([\w-]+))?")
+_ENTRY = re.compile(r"(?:workload\[(\d+)\]\.?)?([\w-]+)?")
 
 
 def checked_table(table: dict[str, object], file: str) -> ProfileTable:
@@ -295,8 +295,8 @@ def checked_table(table: dict[str, object], file: str) -> ProfileTable:
     try:
         return converted(table, ProfileTable)
     except msgspec.ValidationError as error:
-        what, _, path = str(error).partition(" - at ")
-        entry, key = ((match := _ENTRY.search(path)) and match.groups()) or (None, None)
+        what, path = reason_at(error)
+        entry, key = ((match := _ENTRY.match(path)) and match.groups()) or (None, None)
         place = TablePlace(file, 0 if entry is None else int(entry) + 1)
         kind: Kind = ProfileTable if entry is None else WorkloadTable
         example = f"; for example {key} = {toml(examples(kind)[key][0])}" if key else ""

@@ -10,7 +10,7 @@ from typing import Annotated, get_type_hints
 import msgspec
 
 from vnicaudit.audit.settings.keys import SetOnce, Settings
-from vnicaudit.base.wording import operator_words
+from vnicaudit.base.wording import operator_words, reason_at
 from vnicaudit.errors import UsageError
 from vnicaudit.model.decoding import converted
 from vnicaudit.model.finding import CONFIDENCES
@@ -93,8 +93,7 @@ def environment(settings: Settings | None = None) -> Environment:
     try:
         return converted(given, Environment, strict=False)
     except msgspec.ValidationError as error:
-        what, _, path = str(error).partition(" - at `$.")
-        key = path.rstrip("`")
+        what, key = reason_at(error)
         told = operator_words(what)
         if what.startswith("Invalid enum value"):
             told = f"expected one of {', '.join(CONFIDENCES)}"

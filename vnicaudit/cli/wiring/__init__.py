@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 import click
 import msgspec
 
-from vnicaudit.errors import UsageError
+from vnicaudit.cli.wiring.platforms import PlatformRegistry, every_platform, named_cluster
+from vnicaudit.model.fleet import LiveOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from vnicaudit.bench.pods.cluster import PodCluster
     from vnicaudit.cli.wiring.adapters import Controller
-    from vnicaudit.cli.wiring.platforms import PlatformRegistry
     from vnicaudit.history.place import HistoryPlace
     from vnicaudit.model.fleet import AuditSink
     from vnicaudit.model.scenario import Scenario
@@ -49,19 +49,9 @@ def open_controller(url: str, command: tuple[str, ...], seconds: float) -> Contr
 def generator_cluster(target: str, deadline: float) -> PodCluster:
     """A cluster in which generator pods are started. Raises UsageError for another target,
     TargetError if it cannot be reached."""
-    from vnicaudit.cli.wiring.platforms import cluster_of
     from vnicaudit.platforms.kubevirt.live.generators import GeneratorCluster
 
-    if cluster_of(target) is None:
-        raise UsageError(f"{target}: not a cluster; write kube:CONTEXT")
-    return GeneratorCluster(target, deadline)
-
-
-def every_platform() -> PlatformRegistry:
-    """All platforms of vnicaudit."""
-    from vnicaudit.cli.wiring.platforms import every_platform as shipped
-
-    return shipped()
+    return GeneratorCluster(named_cluster(target), deadline)
 
 
 def remembered(place: HistoryPlace, is_named: bool, quiet: bool) -> AuditSink | None:
@@ -77,12 +67,9 @@ def cluster_scenario(
 ) -> tuple[Scenario, tuple[str, ...]]:
     """A scenario with the facts that a cluster knows as well, and notes about what it says
     otherwise. Raises TargetError, UsageError, MissingExtraError."""
-    from vnicaudit.cli.wiring.platforms import cluster_of
-    from vnicaudit.model.fleet import LiveOptions
     from vnicaudit.platforms.kubevirt.live.scenario import scenario_of_cluster
 
-    cluster_of(target)
-    return scenario_of_cluster(target, LiveOptions(deadline=deadline), given)
+    return scenario_of_cluster(named_cluster(target), LiveOptions(deadline=deadline), given)
 
 
 class Wiring(msgspec.Struct, frozen=True):

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from vnicaudit.base.wording import count
 from vnicaudit.cli.output.progress import tell
+from vnicaudit.cli.wiring.platforms import named_cluster
 from vnicaudit.errors import ActionError, EndpointError, MissingExtraError, UsageError
 from vnicaudit.history import history_to_write
 from vnicaudit.model.fleet import LiveOptions
@@ -277,37 +278,20 @@ def _is_closed(descriptors: str) -> bool:
 # Rights in a cluster.
 
 
-class ListRight(NamedTuple):
-    """One list of a cluster. ``allowed`` None: the server does not tell. ``command`` checks it."""
-
-    name: str
-    allowed: bool | None
-    command: str
-
-
-class ClusterRights(NamedTuple):
-    """The lists that a cluster serves, and its API server's version."""
-
-    version: str
-    rights: tuple[ListRight, ...]
-
-
-def cluster_rights(target: str, deadline: float) -> ClusterRights:
-    """The rights of this user in a cluster. ``deadline``: seconds per request. Raises TargetError,
-    UsageError, MissingExtraError."""
-    from vnicaudit.cli.wiring.platforms import cluster_of
-
-    if cluster_of(target) is None:
-        raise UsageError(f"{target}: not a cluster; write kube:CONTEXT")
+def cluster_rights(target: str, deadline: float) -> tuple[str, list[tuple[str, bool | None, str]]]:
+    """The version of a cluster's API server, and the lists that it serves: whether this user may
+    read each (None: the server does not tell), and the command that checks it. ``deadline``:
+    seconds per request. Raises TargetError, UsageError, MissingExtraError."""
+    named_cluster(target)
     from vnicaudit.platforms.kubevirt.live.client import Cluster
     from vnicaudit.platforms.kubevirt.live.lists import can_list, rights
 
     cluster = Cluster(target, LiveOptions(deadline=deadline))
-    found = tuple(
-        ListRight(each.resource.name, each.allowed, can_list(cluster, each.resource))
+    found = [
+        (each.resource.name, each.allowed, can_list(cluster, each.resource))
         for each in rights(cluster)
-    )
-    return ClusterRights(cluster.version(), found)
+    ]
+    return cluster.version(), found
 
 
 # Checks the configuration of clouds as an audit does before it logs in.

@@ -143,6 +143,13 @@ def cluster_of(name: str) -> str | None:
     return name
 
 
+def named_cluster(target: str) -> str:
+    """The target of a command for clusters only. Raises UsageError for any other."""
+    if cluster_of(target) is None:
+        raise UsageError(f"{target}: not a cluster; write kube:CONTEXT")
+    return target
+
+
 def _check_cluster() -> None:
     """Raises MissingExtraError if the client is missing."""
     import vnicaudit.platforms.kubevirt.live.client as binding
