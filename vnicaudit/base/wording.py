@@ -251,7 +251,8 @@ _AT = re.compile(r"(?P<reason>.*) - at `\$\.?(?P<path>.*)`", re.DOTALL)
 
 
 def reason_at(error: Exception) -> tuple[str, str]:
-    """What a validation error of msgspec says, and the path of the value: ``flow[1].nodes``."""
+    """The reason that a validation error of msgspec gives, and the path of the value:
+    ``flow[1].nodes``."""
     found = _AT.fullmatch(str(error))
     return (found["reason"], found["path"]) if found else (str(error), "")
 

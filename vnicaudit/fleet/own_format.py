@@ -88,7 +88,7 @@ class _Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     workload: Workload | None = None
 
     def or_else(self, others: _Settings) -> _Settings:
-        """The same settings; where one is None, that of the others."""
+        """These settings; where one is None, that of the others."""
         return _Settings(
             **{
                 name: getattr(others, name) if (own := getattr(self, name)) is None else own
