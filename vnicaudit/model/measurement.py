@@ -328,7 +328,7 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     effect: Effect | None
     verdict: Verdict
     notes: tuple[str, ...] = ()
-    """Further remarks: two bands, noise, too few runs."""
+    """Further remarks: noise, too few runs."""
 
 
 class Decision(msgspec.Struct, frozen=True, kw_only=True):

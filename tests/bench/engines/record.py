@@ -13,6 +13,7 @@ from pathlib import Path
 
 from tests.bench.engines.here import Here, HereStarted
 from vnicaudit.bench.engines import _iperf3_command as command
+from vnicaudit.bench.engines._listening import listens
 from vnicaudit.model.measurement import Ran
 
 DATA = Path(__file__).parent / "data" / "iperf3"
@@ -63,7 +64,7 @@ def _client(*options: str) -> Sequence[str]:
 def _server(here: Here) -> HereStarted:
     """One that listens."""
     server = here.start(("iperf3", "-s", "-p", _PORT, "--one-off", "-J", "-i", "1"), seconds=30)
-    while int(_PORT) not in (command.listening(here) or frozenset()):
+    while not listens(here, int(_PORT), tries=1):
         assert server.running(), server.stop()
         time.sleep(0.05)
     return server

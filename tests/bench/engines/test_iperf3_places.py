@@ -1,7 +1,6 @@
 """What is asked of an end before iperf3 runs there."""
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import pytest
 
@@ -12,13 +11,6 @@ from vnicaudit.errors import EndpointError
 from vnicaudit.model.measurement import Ran
 
 SETTING = "/proc/sys/net/core/rmem_max"
-TABLE = """\
-  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
-   0: 0100007F:1450 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 2 1
-   1: 0100007F:1451 0100007F:9C40 01 00000000:00000000 00:00000000 00000000     0        0 2 1
-  sl  local_address                         remote_address                        st tx_queue
-   0: 00000000000000000000000000000000:4E20 00000000000000000000000000000000:0000 0A 00000000
-"""
 
 
 class Answers(Here):
@@ -80,19 +72,3 @@ def test_refuses(answer: str, words: str) -> None:
     with pytest.raises(EndpointError) as error:
         command.place(Answers(iperf3=answer))
     assert str(error.value) == words
-
-
-@pytest.mark.parametrize(
-    ("text", "ports"),
-    [(TABLE, {5200, 20000}), (TABLE[:96], set()), ("", None), ("cat: not found", None)],
-)
-def test_ports(text: str, ports: set[int] | None) -> None:
-    assert command.ports_of(text) == ports
-
-
-def test_ports_of_this_machine() -> None:
-    with Here() as here:
-        listening = command.listening(here)
-    known = command.ports_of(Path("/proc/net/tcp").read_text())
-    assert listening is not None
-    assert known is not None

@@ -108,12 +108,6 @@ def test_an_address_on_a_dummy() -> None:
     )
 
 
-def test_counters_of_32_bits_that_wrapped() -> None:
-    payload = 3.0 * 2**32
-    found = check_path("target", reading(), reading(eth0=MB), payload, no_second_look)
-    assert found == PathFinding((own(MB),), "its counters may have wrapped around")
-
-
 def test_what_is_not_known() -> None:
     def why(before: NicReading | None, after: NicReading | None) -> str:
         found = check_path("peer", before, after, 100 * MB, lambda _nic: None)

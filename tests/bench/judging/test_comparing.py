@@ -166,11 +166,6 @@ def test_dead_runs() -> None:
     assert found.notes == ("after: 10 of 10 carried nothing",)
 
 
-def test_two_bands_are_told() -> None:
-    found = one(pair(steady(9e9), [5e9, 8e9] * 5))
-    assert "after: values fall into two bands, around 5.00 Gb/s and 8.00 Gb/s" in found.notes
-
-
 def test_what_decides_and_what_is_shown() -> None:
     samples = [
         replace(each, values={"goodput": each.values["goodput"], "latency_mean": 100.0})

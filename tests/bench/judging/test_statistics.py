@@ -32,7 +32,6 @@ from vnicaudit.bench.judging.statistics import (
     median_interval,
     rank_sums,
     smallest_p,
-    two_bands,
     variation,
 )
 from vnicaudit.bench.judging.terms import alphas_of_turns, turns_decide, usual_turns
@@ -342,27 +341,6 @@ class TestOneArm:
     @pytest.mark.parametrize("values", [[], [1.0], [0.0, 0.0], [-1.0, 1.0]])
     def test_variation_that_says_nothing(self, values: list[float]) -> None:
         assert variation(values) is None
-
-    def test_two_bands(self) -> None:
-        values = [5.1, 7.8, 5.0, 7.9, 7.7, 5.2, 5.1, 7.8]
-        assert two_bands(values) == (5.1, 7.8)
-
-    @pytest.mark.parametrize(
-        "values",
-        [
-            [5.0, 5.1, 7.8, 7.9],  # too few
-            [5.0] * 7 + [2.0],  # one bad run is no band
-            [5.0, 5.01, 5.02, 5.1, 5.11, 5.12],  # 2 % apart
-            [5.0, 5.3, 5.7, 6.1, 6.5, 6.9],  # spread, no gap
-            [0.0, 0.0, 0.0, 5.0, 5.0, 5.0],
-        ],
-    )
-    def test_no_bands(self, values: list[float]) -> None:
-        assert two_bands(values) is None
-
-    def test_bands_are_hardly_seen_where_there_are_none(self) -> None:
-        seen = sum(two_bands(draws(seed, (10, 0))[0]) is not None for seed in range(2000))
-        assert seen <= 10
 
 
 class TestHolm:

@@ -10,7 +10,7 @@ from vnicaudit.bench.judging.comparing import compare
 from vnicaudit.bench.judging.effect import Deciding
 from vnicaudit.bench.judging.statistics import Interval
 from vnicaudit.bench.judging.terms import DEFAULT, Terms, checked_terms
-from vnicaudit.bench.judging.verdict import amount, decide, signed, verdict_of
+from vnicaudit.bench.judging.verdict import decide, verdict_of
 from vnicaudit.errors import UsageError
 from vnicaudit.model.measurement import (
     ArmSummary,
@@ -287,21 +287,3 @@ class TestTerms:
             QUICK,
             SMOKE,
         ]
-
-
-@pytest.mark.parametrize(
-    ("value", "unit", "text"),
-    [
-        (7.81e9, "bit/s", "7.81 Gb/s"), (132e6, "bit/s", "132 Mb/s"), (0.0, "bit/s", "0.00 b/s"),
-        (45800, "1/s", "45.8 k/s"), (310.4, "us", "310 µs"), (2500, "us", "2.50 ms"),
-        (0.5, "%", "0.50 %"), (50320, "us/Gbit", "50,320 µs/Gb"), (1e100, "bit/s", "1.00e+88 Tb/s"),
-    ],
-)  # fmt: skip
-def test_amounts(value: float, unit: str, text: str) -> None:
-    assert amount(value, unit) == text
-
-
-def test_signs() -> None:
-    assert [signed(value) for value in (-7.24, 0.0, 5817.2, 1e12)] == [
-        "-7.2", "+0.0", "+5,817", "+1.0e+12",
-    ]  # fmt: skip

@@ -13,8 +13,7 @@ from tests.bench.running.fakes import Engine, Told, plugins, profile
 from tests.not_run import not_run
 from vnicaudit.bench.contract import Ends, Measured
 from vnicaudit.bench.endpoints.opening import parse_paths
-from vnicaudit.bench.engines import iperf3
-from vnicaudit.bench.engines import iperf3 as pairs
+from vnicaudit.bench.engines import _listening, iperf3
 from vnicaudit.bench.running.opening import ArmCommands
 from vnicaudit.bench.running.run import MeasurementRequest, bench
 from vnicaudit.cli.wiring.adapters import adapters
@@ -40,7 +39,7 @@ def test_is_not_measured_and_no_regression(tmp_path: Path, monkeypatch: pytest.M
         """iperf3, with less patience where nobody will ever listen."""
 
         def measure(self, workload: Workload, ends: Ends) -> Measured:
-            monkeypatch.setattr(pairs, "_LISTEN", 3.0 if flag.exists() else 60.0)
+            monkeypatch.setattr(_listening, "_LISTEN", 3.0 if flag.exists() else 60.0)
             return iperf3.measure(workload, ends)
 
     work = replace(TCP, seconds=1.0, warmup=0.0, direction="rx")

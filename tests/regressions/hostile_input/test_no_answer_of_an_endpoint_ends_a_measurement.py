@@ -21,11 +21,11 @@ from vnicaudit.bench.endpoints.ip_output import held_addresses, interfaces, next
 from vnicaudit.bench.endpoints.ip_output import nic_in as nic_of
 from vnicaudit.bench.endpoints.session import status_in
 from vnicaudit.bench.engines._dnsperf_batch import busiest, generators, statistics
-from vnicaudit.bench.engines._iperf3_command import ports_of, version_of
+from vnicaudit.bench.engines._iperf3_command import version_of
 from vnicaudit.bench.engines._iperf3_report import parse as iperf3_report
 from vnicaudit.bench.engines._rr_command import pattern_of, report_of
 from vnicaudit.bench.facts.cpu import clock, throttled_seconds, ticks
-from vnicaudit.bench.facts.guards import path_mtu, ping_summary
+from vnicaudit.bench.facts.guards import ping_summary
 from vnicaudit.bench.facts.guest_process import process
 from vnicaudit.bench.facts.setup import ethtool_values
 from vnicaudit.bench.profiles.load import FOLDER
@@ -77,7 +77,6 @@ _SIDE = '{"bytes": 2, "transactions": 1, "cpu": 0.5, "wait": 0.1, "late": 0, "su
 PARSERS: dict[str, tuple[Callable[[str], object], str]] = {
     "ping": (ping_summary, _data(GUARDS, "ping/iputils*-ok.txt")),
     "ping-busybox": (ping_summary, _data(GUARDS, "ping/busybox*-ok.txt")),
-    "tracepath": (path_mtu, _data(GUARDS, "tracepath/*-mtu1400.txt")),
     "interfaces": (interfaces, _IP),
     "nic": (lambda text: nic_of(text, "192.0.2.1"), _IP),
     "held": (held_addresses, _IP),
@@ -100,7 +99,6 @@ PARSERS: dict[str, tuple[Callable[[str], object], str]] = {
         lambda text: status_in(text.encode()),
         "\nvnicaudit-supervisor ended 0 1 2\nabc",
     ),
-    "iperf3-ports": (ports_of, " sl local_address\n 0: 0100007F:1F90 00000000:0000 0A \n"),
     "iperf3-version": (version_of, "iperf 3.12 (cJSON 1.7.15)\n"),
     "rr": (_rr, f'{{"error": "", "counts": [[1, 1]], "client": [{_SIDE}], "server": [{_SIDE}]}}\n'),
 }  # fmt: skip

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vnicaudit.bench.metrics import METRICS
-from vnicaudit.reports.bench.labels import change, digits, percent, quantity, size
+from vnicaudit.bench.metrics import METRICS, change, digits, quantity
+from vnicaudit.reports.bench.labels import percent, size
 
 
 @pytest.mark.parametrize(

@@ -28,9 +28,6 @@ _SOCKET_BUFFERS = ("/proc/sys/net/core/rmem_max", "/proc/sys/net/core/wmem_max")
 _UNSET_BUFFER = 212992
 """Bytes. Linux's own limit (net/core/sock.c, SK_RMEM_MAX), used if it cannot be read, as in a
 network namespace of an older kernel."""
-_PORTS = ("/proc/net/tcp", "/proc/net/tcp6")
-_LISTEN = "0A"
-"""TCP_LISTEN of the kernel's include/net/tcp_states.h."""
 
 
 class Iperf3Version(NamedTuple):
@@ -73,22 +70,6 @@ def version_of(text: str) -> Iperf3Version | None:
     return Iperf3Version(int(found[1]), int(found[2])) if found else None
 
 
-def listening(endpoint: Endpoint) -> frozenset[int] | None:
-    """TCP ports in use by listening sockets there; None if that cannot be read."""
-    return ports_of(endpoint.run(("cat", *_PORTS)).stdout)
-
-
-def ports_of(text: str) -> frozenset[int] | None:
-    """The listening ports in /proc/net/tcp: ``sl local_address rem_address st …``, addresses ending
-    ``:PORT`` in hex (Documentation/networking/proc_net_tcp.rst)."""
-    if not re.match(r"\s*sl\s+local_address", text):
-        return None
-    found = re.findall(
-        rf"^\s*\d+: [0-9A-F]+:([0-9A-F]{{4}}) [0-9A-F]+:[0-9A-F]{{4}} {_LISTEN} ", text, re.M
-    )
-    return frozenset(int(port, 16) for port in found)
-
-
 def _version(endpoint: Endpoint) -> Iperf3Version:
     ran = endpoint.run(("iperf3", "--version"))
     version = version_of(ran.stdout)
@@ -123,8 +104,6 @@ _IDLE = 30
 """Seconds after which a server without a client ends."""
 _IDLE_SINCE = Iperf3Version(3, 11)
 """The first version whose --one-off server ends in that case (esnet/iperf#1187)."""
-_BIND_SINCE = Iperf3Version(3, 11)
-"""The first version whose --bind-dev applies to TCP streams too (esnet/iperf#1153)."""
 
 
 class Iperf3Load(NamedTuple):
@@ -157,11 +136,7 @@ class Iperf3Load(NamedTuple):
 
 
 def plan(workload: Workload, target: Iperf3Install, peer: Iperf3Install) -> Iperf3Load:
-    """The load of a workload between two places. Raises EndpointError if they cannot run it."""
-    if "bind_dev" in workload.options and target.version < _BIND_SINCE:
-        raise EndpointError(
-            f"bind_dev needs iperf3 {_BIND_SINCE} on the target, which has {target.version}"
-        )
+    """The load of a workload between two places."""
     return Iperf3Load(
         workload=workload,
         target=target,
@@ -179,31 +154,18 @@ def split(connections: int, generators: int) -> tuple[int, ...]:
     return tuple(connections // clients + (n < connections % clients) for n in range(clients))
 
 
-def listens_at(plan: Iperf3Load, address: str) -> tuple[str, ...]:
-    """Addresses that a server may be bound to, the best first; ``""`` stands for all addresses.
+def servers(plan: Iperf3Load, port: int, address: str) -> tuple[tuple[str, ...], ...]:
+    """Commands for a server that ends after its one client, the best one first.
 
-    iperf3 serves whoever comes first, so it listens only where it is reached. All addresses are the
-    fallback if the target lacks that address (it is translated on the way), unless ``bind`` forbids
-    it; and the only choice for an address with a zone, which has a meaning at the peer only, or for
-    a name, which may resolve to another address there.
+    iperf3 serves whoever comes first, so it listens only where it is reached, by ``address``. All
+    addresses are the fallback if the target lacks that one (it is translated on the way); and the
+    only choice for an address with a zone, which has a meaning at the peer only, or for a name,
+    which may resolve to another address there. Then it has one UDP socket for all addresses, and
+    answers from the one that the routes prefer (iperf_udp_accept).
     """
-    if plan.workload.options.get("bind") == "yes":
-        return (address,)
-    return (address, "") if is_literal(address) else ("",)
-
-
-def server(plan: Iperf3Load, port: int, address: str) -> tuple[str, ...]:
-    """A server that ends after its one client. ``address``: the address that it is bound to; empty:
-    all, and then it has one UDP socket for all addresses, and answers from the one that the routes
-    prefer (iperf_udp_accept)."""
-    argv = ["iperf3", "-s", "-p", str(port), "--one-off", "-J", "-i", "1"]
-    if plan.target.version >= _IDLE_SINCE:
-        argv += ["--idle-timeout", str(_IDLE)]
-    if address:
-        argv += ["-B", address]
-    if device := plan.workload.options.get("bind_dev"):
-        argv += ["--bind-dev", device]
-    return tuple(argv)
+    idle = ("--idle-timeout", str(_IDLE)) if plan.target.version >= _IDLE_SINCE else ()
+    argv = ("iperf3", "-s", "-p", str(port), "--one-off", "-J", "-i", "1", *idle)
+    return ((*argv, "-B", address), argv) if is_literal(address) else (argv,)
 
 
 def client(plan: Iperf3Load, streams: int, address: str, port: int) -> tuple[str, ...]:
@@ -253,12 +215,9 @@ def _load(plan: Iperf3Load) -> list[str]:
 
 def _options(options: dict[str, str]) -> list[str]:
     argv = []
-    for option, flag in (("congestion", "-C"), ("mss", "-M"), ("dscp", "--dscp")):
+    for option, flag in (("congestion", "-C"), ("mss", "-M")):
         if option in options:
             argv += [flag, options[option]]
-    for option, flag in (("zerocopy", "-Z"), ("ipv6", "-6")):
-        if options.get(option) == "yes":
-            argv.append(flag)
     return argv
 
 
@@ -277,15 +236,10 @@ _OPTIONS: dict[str, str] = {
     "congestion": r"[a-z0-9_]{1,15}",
     "window": rf"{_NUMBER}[KM]?",
     "mss": r"[1-9][0-9]{1,4}",
-    "zerocopy": "yes|no",
-    "bind_dev": r"[A-Za-z0-9_.][A-Za-z0-9_.@:-]{0,14}",
-    "bind": "yes|no",
-    "dscp": r"[0-9]|[1-5][0-9]|6[0-3]|af[1-4][1-3]|cs[1-7]|ef",
-    "ipv6": "yes|no",
     "port": r"[1-9][0-9]{0,4}",
 }
 """Option -> its allowed values."""
-_TCP_ONLY = ("congestion", "mss", "zerocopy")
+_TCP_ONLY = ("congestion", "mss")
 _LARGEST_PORT = 65535
 _LARGEST_WINDOW = 512 * 1024 * 1024
 """MAX_TCP_BUFFER, bytes."""

@@ -162,15 +162,15 @@ def _pair(said: PairRuns) -> Pair:
     """The reports of a pair. Raises MeasureError with the message of the end that knows most: a
     client of 3.9 does not say why it was refused."""
     client, server = said
-    if client.command and client.code is None:
+    if client.code is None:
         raise NoTrafficError(
-            f"iperf3 did not end within {client.seconds:.0f} s: {_failure_reason(client)}"
+            f"iperf3 did not end within {client.seconds:.0f} s: {failure_reason(client)}"
         )
     server_failed = server.code is not None and _failed(server)
     if server_failed and (not _failed(client) or not began(client.stdout)):
-        raise MeasureError(f"iperf3 server: {_failure_reason(server)}")
+        raise MeasureError(f"iperf3 server: {failure_reason(server)}")
     if _failed(client):
-        reason = _failure_reason(client)
+        reason = failure_reason(client)
         kind = NoTrafficError if _NOT_CONNECTED.match(reason) else MeasureError
         raise kind(f"iperf3: {reason}")
     return Pair(parse(client.stdout), parse(server.stdout))
@@ -184,7 +184,7 @@ def _failed(ran: Ran) -> bool:
     return bool(ran.code) or not ran.stdout.strip() or failure(ran.stdout) is not None
 
 
-def _failure_reason(ran: Ran) -> str:
+def failure_reason(ran: Ran) -> str:
     """Reason of a failed run, on one line; its exit status if it gave none."""
     first = one_line(ran.stderr).removeprefix("iperf3: error - ")
     return (

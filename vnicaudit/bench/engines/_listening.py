@@ -4,6 +4,7 @@ started on a free port, and waited for."""
 from __future__ import annotations
 
 import random
+import time
 from collections.abc import Callable, Sequence
 from ipaddress import ip_address
 
@@ -25,8 +26,10 @@ def is_literal(address: str) -> bool:
 _PORTS = range(20000, 30000)
 """Below the range that Linux assigns to connections (net.ipv4.ip_local_port_range)."""
 _PORTS_TRIED = 3
-_LONGEST_WAIT = 30
-"""Tenths of a second."""
+_LISTEN = 10.0
+"""Seconds within which a server must listen."""
+_TENTHS = 5
+"""Tenths of a second for which an end checks that, before it is asked if the server still runs."""
 
 _WAIT = """\
 n=0
@@ -48,24 +51,38 @@ def ports(seed: int, wanted: str) -> tuple[int, ...]:
     return tuple(random.Random(seed).sample(_PORTS, _PORTS_TRIED))  # noqa: S311  (no secret)
 
 
+def last_line(ran: Ran) -> str:
+    """What a program said last, of its errors if there are any."""
+    return one_line(ran.stderr.strip() or ran.stdout, last=True)
+
+
 def start_server(
     endpoint: Endpoint,
     commands: Callable[[int], Sequence[tuple[str, ...]]],
     tried: Sequence[int],
     *,
     seconds: float,
+    reason: Callable[[Ran], str] = last_line,
 ) -> tuple[StartedProgram, int]:
     """A server that listens, and its port. ``commands``: port -> commands that may start it, the
-    best one first. Raises MeasureError if none of them works on any port."""
+    best one first; ``reason``: why one that ended did so. Raises MeasureError if none of them works
+    on any port."""
     last: Ran | None = None
     for port, argv in ((each, argv) for each in tried for argv in commands(each)):
         if listens(endpoint, port, tries=1):
             continue
         server = endpoint.start(argv, seconds=seconds)
-        if listens(endpoint, port, tries=_LONGEST_WAIT) and server.running():
-            return server, port
+        until = time.monotonic() + _LISTEN
+        while server.running() and time.monotonic() < until:
+            if listens(endpoint, port, tries=_TENTHS) and server.running():
+                return server, port
         last = server.stop()
-    raise MeasureError(_failure(commands(tried[0])[0][0], endpoint, tried, last))
+    if last is None:
+        said = f"port {', '.join(map(str, tried))} of {endpoint.url} is already in use"
+    else:
+        why = reason(last)
+        said = f"{last.command[0]} does not listen on {endpoint.url}" + (f": {why}" if why else "")
+    raise MeasureError(said)
 
 
 def listens(endpoint: Endpoint, port: int, *, tries: int) -> bool:
@@ -73,17 +90,6 @@ def listens(endpoint: Endpoint, port: int, *, tries: int) -> bool:
     TCP_LISTEN)."""
     line = f":{port:04X} [0-9A-F]*:[0-9A-F]* 0A "
     return endpoint.run(("sh", "-c", _WAIT, "wait", line, str(tries))).code == 0
-
-
-def _failure(program: str, endpoint: Endpoint, tried: Sequence[int], last: Ran | None) -> str:
-    if last is None:
-        return f"port {', '.join(map(str, tried))} of {endpoint.url} is in use"
-    reason = _last_line(last)
-    return f"{program} does not listen on {endpoint.url}" + (f": {reason}" if reason else "")
-
-
-def _last_line(ran: Ran) -> str:
-    return one_line(ran.stderr.strip() or ran.stdout, last=True)
 
 
 def refuse_if(workload: Workload, *problems: tuple[bool, str]) -> None:

@@ -8,11 +8,8 @@ streams together, for ``tcp`` and ``udp`` in bit/s, for ``udp-pps`` in packets p
 
 More than 125 streams are split over several servers, on consecutive ports.
 
-``options``: ``congestion``, ``window``, ``mss``, ``dscp`` as iperf3 takes them, ``zerocopy`` and
-``ipv6`` (``yes``), ``bind_dev`` (the target's NIC), ``bind`` (``yes``: the server listens only at
-the target's address, which UDP to one of several addresses needs; without it, at all addresses if
-the target does not have that one, or it is a name), ``port`` (the first of the servers'; otherwise
-one between 20000 and 32000).
+``options``: ``congestion``, ``window``, ``mss`` as iperf3 takes them, ``port`` (the first of the
+servers'; otherwise one between 20000 and 30000).
 
 The server serves whoever comes first, without a password: see *Who can reach what is started* in
 docs/how-to/bench.md.
@@ -20,8 +17,6 @@ docs/how-to/bench.md.
 
 from __future__ import annotations
 
-import random
-import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from math import ceil
@@ -30,7 +25,6 @@ from vnicaudit.bench.contract import (
     Ends,
     Measured,
     Needs,
-    StartedProgram,
     failed_run,
     nothing_to_prepare,
     over_tcp,
@@ -38,6 +32,7 @@ from vnicaudit.bench.contract import (
 from vnicaudit.bench.engines import _iperf3_command as command
 from vnicaudit.bench.engines import _iperf3_report as report
 from vnicaudit.bench.engines import _iperf3_result as result
+from vnicaudit.bench.engines import _listening as listening
 from vnicaudit.bench.engines._iperf3_command import Iperf3Load
 from vnicaudit.bench.engines._iperf3_report import PairRuns
 from vnicaudit.bench.engines._iperf3_result import Details
@@ -80,107 +75,50 @@ def measure(workload: Workload, ends: Ends) -> Measured:
 # Servers on the target, clients on the peer: started, awaited, and stopped whatever happens.
 # Between the start and the end of the clients nothing else is run at either end.
 
-_ATTEMPTS = 3
-_LISTEN = 10.0
-"""Seconds within which servers must listen."""
-_PAUSE = 0.05
-"""Seconds between two checks that they listen."""
 _MARGIN = 30.0
 """Seconds that a client may need to connect and to print its results. iperf3 has no limit of its
 own: it waits for ever for a silent other end."""
 _LAST_WORDS = 10.0
 """Seconds that a server may need after its client has ended."""
-_LOWEST_PORT, _HIGHEST_PORT = 20000, 32000
-"""Below the range that Linux itself assigns (ip_local_port_range)."""
+_SLACK = 60.0
+"""Seconds for which a server may wait for its client, as others are started before it."""
 
 
 def run(plan: Iperf3Load, ends: Ends) -> tuple[PairRuns, ...]:
-    """Run all pairs and return their output. If a port is taken, or a client does not get as far as
-    starting, everything is tried again on other ports. Raises MeasureError if no server listens,
+    """Run all pairs and return their output. Raises MeasureError if a server does not listen,
     EndpointError if an end is lost."""
-    said: tuple[PairRuns, ...] = ()
-    for first in _ports(plan, ends.seed):
-        ports = range(first, first + len(plan.streams))
-        if (command.listening(ends.target) or frozenset()).isdisjoint(ports):
-            said = _first_that_listens(plan, ends, ports)
-            if all(report.began(pair.client.stdout) for pair in said):
-                return said
-    if not said:
-        raise MeasureError(f"port {ports[0]} of {ends.target.url} is already in use")
-    return said
-
-
-def _ports(plan: Iperf3Load, seed: int) -> list[int]:
-    """The first port of each attempt."""
-    if "port" in plan.workload.options:
-        return [int(plan.workload.options["port"])] * _ATTEMPTS
-    chance = random.Random(f"{seed} {plan.workload.id}")  # noqa: S311  (nothing secret)
-    highest = _HIGHEST_PORT - len(plan.streams)
-    return [chance.randint(_LOWEST_PORT, highest) for _ in range(_ATTEMPTS)]
-
-
-def _first_that_listens(plan: Iperf3Load, ends: Ends, ports: Sequence[int]) -> tuple[PairRuns, ...]:
-    said: tuple[PairRuns, ...] = ()
-    for address in command.listens_at(plan, ends.address):
-        said = _attempt(plan, ends, ports, address)
-        if any(pair.client.command for pair in said):  # a client ran, so servers listened
-            break
-    return said
-
-
-def _attempt(
-    plan: Iperf3Load, ends: Ends, ports: Sequence[int], address: str
-) -> tuple[PairRuns, ...]:
     bound = plan.duration + _MARGIN
+    wanted = plan.workload.options.get("port", "")
+    tried: Sequence[int] = listening.ports(ends.seed, wanted)
     with ExitStack() as started:
-        servers = []
-        for port in ports:
-            argv = command.server(plan, port, address)
-            servers.append(ends.target.start(argv, seconds=bound + _LISTEN + _LAST_WORDS))
-            started.callback(servers[-1].stop)
-        if not _await_servers(servers, ports, ends):
-            return tuple(PairRuns(_not_run(ends), server.stop()) for server in servers)
-        clients = []
-        for streams, port in zip(plan.streams, ports, strict=True):
+        servers, clients, used = [], [], []
+        for _ in plan.streams:
+            server, port = listening.start_server(
+                ends.target,
+                lambda port: command.servers(plan, port, ends.address),
+                tried,
+                seconds=bound + _SLACK,
+                reason=result.failure_reason,
+            )
+            started.callback(server.stop)
+            servers.append(server)
+            used.append(port)
+            tried = range(port + 1, port + (2 if wanted else 4))
+        for streams, port in zip(plan.streams, used, strict=True):
             argv = command.client(plan, streams, ends.address, port)
             clients.append(ends.peer.start(argv, seconds=bound))
             started.callback(clients[-1].stop)
-        return _await_ends(clients, servers, bound)
-
-
-def _await_servers(servers: Sequence[StartedProgram], ports: Sequence[int], ends: Ends) -> bool:
-    """Wait until all listen; False if one ended instead. If the listening ports cannot be read, the
-    clients have to find out."""
-    deadline = time.monotonic() + _LISTEN
-    while time.monotonic() < deadline:
-        listening = command.listening(ends.target)
-        if not all(server.running() for server in servers):
-            return False
-        if listening is None or listening.issuperset(ports):
-            return True
-        time.sleep(_PAUSE)
-    raise MeasureError(f"iperf3 does not listen on {ends.target.url} after {_LISTEN:g} s")
-
-
-def _await_ends(
-    clients: Sequence[StartedProgram], servers: Sequence[StartedProgram], bound: float
-) -> tuple[PairRuns, ...]:
-    """Wait for the ends. A server is waited for only if its client ended in a way that both know
-    of."""
-    ended = [client.wait(bound) for client in clients]
-    return tuple(
-        PairRuns(ran, server.wait(_LAST_WORDS) if _well(ran) else server.stop())
-        for ran, server in zip(ended, servers, strict=True)
-    )
+        ended = [client.wait(bound) for client in clients]
+        return tuple(
+            PairRuns(ran, server.wait(_LAST_WORDS) if _well(ran) else server.stop())
+            for ran, server in zip(ended, servers, strict=True)
+        )
 
 
 def _well(ran: Ran) -> bool:
+    """True if a client ended in a way that its server knows of."""
     began = ran.code is not None and report.began(ran.stdout)
     return began and report.failure(ran.stdout) is None
-
-
-def _not_run(ends: Ends) -> Ran:
-    return Ran((), None, endpoint=ends.peer.url)
 
 
 # The highest packet rate of UDP is found by a search (vnicaudit/bench/search.py) whose trials are

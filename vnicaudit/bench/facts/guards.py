@@ -27,7 +27,6 @@ _NOT_FOUND = 127
 """Exit code of shells, env(1) and ssh for a program that is not there."""
 _PACKAGES = {
     "ping": "iputils-ping (apt), iputils (dnf)",
-    "tracepath": "iputils-tracepath (apt), iputils (dnf)",
     "ip": "iproute2 (apt), iproute (dnf)",
 }
 
@@ -222,7 +221,6 @@ _HEADERS = {4: 20 + 8, 6: 40 + 8}
 """Bytes of the IP and ICMP headers, by IP version."""
 _LARGEST = 65535
 """Maximum size of an IP packet; loopback reports 65536."""
-_RESUME = re.compile(r"^ +Resume: pmtu (\d{1,9}) hops \d+ back \d+ \n\Z", re.MULTILINE)
 
 
 class _MtuState(msgspec.Struct, frozen=True):
@@ -235,27 +233,19 @@ class _MtuState(msgspec.Struct, frozen=True):
 
 
 class PathMtuGuard(Guard):
-    """Packets as large as the path's MTU still pass, unfragmented.
-
-    Checked by ``ping -M do`` (iputils) with the MTU that the path declares; by tracepath if ping
-    cannot do that (busybox), and to find the MTU if none is declared.
-    """
+    """Packets as large as the MTU of the target's NIC still pass, unfragmented: ``ping -M do`` of
+    iputils, which busybox's cannot do."""
 
     def before(self, ends: Ends, path: Path) -> str:
         """The MTU, and whether packets of that size pass."""
-        try:
-            mtu = path.mtu or path_mtu(_tracepath(ends).stdout)
-        except MeasureError as error:
-            state = _MtuState(None, None, f"no MTU is declared, and {error}")
-        else:
-            state = _passes(ends, mtu)
+        state = _MtuState(None, None) if path.mtu is None else _passes(ends, path.mtu)
         return msgspec.json.encode(state).decode()
 
     def after(self, ends: Ends, path: Path, before: str) -> RailCheck:
         """Broken if packets of that size no longer pass."""
         state = json_as(before, _MtuState) if before else _MtuState(path.mtu, True)
         if state.mtu is None:
-            return RailCheck("unknown", state.reason or "no MTU is declared for this path")
+            return RailCheck("unknown", "the MTU of the target's NIC is unknown")
         if not state.passed:
             why = f"{state.mtu} B did not get through before either: {state.reason}"
             return RailCheck("unknown", why)
@@ -271,41 +261,17 @@ class PathMtuGuard(Guard):
         return f"{state.mtu} B: {state.reason}" if state.passed is False else ""
 
 
-def path_mtu(text: str) -> int:
-    """The MTU in the output of tracepath (iputils). Raises MeasureError if it did not reach the
-    other end."""
-    found = _RESUME.search(text)
-    if found is None:
-        raise MeasureError("tracepath did not reach the other end")
-    return int(found[1])
-
-
 def _passes(ends: Ends, mtu: int) -> _MtuState:
-    """Probe by ping, or by tracepath if ping gave no answer."""
     size = min(mtu, _LARGEST) - _HEADERS[6 if ":" in ends.address else 4]
     argv = ("ping", "-c", "3", "-i", "0.2", "-W", "2", "-M", "do", "-s", str(size))
     ran = ends.peer.run((*argv, ends.address), seconds=20)
     try:
         found = ping_summary(ran.stdout)
     except MeasureError:
-        return _by_tracepath(ends, mtu, ran)
+        return _MtuState(mtu, None, _failure_reason(ran))
     if found.received:
         return _MtuState(mtu, True, f"{found.received} of {found.sent} got through")
     return _MtuState(mtu, False, one_line(ran.stderr) or "none got through")
-
-
-def _by_tracepath(ends: Ends, mtu: int, pinging: Ran) -> _MtuState:
-    ran = _tracepath(ends)
-    try:
-        found = path_mtu(ran.stdout)
-    except MeasureError as error:
-        said = _failure_reason(ran) if ran.code != 0 else str(error)
-        return _MtuState(mtu, None, f"{_failure_reason(pinging)}; {said}")
-    return _MtuState(mtu, found >= min(mtu, _LARGEST), f"path MTU is {found} (tracepath)")
-
-
-def _tracepath(ends: Ends) -> Ran:
-    return ends.peer.run(("tracepath", "-n", "-m", "8", ends.address), seconds=60)
 
 
 GUARDS: Mapping[str, Guard] = {

@@ -34,8 +34,7 @@ from vnicaudit.reaching.sections import ask, text_of
 # Source: ``/proc/net/dev`` of the end's own network namespace (net/core/net-procfs.c,
 # ``dev_seq_printf_stats``). Both directions are added up: data that a guest sends, its hypervisor
 # counts as received by the TAP. Headers and the warm-up are counted too, so a NIC that carried the
-# payload counts more than the payload. A counter of 32 bits wraps (``unsigned long`` of a 32-bit
-# kernel).
+# payload counts more than the payload.
 
 
 COUNTERS = r"""
@@ -53,7 +52,6 @@ The target's NIC is the one that has this address, the peer's the one on the way
 
 LAG_SECONDS = 2.5
 """Seconds after which drivers that fetch their counters from the device have done so."""
-_WRAP = 2**32
 _LINE = re.compile(r"(\S{1,64}) ([0-9]{1,20}) ([0-9]{1,20})")
 
 
@@ -76,16 +74,21 @@ def nic_reading(sections: Sequence[Section]) -> NicReading | None:
     return NicReading(found, named[0] if len(named) == 1 else None) if found else None
 
 
+def _risen(early: tuple[int, int], late: tuple[int, int]) -> tuple[int, int]:
+    """Bytes received and sent in between."""
+    return late[0] - early[0], late[1] - early[1]
+
+
 def counted_between(before: NicReading, after: NicReading) -> dict[str, int]:
-    """NIC -> bytes counted, for NICs present at both readings. A counter that went back has
-    wrapped, or belongs to a new NIC of the same name, which is left out."""
+    """NIC -> bytes counted, for NICs present at both readings. One whose counter went
+    back is new, and is left out."""
     counted: dict[str, int] = {}
     for name, early in before.counters.items():
         if name not in after.counters:
             continue
-        risen = [_risen(*pair) for pair in zip(early, after.counters[name], strict=True)]
-        if None not in risen:
-            counted[name] = sum(filter(None, risen))
+        risen = _risen(early, after.counters[name])
+        if min(risen) >= 0:
+            counted[name] = sum(risen)
     return counted
 
 
@@ -103,22 +106,10 @@ def counted_both_ways(
     early, late = before.counters.get(name), after.counters.get(name)
     if early is None or late is None:
         return None
-    risen = [_risen(*pair) for pair in zip(early, late, strict=True)]
-    if None in risen:
+    risen = _risen(early, late)
+    if min(risen) < 0:
         return None
     return all(risen) or (False if seconds >= LAG_SECONDS else None)
-
-
-def _risen(early: int, late: int) -> int | None:
-    if late >= early:
-        return late - early
-    return late - early + _WRAP if early < _WRAP else None
-
-
-def may_have_wrapped(after: NicReading, payload: float) -> bool:
-    """True if the payload is large enough for 32-bit counters to wrap, and no counter there is
-    known to be wider."""
-    return payload >= _WRAP and all(max(each) < _WRAP for each in after.counters.values())
 
 
 _SCRIPT = CPU_TIME + SWITCH_THREADS + COUNTERS
@@ -220,8 +211,6 @@ def check_path(
     own = NicBytes(end, named, counted[named])
     if payload is None or payload < LEAST_PAYLOAD or own.bytes >= LEAST_SHARE * payload:
         return PathFinding((own,))
-    if may_have_wrapped(after, payload):
-        return PathFinding((own,), "its counters may have wrapped around")
     look = read_lagged(named)
     if look is None:
         return PathFinding((own,), "the counters of its NICs cannot be read")

@@ -25,8 +25,7 @@ from typing import Literal, NamedTuple
 
 from vnicaudit.bench.judging.effect import TURNS, is_usable
 from vnicaudit.bench.judging.statistics import median
-from vnicaudit.bench.judging.verdict import amount
-from vnicaudit.bench.metrics import METRICS, Metric
+from vnicaudit.bench.metrics import METRICS, Metric, quantity
 from vnicaudit.model.measurement import Design, Sample, Witness, Workload
 
 _SHARE = 0.5
@@ -168,7 +167,7 @@ def _check(fall: Fall, last: Sample, design: Design) -> Check | None:
 def _certain_words(fall: Fall, arm: str) -> str:
     words = (
         f"{fall.workload}, {fall.metric.name}: {arm} {_amounts(fall, fall.bad[:_IN_A_ROW])}, "
-        f"three times in a row less than half of the {amount(fall.usual, fall.metric.unit)} "
+        f"three times in a row less than half of the {quantity(fall.usual, fall.metric.name)} "
         "before, and less than any run before"
     )
     if not fall.among:
@@ -179,7 +178,7 @@ def _certain_words(fall: Fall, arm: str) -> str:
 def _unproven_words(fall: Fall, question: Question) -> str:
     words = (
         f"{fall.workload}, {fall.metric.name}: {question.after} {_amounts(fall, fall.bad)}, less "
-        f"than half of the {amount(fall.usual, fall.metric.unit)} before, but it is not certain "
+        f"than half of the {quantity(fall.usual, fall.metric.name)} before, but it is not certain "
         f"that the change did it: {question.before}"
     )
     meanwhile = [*fall.among, *fall.since]
@@ -192,7 +191,7 @@ def _unproven_words(fall: Fall, question: Question) -> str:
 
 
 def _amounts(fall: Fall, runs: Sequence[Sample]) -> str:
-    *first, last = (amount(value, fall.metric.unit) for value in fall.values(runs))
+    *first, last = (quantity(value, fall.metric.name) for value in fall.values(runs))
     return f"{', '.join(first)} and {last}" if first else last
 
 

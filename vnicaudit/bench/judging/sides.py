@@ -27,8 +27,8 @@ from itertools import pairwise
 from typing import NamedTuple, Protocol
 
 from vnicaudit.bench.judging.effect import TURNS, Deciding, Shift, difference, is_usable, percent
-from vnicaudit.bench.judging.statistics import doubled_ranks, median, two_bands
-from vnicaudit.bench.judging.verdict import amount, effect_unit, signed
+from vnicaudit.bench.judging.statistics import doubled_ranks, median
+from vnicaudit.bench.judging.verdict import effect_unit
 from vnicaudit.bench.line_rate import (
     ENCAPSULATIONS,
     Framing,
@@ -37,7 +37,7 @@ from vnicaudit.bench.line_rate import (
     udp_fraction,
     udp_packet_rate,
 )
-from vnicaudit.bench.metrics import Metric
+from vnicaudit.bench.metrics import Metric, change
 from vnicaudit.model.measurement import Design, Path, Sample, Workload
 
 AT_CEILING = 0.97
@@ -184,7 +184,7 @@ def difference_notes(metric: Metric, *sides: Side) -> Iterator[str]:
         return
     found = difference(metric, *(median(side.values) for side in sides))
     if found is not None:
-        size, unit = signed(found), effect_unit(metric.unit)
+        size, unit = change(found), effect_unit(metric.unit)
         yield f"about {size} {unit} (minus is worse), not judged"
 
 
@@ -194,11 +194,11 @@ def effect_notes(
     """Notes on the certainty of the effect, if the intervals of the result do not show it."""
     unit = effect_unit(metric.unit)
     if shift is not None and shift.interval(0.05) is None:
-        size = signed(percent(metric, shift.estimate))
+        size = change(percent(metric, shift.estimate))
         yield f"about {size} {unit}; too few runs to tell how certain that is"
     if shift is not None and found is not None and alpha != 0.05:
         intervals = found.outer, found.inner
-        outer, inner = (f"{signed(one.low)} to {signed(one.high)} {unit}" for one in intervals)
+        outer, inner = (f"{change(one.low)} to {change(one.high)} {unit}" for one in intervals)
         yield (
             f"at this look the {100 * (1 - alpha):g} % interval decides: {outer}; to rule out "
             f"harm, the {100 * (1 - 2 * alpha):g} % one: {inner}"
@@ -218,10 +218,6 @@ def side_notes(metric: Metric, side: Side) -> Iterator[str]:
     dead = sum(value <= 0 for value in side.values)
     if dead and metric.better == "higher":
         yield f"{arm}: {dead} of {len(side.values)} carried nothing"
-    bands = two_bands(side.values)
-    if bands:
-        low, high = (amount(value, metric.unit) for value in bands)
-        yield f"{arm}: values fall into two bands, around {low} and {high}"
     if side.limited:
         yield f"{arm}: the limit was the generator, not the path"
     if side.values and exceeds(median(side.values), side.most):

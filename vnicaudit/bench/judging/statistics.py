@@ -27,10 +27,6 @@ takes 0.05 s and 5 MB; 200 against 200 would take minutes and almost 1 GB."""
 
 _LEAST_TAIL = 1e-300
 
-_BAND_GAP = 0.05
-_BAND_RUNS = 3
-_BAND_RATIO = 1.5
-
 
 class Interval(NamedTuple):
     """An interval, closed at both ends."""
@@ -193,22 +189,3 @@ def simes(p_values: Sequence[float]) -> float:
     the same runs do: Simes, Biometrika 73 (1986); 1 if there is none."""
     ordered = sorted(p_values)
     return min((len(ordered) * p / place for place, p in enumerate(ordered, 1)), default=1.0)
-
-
-def two_bands(values: Sequence[float]) -> tuple[float, float] | None:
-    """The middles of two bands that positive values fall into; None if they clearly do not.
-
-    vhost results are known to jump between two levels with the placement of its workers. This is a
-    hint and not a test: each band must have 3 values, and the gap must be wider than 5 % and than
-    one and a half times the wider band.
-    """
-    if len(values) < 2 * _BAND_RUNS or min(values) <= 0:
-        return None
-    ordered = sorted(values)
-    logs = [math.log(value) for value in ordered]
-    gap, cut = max((logs[i] - logs[i - 1], i) for i in range(1, len(logs)))
-    wider = max(logs[cut - 1] - logs[0], logs[-1] - logs[cut])
-    small = min(cut, len(logs) - cut)
-    if small < _BAND_RUNS or gap <= max(_BAND_GAP, _BAND_RATIO * wider):
-        return None
-    return median(ordered[:cut]), median(ordered[cut:])

@@ -13,36 +13,8 @@ from msgspec.structs import replace
 
 from vnicaudit.bench.judging.effect import Deciding, margin_of
 from vnicaudit.bench.judging.terms import Terms
-from vnicaudit.bench.metrics import METRICS
+from vnicaudit.bench.metrics import METRICS, change, quantity
 from vnicaudit.model.measurement import Comparison, Decision, Effect, GuardRail, Verdict
-
-_PREFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
-
-
-def amount(value: float, unit: str) -> str:
-    """``9.41 Gb/s``, ``18.0 k/s``, ``812 µs``: three digits, as a median is not more exact."""
-    if unit == "us":
-        for factor, name in ((1e6, "s"), (1e3, "ms")):
-            if abs(value) >= factor:
-                return f"{_digits(value / factor)} {name}"
-    if unit in ("bit/s", "1/s"):
-        for factor, prefix in _PREFIXES:
-            if abs(value) >= factor:
-                return (
-                    f"{_digits(value / factor)} {prefix}{unit.removeprefix('1').replace('it', '')}"
-                )
-    return f"{_digits(value)} {unit.replace('us', 'µs').replace('bit', 'b')}"
-
-
-def _digits(value: float) -> str:
-    places = 2 if abs(value) < 10 else 1 if abs(value) < 100 else 0
-    return f"{value:,.{places}f}" if abs(value) < 1e9 else f"{value:.2e}"
-
-
-def signed(value: float) -> str:
-    """``-7.2``, ``+0.4``, ``+5,800``."""
-    places = 1 if abs(value) < 1000 else 0
-    return f"{value:+,.{places}f}" if abs(value) < 1e9 else f"{value:+.1e}"
 
 
 def workload_and_metric(comparison: Comparison) -> str:
@@ -60,12 +32,12 @@ def comparison_words(comparison: Comparison) -> str:
 
 def _centres(comparison: Comparison) -> str:
     """The centres of the effect; medians if there is none."""
-    effect = comparison.effect
+    effect, metric = comparison.effect, (comparison.metric, comparison.unit)
     centres = (None, None) if effect is None else (effect.before, effect.after)
     sides = [
         "nothing"
         if side is None
-        else f"{amount(side.median if at is None else at, comparison.unit)} ({side.n} runs)"
+        else f"{quantity(side.median if at is None else at, *metric)} ({side.n} runs)"
         for side, at in zip((comparison.before, comparison.after), centres, strict=True)
     ]
     names = comparison.before_arm, comparison.after_arm
@@ -74,14 +46,14 @@ def _centres(comparison: Comparison) -> str:
 
 def _effect(effect: Effect, unit: str) -> str:
     how = "worse" if effect.percent < 0 else "better"
-    size = signed(effect.percent).lstrip("+-")
-    interval = f"{signed(effect.low95)} to {signed(effect.high95)} {unit}"
+    size = change(effect.percent).lstrip("+-")
+    interval = f"{change(effect.low95)} to {change(effect.high95)} {unit}"
     return f"{size} {unit} {how} (95 % interval {interval}; minus is worse)"
 
 
 def effect_unit(unit: str) -> str:
     """The unit of an effect on a metric with this one."""
-    return "percentage points" if unit == "%" else "%"
+    return "points" if unit == "%" else "%"
 
 
 def rail_words(rail: GuardRail) -> str:

@@ -9,8 +9,7 @@ from pathlib import Path
 from vnicaudit.base.deadlines import Clock
 from vnicaudit.base.wording import count
 from vnicaudit.bench.judging.steps import runs_needed, steps_of
-from vnicaudit.bench.judging.verdict import amount
-from vnicaudit.bench.metrics import METRICS
+from vnicaudit.bench.metrics import METRICS, quantity
 from vnicaudit.bench.profiles.profile import sample_seconds
 from vnicaudit.bench.running.collector import MeasurementTerms
 from vnicaudit.bench.running.forecast import Ahead
@@ -94,7 +93,7 @@ class BenchProgress:
             return "did not count"
         if metric not in METRICS or metric not in sample.values:
             return ""
-        return amount(sample.values[metric], METRICS[metric].unit)
+        return quantity(sample.values[metric], metric)
 
     def _show(self, text: str) -> None:
         if self._quiet:
@@ -118,7 +117,7 @@ def outcome(sample: Sample) -> str:
         return f"does not count: {sample.reason}"
     shown = [name for name in METRICS if name in sample.values][:3]
     return ", ".join(
-        f"{METRICS[name].title} {amount(sample.values[name], METRICS[name].unit)}" for name in shown
+        f"{METRICS[name].title} {quantity(sample.values[name], name)}" for name in shown
     )
 
 

@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from vnicaudit.bench.judging.statistics import median
+from vnicaudit.bench.metrics import quantity
 from vnicaudit.model.measurement import BenchResult, CpuParts, End, Sample, Workload
-from vnicaudit.reports.bench.labels import describe, quantity
+from vnicaudit.reports.bench.labels import describe
 from vnicaudit.reports.bench.rows import NOT_MEASURED
 from vnicaudit.reports.model import Cell, Group, ReportSection, Row, Table
 

@@ -12,9 +12,10 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from vnicaudit.bench.metrics import scale_of
 from vnicaudit.model.measurement import BenchResult
 from vnicaudit.reports.as_html import head, section_text, stylesheet, text
-from vnicaudit.reports.bench.labels import metric_title, metric_words, scale_of
+from vnicaudit.reports.bench.labels import metric_title, metric_words
 from vnicaudit.reports.bench.rows import MetricRow, median_parts, rows, values_that_count
 from vnicaudit.reports.bench.sections import sections
 from vnicaudit.reports.safe import safe

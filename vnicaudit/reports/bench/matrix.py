@@ -13,18 +13,9 @@ from typing import NamedTuple
 
 from vnicaudit.base.wording import count
 from vnicaudit.bench.judging.statistics import median
-from vnicaudit.bench.metrics import METRICS
+from vnicaudit.bench.metrics import METRICS, Scale, quantity, scale_of
 from vnicaudit.model.measurement import BenchResult, Workload
-from vnicaudit.reports.bench.labels import (
-    DIRECTIONS,
-    Scale,
-    guest_of,
-    metric_title,
-    nic_of,
-    quantity,
-    scale_of,
-    size,
-)
+from vnicaudit.reports.bench.labels import DIRECTIONS, guest_of, metric_title, nic_of, size
 from vnicaudit.reports.bench.rows import Values, values_that_count
 from vnicaudit.reports.model import Row, Table
 

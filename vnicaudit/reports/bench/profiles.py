@@ -9,10 +9,11 @@ import msgspec
 
 from vnicaudit.base.wording import count
 from vnicaudit.bench.line_rate import LineRate
+from vnicaudit.bench.metrics import scale_of
 from vnicaudit.bench.profiles.profile import Profile, estimate, sample_seconds
 from vnicaudit.model.measurement import Workload
 from vnicaudit.reports.as_text import GAP, Pen
-from vnicaudit.reports.bench.labels import DESIGNS, describe, scale_of
+from vnicaudit.reports.bench.labels import DESIGNS, describe, duration
 from vnicaudit.reports.model import Part
 from vnicaudit.reports.safe import encode_items, safe, width_of, wrap
 from vnicaudit.reports.writers import Options
@@ -48,16 +49,13 @@ def render_one(profile: Profile, options: Options) -> Iterator[str]:
 def takes(profile: Profile) -> str:
     """``before and after together: 28 min``; with several looks, the minimum and maximum."""
     seconds = [estimate(profile, 2, look) for look in profile.looks]
-    span = " to ".join(dict.fromkeys(lasting(value) for value in (seconds[0], seconds[-1])))
+    span = " to ".join(dict.fromkeys(map(_lasting, (seconds[0], seconds[-1]))))
     return f"before and after together: {span}"
 
 
-def lasting(seconds: float) -> str:
-    """``42 s``, ``28 min``, ``1 h 8 min``."""
-    if seconds < 120:
-        return f"{seconds:.0f} s"
-    hours, minutes = divmod(round(seconds / 60), 60)
-    return f"{hours} h {minutes} min" if hours else f"{minutes} min"
+def _lasting(seconds: float) -> str:
+    """``42 s``, ``28 min``, ``1 h 8 min``: without seconds if it takes long."""
+    return duration(seconds if seconds < 120 else 60 * round(seconds / 60))
 
 
 def _facts(profile: Profile) -> Iterator[tuple[str, str]]:

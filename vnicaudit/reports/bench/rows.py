@@ -11,7 +11,8 @@ from vnicaudit.base.wording import count
 from vnicaudit.bench.judging.comparing import summary
 from vnicaudit.bench.judging.effect import is_share, margin_of
 from vnicaudit.bench.judging.sides import ceiling, path_of, side_of
-from vnicaudit.bench.metrics import METRICS
+from vnicaudit.bench.judging.verdict import effect_unit
+from vnicaudit.bench.metrics import METRICS, change, quantity, scale_of
 from vnicaudit.model.measurement import (
     OWN_TOOL,
     ArmSummary,
@@ -23,7 +24,7 @@ from vnicaudit.model.measurement import (
     Sample,
     Workload,
 )
-from vnicaudit.reports.bench.labels import DESIGNS, metric_words, quantity, scale_of
+from vnicaudit.reports.bench.labels import DESIGNS, metric_words
 from vnicaudit.reports.model import Part
 
 NOT_MEASURED = "-"
@@ -138,9 +139,14 @@ def median_parts(row: MetricRow, arm: str) -> tuple[Part, ...]:
     return Part(scale.text(summary.median)), Part(sure, "aside")
 
 
-def unit_of(comparison: Comparison) -> str:
-    """The unit of an effect: a metric that is itself a share (loss) changes by points."""
-    return "points" if comparison.unit == "%" else "%"
+def effect_parts(comparison: Comparison) -> tuple[Part, ...]:
+    """``+3.2 %``, ``[-1.0, +7.5]``: the effect and its interval."""
+    effect = comparison.effect
+    if effect is None:
+        return (Part(NOT_MEASURED),)
+    interval = f"[{change(effect.low95)}, {change(effect.high95)}]"
+    size = f"{change(effect.percent)} {effect_unit(comparison.unit)}"
+    return Part(size), Part(interval, "aside")
 
 
 # Sentences about a whole measurement, shared by reports for people; not escaped yet.

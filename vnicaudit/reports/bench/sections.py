@@ -8,7 +8,6 @@ from vnicaudit.model.measurement import BenchResult, Comparison, Setup
 from vnicaudit.reports.bench.cpu import cpu_sections
 from vnicaudit.reports.bench.labels import (
     STYLES,
-    change,
     describe,
     metric_words,
     percent,
@@ -17,16 +16,15 @@ from vnicaudit.reports.bench.labels import (
 )
 from vnicaudit.reports.bench.matrix import matrices, matrix_table
 from vnicaudit.reports.bench.rows import (
-    NOT_MEASURED,
     MetricRow,
     discard_sentences,
     discarded_total,
+    effect_parts,
     facts,
     guard_total,
     median_parts,
     rail_words,
     rows,
-    unit_of,
 )
 from vnicaudit.reports.bench.steps import drop_section
 from vnicaudit.reports.bench.verdict import verdicts
@@ -137,12 +135,8 @@ def _line_rate(row: MetricRow, arm: str) -> Iterator[Part]:
 def _compared(comparison: Comparison) -> tuple[tuple[Part, ...], tuple[Part, ...]]:
     """The effect with its interval; the verdict, in parentheses if it did not count for the
     decision, with its notes."""
-    effect, word = comparison.effect, verdict_words(comparison)
-    shown: tuple[Part, ...] = (Part(NOT_MEASURED),)
-    if effect is not None:
-        interval = f"[{change(effect.low95)}, {change(effect.high95)}]"
-        shown = (Part(f"{change(effect.percent)} {unit_of(comparison)}"), Part(interval, "aside"))
+    word = verdict_words(comparison)
     verdict = Part(word, style=STYLES[comparison.verdict], strong=True)
     if not comparison.primary:
         verdict = Part(f"({word})", style="quiet")
-    return shown, (verdict, *(Part(note, "note") for note in comparison.notes))
+    return effect_parts(comparison), (verdict, *(Part(note, "note") for note in comparison.notes))

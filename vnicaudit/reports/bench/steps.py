@@ -7,18 +7,13 @@ from collections.abc import Iterator, Sequence
 from vnicaudit.bench.judging.statistics import median
 from vnicaudit.bench.judging.steps import JudgedStep, lone_paths
 from vnicaudit.bench.judging.stored_comparison import judged_steps_of
+from vnicaudit.bench.judging.verdict import effect_unit
+from vnicaudit.bench.metrics import digits, quantity
 from vnicaudit.errors import UsageError
 from vnicaudit.model.measurement import BenchResult, Comparison, End, Path, Sample, Setup
 from vnicaudit.reports.bench.cpu import parts_of
-from vnicaudit.reports.bench.labels import (
-    STYLES,
-    change,
-    digits,
-    metric_words,
-    percent,
-    quantity,
-)
-from vnicaudit.reports.bench.rows import NOT_MEASURED, unit_of
+from vnicaudit.reports.bench.labels import STYLES, metric_words, percent
+from vnicaudit.reports.bench.rows import NOT_MEASURED, effect_parts
 from vnicaudit.reports.model import Cell, Part, ReportSection, Row, Table
 
 _OUTCOMES = {
@@ -99,7 +94,7 @@ def _loss_words(row: Comparison) -> str:
     said = f"{metric_words(row.metric)} {sides}"
     if (effect := row.effect) is not None:
         least, most = digits(-effect.high95), digits(-effect.low95)
-        said += f", worse by {digits(-effect.percent)} {unit_of(row)} ({least} to {most})"
+        said += f", worse by {digits(-effect.percent)} {effect_unit(row.unit)} ({least} to {most})"
     return f"{said}, in {row.workload}"
 
 
@@ -120,7 +115,7 @@ def _table(judged: Sequence[JudgedStep]) -> Table:
         cells: tuple[Cell, ...] = ("", NOT_MEASURED, NOT_MEASURED, NOT_MEASURED)
         if row is not None:
             work = (Part(row.workload), Part(metric_words(row.metric), "aside"))
-            cells = (work, _value(row, 0), _value(row, 1), _change(row))
+            cells = (work, _value(row, 0), _value(row, 1), effect_parts(row))
         outcome = _OUTCOMES[each.outcome]
         chance = row is not None and row.verdict == "regressed" and not each.lost_rows
         notes = [f"too few valid runs of {path}: it was not measured" for path in each.short]
@@ -131,14 +126,6 @@ def _table(judged: Sequence[JudgedStep]) -> Table:
         rows.append(Row((_name(each), *cells, (outcome, *(Part(note, "note") for note in notes)))))
     heads = ("step", "most affected", "from", "to", "change (95 %)", "")
     return Table("", heads, tuple(rows))
-
-
-def _change(row: Comparison) -> tuple[Part, ...]:
-    effect = row.effect
-    if effect is None:
-        return (Part(NOT_MEASURED),)
-    interval = f"[{change(effect.low95)}, {change(effect.high95)}]"
-    return Part(f"{change(effect.percent)} {unit_of(row)}"), Part(interval, "aside")
 
 
 # What was seen at the ends of a step that loses: facts, of which each may be the cause.

@@ -12,8 +12,8 @@ from vnicaudit.base.wording import count
 from vnicaudit.bench.judging.effect import TURNS, difference, is_share, margin_of
 from vnicaudit.bench.judging.statistics import median
 from vnicaudit.bench.judging.terms import MOST_ALPHA, MOST_RUNS, Terms, runs_to_show, spread_of
-from vnicaudit.bench.judging.verdict import decide, rail_words, workload_and_metric
-from vnicaudit.bench.metrics import METRICS
+from vnicaudit.bench.judging.verdict import decide, effect_unit, rail_words, workload_and_metric
+from vnicaudit.bench.metrics import METRICS, change, digits, quantity
 from vnicaudit.model.measurement import (
     BenchResult,
     Comparison,
@@ -27,14 +27,11 @@ from vnicaudit.reports.bench.labels import (
     DONE,
     MEANINGS,
     STYLES,
-    change,
     change_words,
-    digits,
     duration,
     guest_of,
     metric_words,
     percent,
-    quantity,
     size,
     verdict_words,
     word_of,
@@ -45,7 +42,6 @@ from vnicaudit.reports.bench.rows import (
     MetricRow,
     discarded_total,
     median_parts,
-    unit_of,
     values_that_count,
 )
 from vnicaudit.reports.model import Cell, Part, ReportSection, Row, Table
@@ -362,7 +358,7 @@ def change_of(comparison: Comparison) -> str:
     if comparison.verdict != "not-judged" or metric is None or len(medians) < 2:
         return NOT_MEASURED
     found = difference(metric, *medians)
-    return NOT_MEASURED if found is None else f"{_rounded(found)} {unit_of(comparison)}"
+    return NOT_MEASURED if found is None else f"{_rounded(found)} {effect_unit(comparison.unit)}"
 
 
 def interval_of(comparison: Comparison) -> str:
@@ -381,7 +377,7 @@ def _size(comparison: Comparison, value: float) -> str:
     if effect is None or comparison.better != "higher" or comparison.unit == "%" or (
         1 / _FACTOR < 1 + effect.percent / 100 < _FACTOR
     ):  # fmt: skip
-        return f"{_rounded(value)} {unit_of(comparison)}"
+        return f"{_rounded(value)} {effect_unit(comparison.unit)}"
     factor = 1 + value / 100
     places = 0 if factor >= 10 else 1 if factor >= 1 else 2
     return f"{factor:,.{places}f}x"
