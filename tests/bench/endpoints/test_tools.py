@@ -87,6 +87,16 @@ def test_all_that_is_missing_is_named_with_its_package(
     assert str(error.value) == message
 
 
+def test_of_a_pod_the_image_is_named() -> None:
+    pod = Saying("kubectl://generator-1?namespace=bench&container=c", lambda _argv: (0, "iperf3\n"))
+    with pytest.raises(EndpointError) as error:
+        require_tools(pod, [IPERF3])
+    assert str(error.value) == (
+        "the image of pod generator-1 has no iperf3: it needs the package iperf3"
+        " (apt-get install iperf3, dnf install iperf3)"
+    )
+
+
 def test_what_is_there_is_no_error() -> None:
     require_tools(has("sh", "iperf3"), [SH, IPERF3])
 

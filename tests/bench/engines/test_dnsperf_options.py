@@ -4,8 +4,11 @@ from typing import Any
 
 import pytest
 
+from tests.bench.engines.here import Here
+from vnicaudit.bench.contract import Ends
 from vnicaudit.bench.engines import _dnsperf_options as options
 from vnicaudit.bench.engines import dnsperf
+from vnicaudit.bench.engines._dnsperf_batch import DnsperfJob
 from vnicaudit.errors import UsageError
 from vnicaudit.model.measurement import Workload
 
@@ -105,12 +108,12 @@ def test_what_can_be_run(fields: dict[str, Any]) -> None:
 
 
 def test_the_command_line() -> None:
-    read = options.options_of(
-        workload(options={**NAME, "port": "5353", "transport": "tcp", "threads": "2"})
-    )
-    asking = options.QueryRun("2001:db8::2", "/q", read, 4)
-    load = options.Load(1.0, 5000, 125)
-    assert options.command(asking, load, ("-O", "x")) == (
+    asked = {"queries": "/q", "port": "5353", "transport": "tcp", "threads": "2"}
+    with Here("peer") as peer:
+        ends = Ends(peer, peer, "2001:db8::2")
+        job = DnsperfJob(workload(connections=8, generators=2, options=asked), ends)
+        found = job.command(options.Load(1.0, 5000, 125), ("-O", "x"))
+    assert found == (
         *("dnsperf", "-s", "2001:db8::2", "-p", "5353", "-m", "tcp", "-d", "/q", "-l", "1"),
         *("-t", "1", "-c", "4", "-T", "2", "-q", "125", "-Q", "5000", "-O", "x"),
     )

@@ -23,7 +23,7 @@ from vnicaudit.bench.judging.terms import Terms
 from vnicaudit.bench.profiles.profile import Profile
 from vnicaudit.bench.running.collector import Collector, MeasurementTerms
 from vnicaudit.bench.running.forecast import Ahead
-from vnicaudit.bench.running.opening import Arm, ArmCommands, BenchPlugins, OpenedArm
+from vnicaudit.bench.running.opening import ArmCommands, BenchPlugins, OpenedArm
 from vnicaudit.model.measurement import (
     Covariates,
     NicBytes,
@@ -95,8 +95,7 @@ def opened(
     target = end or End()
     ends = Ends(target, End("netns://peer"), "192.0.2.1")
     watch = watching or Watching()
-    arm = Arm(name, path(name, target.url), ArmCommands(enter))
-    return OpenedArm(arm, ends, watch, "boot")  # type: ignore[arg-type]
+    return OpenedArm(path(name, target.url), ends, watch, "boot", ArmCommands(enter))  # type: ignore[arg-type]
 
 
 Outcome = Callable[[Workload, Ends, int], "float | Measured"]

@@ -24,7 +24,7 @@ def test_a_command_is_run_only_where_it_is_not_so_already() -> None:
 def test_an_arm_is_brought_about_at_both_ends_and_left_as_it_was_found() -> None:
     end, switch = End(), Switch({})
     arms = [
-        one._replace(arm=one.arm._replace(enter=ArmCommands(("mtu", size), ("far", size))))
+        one._replace(enter=ArmCommands(("mtu", size), ("far", size)))
         for size in ("1500", "9000")
         for one in [opened(size, end)]
     ]

@@ -142,15 +142,15 @@ def test_whether_packets_leave_the_host(
     world.boots = boots
     with ExitStack() as stack:
         opened = OpenedEndpoints(stack, adapters).open(PathOption("a", target, peer), profile())
-    assert opened.arm.path.same_host is same
+    assert opened.path.same_host is same
 
 
 def test_the_hypervisor_of_a_guest_is_looked_at(world: World) -> None:
     with ExitStack() as stack:
         places = OpenedEndpoints(stack, adapters)
         opened = places.open(PathOption("a", REMOTE, "local"), profile())
-        assert opened.arm.path.hypervisor == "ssh://kvm7"
-        assert opened.arm.path.domain == "web01"
+        assert opened.path.hypervisor == "ssh://kvm7"
+        assert opened.path.domain == "web01"
         setups = {setup.endpoint: setup for setup in places.setups([opened])}
     assert world.looked == [("ssh://kvm7", "web01", None)]
     assert setups["ssh://kvm7"].facts == {"kernel": "6.1", "qemu": "7.2", "cpu": "x"}
@@ -236,5 +236,5 @@ def test_the_guest_of_a_uuid_is_known_by_its_name(world: World) -> None:
         opened = OpenedEndpoints(stack, lambda: ADAPTERS._replace(connect=connect)).open(
             PathOption("a", "agent://u-u-i-d", "netns://x"), profile(), "52:54:00:00:00:01"
         )
-    path = opened.arm.path
+    path = opened.path
     assert (path.domain, path.guest, path.nic) == ("u-u-i-d", "web01", "rtl8139")

@@ -12,7 +12,7 @@ from vnicaudit.bench.contract import Measured, Transport
 from vnicaudit.bench.facts.covariates import Watch
 from vnicaudit.bench.running import collector
 from vnicaudit.bench.running.collector import parse_neighbour, witness_of
-from vnicaudit.bench.running.opening import Arm, OpenedArm
+from vnicaudit.bench.running.opening import OpenedArm
 from vnicaudit.model.measurement import Path, Witness
 
 ADDRESS = "192.0.2.1"
@@ -28,7 +28,7 @@ def links() -> Iterator[TwoLinks]:
 def path_of(links: TwoLinks, address: str = ADDRESS) -> OpenedArm:
     path = Path(name="p", target=links.target.url, peer=links.peer.url, address=address)
     ends = links.ends(address)
-    return OpenedArm(Arm("p", path), ends, Watch(ends, path, None, None))
+    return OpenedArm(path, ends, Watch(ends, path, None, None))
 
 
 def test_a_path_that_is_there(links: TwoLinks, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -203,11 +203,13 @@ def require_tools(endpoint: Endpoint, tools: Sequence[RequiredTool]) -> None:
     """Raises EndpointError with all missing tools, and the packages to install."""
     absent = missing_tools(endpoint, list({tool.program: tool for tool in tools}.values()))
     if absent:
-        how = "its image needs" if endpoint.url.startswith("kubectl://") else "install"
+        is_pod = endpoint.url.startswith("kubectl://")
+        where = f"the image of pod {parse(endpoint.url).name}" if is_pod else endpoint.url
+        how = "it needs" if is_pod else "install"
         wanted = "; ".join(f"{tool.program}: {how} {_packages(tool.packages)}" for tool in absent)
         if len(absent) > 1:
-            raise EndpointError(f"{endpoint.url} lacks {len(absent)} programs: {wanted}")
-        raise EndpointError(f"{endpoint.url} has no {wanted}")
+            raise EndpointError(f"{where} lacks {len(absent)} programs: {wanted}")
+        raise EndpointError(f"{where} has no {wanted}")
 
 
 def _packages(packages: Mapping[str, str]) -> str:

@@ -316,7 +316,7 @@ class DnsperfJob:
         self.raw: list[Ran] = []
         self.details: dict[str, str | float | int | bool | None] = {}
         self.completed = 0
-        self._query_run = options.query_run(workload, self.options, ends)
+        self._queries = options.query_file(self.options, ends)
         self._output = ends.peer.put_file("dnsperf-output", b"")
         self._has = extended_options(ends.peer)
 
@@ -331,7 +331,7 @@ class DnsperfJob:
 
     def _run(self, load: options.Load, *, observed: bool) -> DnsperfBatch:
         count = self.workload.generators
-        argv = options.command(self._query_run, load, self._extra(observed=observed))
+        argv = self.command(load, self._extra(observed=observed))
         # every sleep(1) accepts whole seconds
         after = max(int(load.seconds) - 1, 0) if observed else 0
         script = concurrent_command(argv, count=count, output=self._output, observe_after=after)
@@ -343,6 +343,18 @@ class DnsperfJob:
         batch = DnsperfBatch(each, load.seconds, count * load.places, found.busiest)
         self.completed += batch.total("completed")
         return batch
+
+    def command(self, load: options.Load, extra: tuple[str, ...]) -> tuple[str, ...]:
+        """dnsperf's command line; ``extra``: options that not every version has."""
+        read, workload = self.options, self.workload
+        return (
+            *("dnsperf", "-s", self.ends.address, "-p", str(read.port), "-m", read.transport),
+            *("-d", self._queries, "-l", f"{load.seconds:g}", "-t", str(options.TIMEOUT)),
+            *("-c", str(workload.connections // workload.generators), "-T", str(read.threads)),
+            *("-q", str(load.places)),
+            *(("-Q", str(load.rate)) if load.rate is not None else ()),
+            *extra,
+        )
 
     def _extra(self, *, observed: bool) -> tuple[str, ...]:
         histogram = observed and HISTOGRAM in self._has

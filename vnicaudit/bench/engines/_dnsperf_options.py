@@ -139,35 +139,7 @@ class Load(NamedTuple):
     places: int
 
 
-class QueryRun(NamedTuple):
-    """Parameters of a run of queries. ``queries``: path of the query file at the peer."""
-
-    address: str
-    queries: str
-    options: DnsperfOptions
-    connections: int
-
-
-def query_run(workload: Workload, read: DnsperfOptions, ends: Ends) -> QueryRun:
-    """The parameters of a run; stores the query file at the peer, unless it is there already."""
-    each = workload.connections // workload.generators
-    return QueryRun(ends.address, read.queries or _put_queries(read, ends), read, each)
-
-
-def command(query_run: QueryRun, load: Load, extra: tuple[str, ...]) -> tuple[str, ...]:
-    """dnsperf's command line; ``extra``: options that not every version has."""
-    read = query_run.options
-    return (
-        *("dnsperf", "-s", query_run.address, "-p", str(read.port), "-m", read.transport),
-        *("-d", query_run.queries, "-l", f"{load.seconds:g}", "-t", str(TIMEOUT)),
-        *("-c", str(query_run.connections), "-T", str(read.threads)),
-        *("-q", str(load.places)),
-        *(("-Q", str(load.rate)) if load.rate is not None else ()),
-        *extra,
-    )
-
-
-def _put_queries(read: DnsperfOptions, ends: Ends) -> str:
-    return ends.peer.put_file(
-        "dnsperf-queries", "".join(f"{line}\n" for line in read.lines).encode()
-    )
+def query_file(read: DnsperfOptions, ends: Ends) -> str:
+    """The path of the query file at the peer, where it is stored unless it is there already."""
+    data = "".join(f"{line}\n" for line in read.lines).encode()
+    return read.queries or ends.peer.put_file("dnsperf-queries", data)

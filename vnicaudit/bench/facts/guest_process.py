@@ -191,22 +191,15 @@ _BY_TYPE = ("vdpa", "vhostuser", "hostdev")
 """Types of ``<interface>`` with a data path other than a tap's."""
 
 
-class GuestNic(NamedTuple):
-    """``guest``: the domain's name; ``nic``: the kind of its running NIC, None if unknown."""
-
-    guest: str | None = None
-    nic: str | None = None
-
-
-def guest_nic(machine: Machine, uri: str, mac: str | None) -> GuestNic:
-    """The guest's name, and the kind of its NIC with that MAC address at this moment. ``uri``: of
-    its host."""
+def guest_nic(machine: Machine, uri: str, mac: str | None) -> str | None:
+    """The kind of the guest's NIC with that MAC address at this moment; None if it is unknown.
+    ``uri``: of its host."""
     try:
         domain = definition_of(machine.live(), uri)
     except VnicauditError:
-        return GuestNic(machine.name)
+        return None
     found = [nic.declared for nic in domain.nics if mac is not None and nic.mac == mac.lower()]
-    return GuestNic(machine.name, nic_words(found[0]) if len(found) == 1 else None)
+    return nic_words(found[0]) if len(found) == 1 else None
 
 
 def nic_words(config: NicConfig) -> str:

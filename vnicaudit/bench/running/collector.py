@@ -215,7 +215,7 @@ def _finite(values: Mapping[str, float]) -> dict[str, float]:
 
 def _blank_sample(opened: OpenedArm, slot: Slot, started: str) -> Sample:
     return Sample(
-        workload=slot.workload, arm=opened.arm.name, block=slot.block, order=slot.order,
+        workload=slot.workload, arm=opened.path.name, block=slot.block, order=slot.order,
         boot=opened.boot, started=started,
     )  # fmt: skip
 
@@ -300,7 +300,7 @@ class Collector:
             return
         short = replace(quick[0], seconds=min(_WARM_UP, quick[0].seconds))
         for opened in arms:
-            self._listener.prepares(f"warming up {opened.arm.name}")
+            self._listener.prepares(f"warming up {opened.path.name}")
             self._bring_about(opened, short)
             opened.watch.begin()  # finds the guest's QEMU, once
             began = self._clock.monotonic()
@@ -359,7 +359,7 @@ class Collector:
             known = any(
                 each.witness is not None and each.failure is None
                 for each in self.samples
-                if each.arm == opened.arm.name
+                if each.arm == opened.path.name
                 and transport in ("", self._transport(self._workloads[each.workload]))
             )
             plugins = self._task.plugins

@@ -71,18 +71,18 @@ class Measuring:
         arm, are kept as well. ``labels``: of the target, as found; labels that the user gave, or
         that were recorded before, take precedence."""
         self._run = replace(self._run, labels={**labels, **self._run.labels})
-        self._paths.update({each.arm.path.name: each.arm.path for each in opened})
-        targets = {each.arm.path.target for each in opened}
+        self._paths.update({each.path.name: each.path for each in opened})
+        targets = {each.path.target for each in opened}
         for setup in setups:
             known = self._setups.get(setup.endpoint)
             if known is not None:
                 here = setup.endpoint in targets
                 self._note_changes(
-                    f"at {setup.endpoint}, in {opened[0].arm.name}",
+                    f"at {setup.endpoint}, in {opened[0].path.name}",
                     link_changes(known, setup, changed_here=here),
                 )
             self._setups[setup.endpoint] = (
-                setup if known is None else _merged(known, setup, opened[0].arm.name)
+                setup if known is None else _merged(known, setup, opened[0].path.name)
             )
         self._kept.write_head(self.result())
 
@@ -95,7 +95,7 @@ class Measuring:
     def _note_links(self, looks: Sequence[tuple[OpenedArm, LinkSetups]]) -> None:
         """Record differences between the arms of one path, and in the first arm since the start."""
         (first, was), *others = looks
-        name = first.arm.name
+        name = first.path.name
         for setup in was if self._terms.design != "paths" else ():
             known = self._setups.get(setup.endpoint)
             if known is not None:
@@ -105,7 +105,7 @@ class Measuring:
             for before, after in zip(was, now, strict=True):
                 here = before.endpoint == first.ends.target.url
                 changes = link_changes(before, after, changed_here=here)
-                between = f"between {name} and {other.arm.name}"
+                between = f"between {name} and {other.path.name}"
                 self._note_changes(f"at {before.endpoint}, {between}", changes)
 
     def interleaved(self, opened: Sequence[OpenedArm]) -> BenchResult:
@@ -127,7 +127,7 @@ class Measuring:
 
     def stretch(self, opened: Sequence[OpenedArm], slots: Sequence[Slot]) -> NextRun:
         """Make these runs."""
-        arms = {each.arm.name: each for each in opened}
+        arms = {each.path.name: each for each in opened}
         self._step = self._collector.collect(slots, arms, self._judge)
         return self._step
 
@@ -144,8 +144,8 @@ class Measuring:
 
     def rail_states(self, opened: OpenedArm) -> RailStates:
         """The states of the guard rails before the change, to be compared with later."""
-        self._listener.prepares(f"checking the guard rails of {opened.arm.name}")
-        states = states_before(self._guards(), opened.ends, opened.arm.path)
+        self._listener.prepares(f"checking the guard rails of {opened.path.name}")
+        states = states_before(self._guards(), opened.ends, opened.path)
         self._note_troubles(states)
         return states
 
@@ -156,8 +156,8 @@ class Measuring:
     def check_rails(self, opened: OpenedArm, before: RailStates) -> None:
         """Record the results of the guard rails, replacing earlier ones."""
         self._note_troubles(before)
-        self._listener.prepares(f"checking the guard rails of {opened.arm.name} again")
-        found = checks_after(self._guards(), opened.ends, opened.arm.path, before)
+        self._listener.prepares(f"checking the guard rails of {opened.path.name} again")
+        found = checks_after(self._guards(), opened.ends, opened.path, before)
         again = {(rail.name, rail.arm) for rail in found}
         self._rails = [each for each in self._rails if (each.name, each.arm) not in again] + found
 
@@ -252,7 +252,7 @@ def _link_setups(opened: OpenedArm) -> LinkSetups:
 
 
 def _endpoint_and_address(opened: OpenedArm) -> tuple[str, str]:
-    return opened.arm.path.target, opened.arm.path.address
+    return opened.path.target, opened.path.address
 
 
 def _merged(first: Setup, later: Setup, arm: str) -> Setup:

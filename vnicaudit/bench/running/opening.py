@@ -64,21 +64,19 @@ class ArmCommands(NamedTuple):
     peer: tuple[str, ...] = ()
 
 
-class Arm(NamedTuple):
-    """``enter``: without commands, the arm is its path."""
-
-    name: str
-    path: Path
-    enter: ArmCommands = ArmCommands()
-
-
 class OpenedArm(NamedTuple):
-    """An arm with its opened ends."""
+    """An arm, named as its path, with its opened ends. ``enter``: without commands, the arm is its
+    path."""
 
-    arm: Arm
+    path: Path
     ends: Ends
     watch: Watch
     boot: str = ""
+    enter: ArmCommands = ArmCommands()
+
+    def renamed(self, name: str) -> OpenedArm:
+        """The same path as the arm of that name."""
+        return self._replace(path=replace(self.path, name=name))
 
 
 class Switch:
@@ -92,7 +90,7 @@ class Switch:
     def arm(self, opened: OpenedArm) -> None:
         """Switch both ends to this arm. Raises EndpointError if a command fails."""
         for end, words in _commands(opened):
-            self._bring_about(end, "arm", opened.arm.name, words)
+            self._bring_about(end, "arm", opened.path.name, words)
 
     def state(self, opened: OpenedArm, name: str) -> None:
         """Switch the server to a state of the profile; "" is the state in which it was found, the
@@ -113,7 +111,7 @@ class Switch:
                     stack.callback(self.state, each, next(iter(self._states)))
                 for end, words in _commands(each):
                     if (end.url, "arm") in self._used:
-                        stack.callback(self._bring_about, end, "arm", each.arm.name, words)
+                        stack.callback(self._bring_about, end, "arm", each.path.name, words)
 
     def _bring_about(self, target: Endpoint, kind: str, name: str, argv: tuple[str, ...]) -> None:
         key = (target.url, kind)
@@ -129,7 +127,7 @@ class Switch:
 
 def _commands(opened: OpenedArm) -> tuple[tuple[Endpoint, tuple[str, ...]], ...]:
     """Each end, and the command that switches it to the arm."""
-    ends, enter = opened.ends, opened.arm.enter
+    ends, enter = opened.ends, opened.enter
     return (ends.target, enter.target), (ends.peer, enter.peer)
 
 
@@ -190,10 +188,10 @@ class OpenedEndpoints:
         self._take_turns(places)
         domain, machine = domain_of(given.target), self._machine(given.target)
         if machine is not None and domain is not None:
-            known = guest_nic(machine, domain[1], mac or path.mac)
-            path = replace(path, guest=known.guest, nic=known.nic)
+            nic = guest_nic(machine, domain[1], mac or path.mac)
+            path = replace(path, guest=machine.name, nic=nic)
         guests = None if host is None else self._guest_host(host)
-        return OpenedArm(Arm(given.name, path), ends, Watch(ends, path, guests, machine), boot)
+        return OpenedArm(path, ends, Watch(ends, path, guests, machine), boot)
 
     def require(self, opened: Iterable[OpenedArm], workloads: Iterable[Workload]) -> None:
         """Raises EndpointError that names every missing program at an end."""
@@ -212,7 +210,7 @@ class OpenedEndpoints:
                 found[target.url] = setup_of(target, address)
             if peer.url not in found:
                 found[peer.url] = setup_of(peer, towards=address)
-            path = each.arm.path
+            path = each.path
             if path.domain is not None and path.hypervisor in self._open:
                 hosts.setdefault(path.hypervisor, path)
         for url, path in hosts.items():
@@ -223,7 +221,7 @@ class OpenedEndpoints:
 
     def labels(self, opened: Sequence[OpenedArm]) -> dict[str, str]:
         """Labels of one target: its number of CPUs."""
-        targets = {each.arm.path.target: each.ends.target for each in opened}
+        targets = {each.path.target: each.ends.target for each in opened}
         if len(targets) != 1:
             return {}
         (target,) = targets.values()

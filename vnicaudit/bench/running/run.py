@@ -20,7 +20,6 @@ from vnicaudit.bench.running.forecast import Listener
 from vnicaudit.bench.running.measuring import Measuring
 from vnicaudit.bench.running.opening import (
     SHIPPED,
-    Arm,
     ArmCommands,
     BenchPlugins,
     OpenedArm,
@@ -147,7 +146,4 @@ def _arms(request: MeasurementRequest, opened: list[OpenedArm]) -> list[OpenedAr
     if not request.arms:
         return opened
     (only,) = opened
-    return [
-        only._replace(arm=Arm(name, replace(only.arm.path, name=name), commands))
-        for name, commands in request.arms.items()
-    ]
+    return [only.renamed(name)._replace(enter=commands) for name, commands in request.arms.items()]

@@ -23,7 +23,7 @@ from vnicaudit.bench.history import StoredMeasurement
 from vnicaudit.bench.judging.stopping import NextRun, Slot, turns
 from vnicaudit.bench.running.collector import MeasurementTerms
 from vnicaudit.bench.running.measuring import Measuring
-from vnicaudit.bench.running.opening import Arm, OpenedArm, OpenedEndpoints
+from vnicaudit.bench.running.opening import OpenedArm, OpenedEndpoints
 from vnicaudit.bench.running.run import reporting_where_stored
 from vnicaudit.bench.trials.request import AFTER, BEFORE, TrialRequest, trial_terms
 from vnicaudit.errors import ActionError, VnicauditError
@@ -148,9 +148,7 @@ class Flips:
     def _opened(self, stack: ExitStack, arm: str) -> tuple[OpenedEndpoints, OpenedArm]:
         places = self._request.places(stack, self._say_once)
         self._request.listener.prepares(f"connecting to the guest of {self._mac}, {arm}")
-        opened = places.open(self._path, self._request.profile, self._mac)
-        path = replace(opened.arm.path, name=arm)
-        return places, opened._replace(arm=Arm(arm, path))
+        return places, places.open(self._path, self._request.profile, self._mac).renamed(arm)
 
     def _say_once(self, text: str) -> None:
         """Report each fact about an end once: it is the same in every turn."""
@@ -160,7 +158,7 @@ class Flips:
 
     def _note(self, measuring: Measuring, places: OpenedEndpoints, opened: OpenedArm) -> None:
         """Record the facts of an arm, the first time."""
-        arm = opened.arm.name
+        arm = opened.path.name
         if arm not in self._found:  # recorded facts do not change any more
             places.require([opened], self._request.profile.workloads)
             measuring.note_setups([opened], places.setups([opened]), places.labels([opened]))

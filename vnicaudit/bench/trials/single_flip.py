@@ -22,7 +22,7 @@ from vnicaudit.bench.judging.stopping import ATTEMPTS, Slot, one_by_one
 from vnicaudit.bench.profiles.profile import Profile
 from vnicaudit.bench.running.collector import MeasurementTerms
 from vnicaudit.bench.running.measuring import Measuring
-from vnicaudit.bench.running.opening import Arm, OpenedArm, OpenedEndpoints
+from vnicaudit.bench.running.opening import OpenedArm, OpenedEndpoints
 from vnicaudit.bench.running.run import reporting_where_stored
 from vnicaudit.bench.trials.request import AFTER, BEFORE, TrialRequest, trial_terms
 from vnicaudit.errors import RefusedError, VnicauditError
@@ -115,8 +115,7 @@ class SingleFlip:
 
     def _open(self, places: OpenedEndpoints, mac: str, arm: str) -> OpenedArm:
         self._request.listener.prepares(f"connecting to the guest of {mac}, {arm}")
-        opened = places.open(self._path, self._request.profile, mac)
-        return opened._replace(arm=Arm(arm, replace(opened.arm.path, name=arm)))
+        return places.open(self._path, self._request.profile, mac).renamed(arm)
 
     def _terms(self, profile: Profile) -> MeasurementTerms:
         return trial_terms(self._request._replace(profile=profile), "single-flip")
