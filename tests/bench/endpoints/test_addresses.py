@@ -1,12 +1,22 @@
 """What is made of the answers of both ends, whatever they are. Real ones are in test_netns.py."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from pathlib import Path
 
 import pytest
 
 from tests.bench.endpoints.said import Answer, Saying
-from vnicaudit.bench.endpoints.addresses import address_of
+from tests.bench.running.fakes import profile
+from tests.bench.two_links import TwoLinks, two_links
+from tests.cli.command import vnicaudit
+from vnicaudit.bench.endpoints.addresses import (
+    address_of,
+    is_host_name,
+    refuse_local_route,
+    resolved_at,
+)
 from vnicaudit.bench.endpoints.ip_output import (
     HeldAddress,
     RouteKind,
@@ -14,8 +24,12 @@ from vnicaudit.bench.endpoints.ip_output import (
     held_addresses_of,
     next_hops,
 )
+from vnicaudit.bench.endpoints.opening import PathOption
+from vnicaudit.bench.running.opening import OpenedEndpoints
+from vnicaudit.cli.wiring.adapters import adapters
 from vnicaudit.errors import EndpointError, UsageError
 from vnicaudit.model.host import GuestInterface
+from vnicaudit.model.measurement import Ran
 
 
 def nic(*infos: dict[str, object], mac: str = "52:54:00:00:00:01", up: bool = True) -> object:
@@ -175,3 +189,151 @@ def test_many_are_not_all_listed() -> None:
         "agent://web01 has several addresses (192.0.2.1, 192.0.2.2, 192.0.2.3, 192.0.2.4, "
         "192.0.2.5, 192.0.2.6, 192.0.2.7, 192.0.2.8, …): append it to the URL: ?address=IP"
     )
+
+
+# Host names in the place of addresses.
+
+
+@pytest.mark.parametrize("text", ["web01", "web01.example.org", "a.b.", "x_1.lab", "1.lab", "7up"])
+def test_a_name(text: str) -> None:
+    assert is_host_name(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", ".", "192.0.2.1", "192.0.2", "2001:db8::1", "-a", "a-", "a b", "a..b", "ä", "a" * 254],
+)
+def test_what_is_no_name(text: str) -> None:
+    assert not is_host_name(text)
+
+
+class Resolver:
+    """An endpoint whose ``getent`` prints that."""
+
+    url = "ssh://gen1"
+
+    def __init__(self, stdout: str, code: int = 0, stderr: str = "") -> None:
+        self._said = code, stdout, stderr
+
+    def run(self, argv: tuple[str, ...], *, seconds: float) -> Ran:
+        assert (argv[:2], seconds > 0) == (("getent", "ahosts"), True)
+        return Ran(argv, *self._said)
+
+
+def resolved(stdout: str, code: int = 0, stderr: str = "") -> str:
+    return resolved_at(Resolver(stdout, code, stderr), "web01")  # type: ignore[arg-type]
+
+
+# glibc 2.36; musl's prints STREAM alone
+BOTH = """\
+2001:db8::7     STREAM web01.example.org
+2001:db8::7     DGRAM
+192.0.2.7       STREAM
+192.0.2.7       DGRAM
+"""
+
+
+def test_ipv4_before_ipv6() -> None:
+    assert resolved(BOTH) == "192.0.2.7"
+    assert resolved(BOTH.partition("192")[0]) == "2001:db8::7"
+
+
+def test_several_are_listed() -> None:
+    with pytest.raises(UsageError, match=r"\(192\.0\.2\.7, 192\.0\.2\.8\)"):
+        resolved(BOTH + "192.0.2.8 STREAM\n")
+
+
+def test_none() -> None:
+    for code, stdout in ((2, ""), (0, "\nno address here\n"), (127, BOTH)):
+        with pytest.raises(EndpointError) as error:
+            resolved(stdout, code, "getent: not found\n" if code == 127 else "")
+        assert str(error.value).startswith("ssh://gen1 cannot resolve 'web01'")
+        assert ("not found" in str(error.value)) == (code == 127)
+
+
+def test_a_name_of_the_peer_itself() -> None:
+    with pytest.raises(UsageError, match=r"'web01' is 127\.0\.1\.1, which is that end itself"):
+        resolved("127.0.1.1 STREAM web01\n")
+
+
+# Paths that would take no NIC are refused before anything is measured.
+
+
+@pytest.fixture(scope="module")
+def links() -> Iterator[TwoLinks]:
+    with two_links() as made:
+        yield made
+
+
+def test_a_path_between_two_namespaces(links: TwoLinks) -> None:
+    refuse_local_route(links.target, links.peer, "192.0.2.1", one_kernel=True)
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1", "::1"])
+def test_loopback_that_is_asked_for(links: TwoLinks, address: str) -> None:
+    refuse_local_route(links.target, links.target, address, one_kernel=True)
+
+
+def test_an_address_of_the_peer(links: TwoLinks) -> None:
+    with pytest.raises(UsageError) as error:
+        refuse_local_route(links.target, links.peer, "192.0.2.2", one_kernel=True)
+    assert str(error.value).startswith(
+        f"{links.peer.url}: 192.0.2.2 is an address of this end itself (its route is local)"
+    )
+
+
+def test_both_ends_are_one(links: TwoLinks) -> None:
+    """Also where the address is another machine's."""
+    url = links.target.url
+    for address in ("192.0.2.1", "192.0.2.2"):
+        path = PathOption("a", f"{url}?address={address}", url)
+        with ExitStack() as stack, pytest.raises(UsageError, match="in the same network namespace"):
+            OpenedEndpoints(stack, adapters).open(path, profile())
+
+
+def test_nothing_is_measured(links: TwoLinks, tmp_path_factory: pytest.TempPathFactory) -> None:
+    state = tmp_path_factory.mktemp("state")
+    path = f"{links.target.url}?address=192.0.2.1,{links.target.url}"
+    done = vnicaudit("bench", "run", path, "-p", "smoke", "--state", state)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "in the same network namespace" in done.stderr
+    assert list(state.iterdir()) == []
+
+
+# The way to an address: from what was recorded, and from anything else.
+
+
+RECORDED = (Path(__file__).parent / "data" / "route-get.txt").read_text("utf-8")
+FOUND = {
+    "192.0.2.2": RouteKind.LINK,
+    "198.51.100.7": RouteKind.ROUTER,
+    "192.0.2.1": RouteKind.LOCAL,
+    "2001:db8::2": RouteKind.LINK,
+    "203.0.113.9": RouteKind.NONE,
+}
+
+
+def test_as_it_was_recorded() -> None:
+    assert next_hops(RECORDED, tuple(FOUND)) == FOUND
+
+
+def test_the_whole_answer_of_a_route_counts() -> None:
+    """Cut off anywhere, it tells nothing, or that the last one is not reached; never another way
+    than there is."""
+    text = RECORDED.strip()
+    whole = [line for line in text.splitlines() if line]
+    for end in range(len(text)):
+        found = next_hops(text[:end], tuple(FOUND))
+        assert found in (None, FOUND), text[:end]
+        assert found is None or text[:end].count("\n") == len(whole) - 1
+
+
+def test_a_line_counts_whole() -> None:
+    for address, line in zip(FOUND, RECORDED.splitlines(), strict=True):
+        for end in range(1, len(line)):
+            assert next_hops(line[:end], [address]) == {address: RouteKind.NONE}, line[:end]
+
+
+def test_too_long_a_line_is_no_way() -> None:
+    line = RECORDED.splitlines()[0]
+    assert next_hops("[" + " " * 65536 + line[1:], ["192.0.2.2"]) == {"192.0.2.2": RouteKind.NONE}

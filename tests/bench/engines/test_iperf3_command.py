@@ -1,15 +1,17 @@
 """Command lines, and what is refused before there is one."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
+from tests.bench.engines.here import Here
+from vnicaudit.bench.engines import ENGINES, iperf3
 from vnicaudit.bench.engines import _iperf3_command as command
-from vnicaudit.bench.engines import iperf3
 from vnicaudit.bench.engines._iperf3_command import Iperf3Install, Iperf3Load, Iperf3Version
 from vnicaudit.bench.metrics import METRICS
-from vnicaudit.errors import UsageError
-from vnicaudit.model.measurement import Workload
+from vnicaudit.errors import EndpointError, UsageError
+from vnicaudit.model.measurement import Ran, Workload
 
 NEW = Iperf3Install(Iperf3Version(3, 18), 8 << 20)
 
@@ -197,3 +199,83 @@ def test_both_ends_need_it() -> None:
     needs = iperf3.needs(workload())
     assert [tool.program for tool in (*needs.target, *needs.peer)] == ["iperf3", "iperf3"]
     assert needs.target[0].packages["apt"] == "iperf3"
+
+
+# What is asked of an end before iperf3 runs there.
+
+
+SETTING = "/proc/sys/net/core/rmem_max"
+
+
+class Answers(Here):
+    """Answers commands from a table: its first word, or what it reads."""
+
+    def __init__(self, **answers: str) -> None:
+        super().__init__("there")
+        self.answers = answers
+
+    def run(self, argv: Sequence[str], *, seconds: float = 30.0, stdin: bytes = b"") -> Ran:
+        assert (seconds, stdin) == (30, b"")
+        self.commands.append(tuple(argv))
+        said = self.answers.get("buffers" if SETTING in argv else argv[0], "")
+        return Ran(tuple(argv), 0 if said else 127, said, "", 0.0, self.url)
+
+
+@pytest.mark.parametrize(
+    ("text", "version"),
+    [
+        ("iperf 3.9 (cJSON 1.7.13)\nLinux", (3, 9)),
+        ("iperf 3.12 (cJSON 1.7.15)", (3, 12)),
+        ("iperf 3.19.1 (cJSON 1.7.15)", (3, 19)),
+        ("iperf 3.20+ (cJSON 1.7.15)", (3, 20)),
+        ("iperf version 2.1.8 (12 August 2022) pthreads", None),
+        ("", None),
+        ("iperf 3", None),
+        ("sh: iperf3: not found", None),
+    ],
+)
+def test_version(text: str, version: tuple[int, int] | None) -> None:
+    assert command.version_of(text) == version
+
+
+def test_is_asked_once() -> None:
+    there = Answers(iperf3="iperf 3.12 (cJSON 1.7.15)", buffers="425984\n212992\n")
+    assert command.place(there) == Iperf3Install(Iperf3Version(3, 12), 425984)
+    commands = list(there.commands)
+    assert command.place(there) == Iperf3Install(Iperf3Version(3, 12), 425984)
+    assert there.commands == commands
+
+
+@pytest.mark.parametrize("answer", ["", "212992\n", "a b", "1 99999999999"])
+def test_a_buffer_that_cannot_be_read_is_the_kernels_own(answer: str) -> None:
+    assert command.place(Answers(iperf3="iperf 3.12", buffers=answer)).buffer == 2 * 212992
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        ("", "there: iperf3 cannot be run there; is the package iperf3 installed?"),
+        (
+            "iperf version 2.1.8",
+            "there: iperf3 cannot be run there; is the package iperf3 installed?",
+        ),
+        ("iperf 3.6", "there: iperf3 3.6 is too old: 3.7 is needed"),
+    ],
+)
+def test_refuses(answer: str, words: str) -> None:
+    with pytest.raises(EndpointError) as error:
+        command.place(Answers(iperf3=answer))
+    assert str(error.value) == words
+
+
+# What all engines have in common.
+
+
+@pytest.mark.parametrize("name", ENGINES.names())
+def test_each_engine_meets_the_contract(name: str) -> None:
+    engine = ENGINES.load(name)
+    assert engine.PATTERNS
+    for pattern, metrics in engine.PATTERNS.items():
+        assert metrics, pattern
+        assert set(metrics) <= METRICS.keys(), pattern
+    assert all(callable(part) for part in (engine.needs, engine.check, engine.measure))

@@ -8,8 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vnicaudit.bench.engines import rr
-from vnicaudit.bench.engines._rr_command import Pattern, RrReport, error_of, pattern_of, report_of
-from vnicaudit.errors import MeasureError
+from vnicaudit.bench.engines._rr_command import (
+    Pattern,
+    RrReport,
+    client_error,
+    error_of,
+    pattern_of,
+    report_of,
+)
+from vnicaudit.errors import MeasureError, NoTrafficError
 from vnicaudit.model.measurement import Workload
 
 _RR = Pattern("rr", 200, 1000)
@@ -203,3 +210,22 @@ def test_a_percentile_is_the_latency_that_so_many_requests_do_not_exceed(
 ) -> None:
     report = RrReport("", ((10, 50), (20, 49), (30, 1)))
     assert report.percentile(percent) == nanoseconds
+
+
+# Clients fail by themselves, or because nothing got through.
+
+
+@pytest.mark.parametrize(
+    ("said", "silent"),
+    [
+        ("cannot connect: timed out", True),
+        ("cannot connect: [Errno 111] Connection refused", True),
+        ("cannot connect: [Errno 113] No route to host", True),
+        ("nothing came or went for 10 s", True),
+        ("a connection was lost", False),
+        ("send_omni: broken", False),
+        ("the server speaks another language", False),
+    ],
+)
+def test_what_a_client_says(said: str, silent: bool) -> None:
+    assert isinstance(client_error(said), NoTrafficError) is silent

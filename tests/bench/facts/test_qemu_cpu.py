@@ -12,9 +12,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.adapters import ADAPTERS
 from tests.bench.engines.here import Here
+from tests.bench.facts.recorded import text
 from tests.not_run import not_run
 from vnicaudit.bench.facts.cpu import BootTime
 from vnicaudit.bench.facts.guest_process import (
@@ -24,11 +27,16 @@ from vnicaudit.bench.facts.guest_process import (
     Process,
     QemuReading,
     find_guest,
+    guest_nic,
     host_use,
+    nic_words,
+    process,
     qemu_reading,
     read_qemu,
 )
+from vnicaudit.errors import ActionError, MeasureError
 from vnicaudit.model.host import Section
+from vnicaudit.model.nic import NicConfig
 
 CLOCK = (
     Section("uptime", "25467.44 1.00\n"),
@@ -292,3 +300,98 @@ def test_another_program_that_names_the_domain_is_no_qemu() -> None:
             assert find_guest(GuestHost(here, ADAPTERS.command_line), domain) is None
         finally:
             process.kill()
+
+
+# Lines of /proc/PID/stat.
+
+
+def test_a_name_may_have_spaces_and_parentheses() -> None:
+    assert process(text("proc/parentheses.stat")) == Process(
+        12445, "a) R (b 1", spent=0, started=2639509, kernel=False
+    )
+
+
+def test_a_kernel_thread_is_known_by_its_flag() -> None:
+    assert process(text("proc/kthreadd.stat")) == Process(2, "kthreadd", 2, 22, kernel=True)
+
+
+@given(st.text(st.characters(codec="utf-8"), max_size=64), *(st.integers(0, 2**63),) * 3)
+def test_whatever_the_name_the_numbers_are_right(
+    name: str, user: int, system: int, started: int
+) -> None:
+    line = (
+        f"7 ({name}) S 1 7 7 0 -1 4194304 0 0 0 0 {user} {system} 9 9 20 0 1 0 {started} "
+        "2990080 421 18446744073709551615\n"
+    )
+    assert process(line) == Process(7, name, user + system, started, kernel=False)
+
+
+@pytest.mark.parametrize("name", ["proc/parentheses.stat", "proc/kthreadd.stat"])
+def test_cut_anywhere_it_is_an_error(name: str) -> None:
+    line = text(name)
+    for length in range(len(line)):
+        with pytest.raises(MeasureError):
+            process(line[:length])
+
+
+# The guest's name, and its NIC in words.
+
+
+MAC = "52:54:00:00:00:01"
+DOMAIN = f"""\
+<domain type="kvm">
+  <name>web01</name>
+  <devices>
+    <interface type="network">
+      <mac address="{MAC}"/><source network="default"/><model type="rtl8139"/>
+    </interface>
+    <interface type="network">
+      <mac address="52:54:00:00:00:02"/><source network="default"/><model type="virtio"/>
+    </interface>
+  </devices>
+</domain>
+"""
+
+
+class Guest:
+    """A domain that runs as ``text`` says."""
+
+    name = "web01"
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def live(self) -> bytes:
+        if not self._text:
+            raise ActionError("libvirt does not answer")
+        return self._text.encode()
+
+
+@pytest.mark.parametrize(
+    ("text", "mac", "expected"),
+    [
+        (DOMAIN, MAC, "rtl8139"),
+        (DOMAIN, "52:54:00:00:00:02", "virtio"),
+        (DOMAIN, "52:54:00:00:00:03", None),
+        (DOMAIN, None, None),
+        ("", MAC, None),
+        ("<domain", MAC, None),
+    ],
+)
+def test_what_a_domain_says(text: str, mac: str | None, expected: str | None) -> None:
+    found = guest_nic(Guest(text), "qemu:///system", mac)  # type: ignore[arg-type]
+    assert found == expected
+
+
+@pytest.mark.parametrize(
+    ("config", "words"),
+    [
+        (NicConfig(model="e1000"), "e1000"),
+        (NicConfig(model="virtio", queues=1), "virtio"),
+        (NicConfig(model="virtio", queues=4), "virtio, 4 queues"),
+        (NicConfig(type="vdpa", model="virtio", queues=2), "virtio, vdpa, 2 queues"),
+        (NicConfig(type="hostdev"), "hostdev"),
+    ],
+)
+def test_a_nic_in_words(config: NicConfig, words: str) -> None:
+    assert nic_words(config) == words

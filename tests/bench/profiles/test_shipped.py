@@ -1,11 +1,20 @@
 """The shipped profiles: what they measure, how long they say they take, where they come from."""
 
+import json
+import sys
 from itertools import product
 from pathlib import Path
+from typing import Any
 
+import jsonschema
 import pytest
 
+from docs import generate_profiles
+from tests.bench.profiles.test_load import FULL, MINIMAL, MISTAKES
+from vnicaudit.bench.engines import ENGINES
 from vnicaudit.bench.judging.terms import fewest_runs, turns_decide
+from vnicaudit.bench.metrics import METRICS
+from vnicaudit.bench.profiles.keys import Kind, ProfileTable, WorkloadTable, descriptions, examples
 from vnicaudit.bench.profiles.load import FOLDER, load_profile, shipped_profiles
 from vnicaudit.bench.profiles.profile import estimate, sample_seconds
 from vnicaudit.reports.bench.profiles import takes
@@ -157,3 +166,94 @@ def test_a_search_takes_its_own_time() -> None:
     quick = {workload.id: sample_seconds(workload) for workload in load_profile("quick").workloads}
     assert quick["iperf3.udp-pps.rx.c1.128"] == 41.5
     assert quick["iperf3.tcp.tx.c1.64k"] == 8.5
+
+
+# The reference page is what the program says.
+
+
+def text() -> str:
+    return generate_profiles.PAGE.read_text("utf-8")
+
+
+def test_it_is_current(capsys: pytest.CaptureFixture[str]) -> None:
+    assert (generate_profiles.main(["--check"]), capsys.readouterr().err) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("kind", "heading"), [(ProfileTable, "Keys"), (WorkloadTable, "Keys of `[[workload]]`")]
+)
+def test_it_names_every_key(kind: Kind, heading: str) -> None:
+    section = text().partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
+    for key, meaning in descriptions(kind).items():
+        assert f"| `{key}` | {meaning} |" in section
+
+
+def test_it_names_every_profile_engine_pattern_and_metric() -> None:
+    page = text()
+    for name in shipped_profiles():
+        assert f"\n### {name}\n" in page
+    for name in ENGINES.names():
+        section = page.partition(f"\n### {name}\n")[2].partition("\n## ")[0]
+        assert all(f"| `{pattern}` |" in section for pattern in ENGINES.load(name).PATTERNS)
+    assert all(f"| `{metric}` |" in page for metric in METRICS)
+
+
+def test_check_exits_1_when_it_differs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(generate_profiles, "PAGE", tmp_path / "profiles.md")
+    assert generate_profiles.main(["--check"]) == 1
+    assert "docs/reference/profiles.md differs" in capsys.readouterr().err
+    assert generate_profiles.main([]) == 0
+    assert generate_profiles.main(["--check"]) == 0
+
+
+# The published schema takes what the program takes, and refuses what it can know to be wrong.
+
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+SCHEMA: dict[str, Any] = json.loads(
+    (Path(__file__).parents[3] / "docs/schemas/vnicaudit.profile.json").read_text("utf-8")
+)
+SHIPPED = {name: (Path(FOLDER) / f"{name}.toml").read_text("utf-8") for name in shipped_profiles()}
+STRUCTURAL = (
+    "nothing", "no workload", "empty title", "workload is no table", "workload is no list",
+    "no engine", "second without patterns", "unknown key", "unknown key of a workload",
+    "pattern for patterns", "no list", "empty list", "no direction", "no design",
+    "no connections", "a size of another type", "primary as a text", "a state with blanks",
+    "a name with blanks", "a share for per cent", "steal of nothing",
+    "options that are no texts",
+)  # fmt: skip
+"""Mistakes that no engine has to be asked about."""
+
+
+def accepts(document: dict[str, Any]) -> bool:
+    jsonschema.Draft7Validator.check_schema(SCHEMA)
+    return bool(jsonschema.Draft7Validator(SCHEMA).is_valid(document))
+
+
+@pytest.mark.parametrize("text", [FULL, MINIMAL, *SHIPPED.values()], ids=["full", "less", *SHIPPED])
+def test_what_the_program_takes_it_takes(text: str) -> None:
+    assert accepts(tomllib.loads(text))
+
+
+@pytest.mark.parametrize("name", STRUCTURAL)
+def test_what_is_wrong_in_itself_it_refuses(name: str) -> None:
+    assert not accepts(tomllib.loads(MISTAKES[name][0]))
+
+
+@pytest.mark.parametrize("kind", [ProfileTable, WorkloadTable])
+def test_it_takes_every_example_and_every_default(kind: Kind) -> None:
+    minimal = tomllib.loads(MINIMAL)
+    table = SCHEMA if kind is ProfileTable else SCHEMA["definitions"]["WorkloadTable"]
+    for key, values in examples(kind).items():
+        said = table["properties"][key]
+        for value in (*values, *([said["default"]] if "default" in said else ())):
+            changed = {key: value}
+            if kind is WorkloadTable:
+                changed = {"workload": [{**minimal["workload"][0], key: value}]}
+            assert accepts({**minimal, **changed}), key
