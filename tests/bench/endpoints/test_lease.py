@@ -100,7 +100,7 @@ class Lost:
 
     def __init__(self, session: EndpointSession) -> None:
         self.whole = session._transport
-        session._transport = session._supervisor._transport = self
+        session._transport = self
 
     def run(self, argv: object, seconds: float) -> TransportOutput:
         """Nothing comes back."""
@@ -118,7 +118,7 @@ def test_a_lost_connection_ends_it() -> None:
     with pytest.raises(EndpointError, match=r"^local: the connection is lost$"):
         session.run(["true"])
     until(lambda: gone(session.folder), "nothing is left")
-    session._supervisor._transport = lost.whole
+    session._transport = lost.whole
     with pytest.raises(EndpointError) as error:
         session.run(["true"])
     assert str(error.value) == (

@@ -16,7 +16,7 @@ from tests.not_run import not_run
 from tests.ports import free_port
 from vnicaudit.bench.contract import Endpoint, StartedProgram
 from vnicaudit.bench.endpoints import session as sessions
-from vnicaudit.bench.endpoints.session import EndpointSession, open_session
+from vnicaudit.bench.endpoints.session import EndpointSession
 from vnicaudit.errors import EndpointError
 from vnicaudit.reaching.process import Prefixed
 
@@ -31,7 +31,7 @@ def session(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Endpoint
         not_run("tests", f"{request.param} is not installed")
     (tmp_path / "sh").symlink_to(shell)
     path = f"PATH={tmp_path}:{os.environ['PATH']}"
-    opened = open_session("local", Prefixed(("env", path)))
+    opened = EndpointSession("local", Prefixed(("env", path)))
     yield opened
     opened.close()
     until(lambda: gone(opened.folder), "nothing is left")
@@ -39,7 +39,7 @@ def session(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Endpoint
 
 @pytest.fixture
 def local() -> Iterator[EndpointSession]:
-    opened = open_session("local", Prefixed())
+    opened = EndpointSession("local", Prefixed())
     yield opened
     opened.close()
     until(lambda: gone(opened.folder), "nothing is left")
@@ -272,7 +272,7 @@ def test_two_sessions_are_used_from_two_threads() -> None:
     said: dict[str, list[str]] = {}
 
     def work(name: str) -> None:
-        opened = open_session(name, Prefixed())
+        opened = EndpointSession(name, Prefixed())
         said[name] = [opened.run(["echo", f"{name} {n}"]).stdout for n in range(10)]
         opened.close()
 
@@ -308,7 +308,7 @@ def test_a_place_without_setsid_will_do() -> None:
     if os.getuid() != 0 or setsid is None or shutil.which("unshare") is None:
         not_run("tests", "to hide setsid takes root and util-linux")
     hide = ("unshare", "-m", "sh", "-c", 'mount --bind /dev/null "$0" && exec "$@"', setsid)
-    session = open_session("local", Prefixed(hide))
+    session = EndpointSession("local", Prefixed(hide))
     assert session.run(["sh", "-c", "command -v setsid"]).code != 0
     assert session.run(["no-such-program"]).code == 127
     assert session.run(["sleep", "100"], seconds=0.3).code is None

@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sysconfig
 from collections.abc import Sequence
+from contextlib import closing
 from importlib.resources import files
 
 import pytest
@@ -16,8 +17,6 @@ from vnicaudit.bench.endpoints.session import (
     EndpointSession,
     Program,
     Status,
-    Supervisor,
-    open_session,
     status_in,
 )
 from vnicaudit.errors import EndpointError
@@ -72,7 +71,7 @@ def test_a_folder_that_is_none_is_refused(folder: bytes) -> None:
     """It is removed at the end, and its name is part of what is run."""
     place = Answers(b"\nvnicaudit-supervisor " + folder + b" 0 0 0\n")
     with pytest.raises(EndpointError, match=r"^ssh://h: files cannot be stored there: "):
-        open_session("ssh://h", place)
+        EndpointSession("ssh://h", place)
     assert place.closed
 
 
@@ -118,10 +117,14 @@ def test_one_that_cannot_be_stopped_is_an_error() -> None:
 
 
 def test_a_session_that_is_gone_says_so() -> None:
-    gone = Supervisor("ssh://h", Answers(b"\nvnicaudit-supervisor gone 0 0 0\n"), 60)
-    with pytest.raises(EndpointError, match=r"^ssh://h: the programs started there are gone: it"):
-        gone.ask("renew", seconds=1)
-    assert gone.ask("end", seconds=1).state == "gone"
+    opened, gone = (
+        f"\nvnicaudit-supervisor {state} 0 0 0\n".encode()
+        for state in ("/tmp/vnicaudit.abcdef", "gone")
+    )
+    with closing(EndpointSession("ssh://h", Answers(opened, gone))) as lost:
+        with pytest.raises(EndpointError, match=r"^ssh://h: the programs started there are gone: "):
+            lost.ask("renew")
+        assert lost.ask("end").state == "gone"
 
 
 def test_numbers_are_the_same_in_the_script() -> None:

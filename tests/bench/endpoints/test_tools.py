@@ -11,7 +11,7 @@ from tests.adapters import open_endpoint
 from tests.bench.endpoints.said import Saying
 from vnicaudit.bench.contract import RequiredTool
 from vnicaudit.bench.endpoints.opening import missing_tools, require_tools
-from vnicaudit.bench.endpoints.session import EndpointSession, open_session
+from vnicaudit.bench.endpoints.session import EndpointSession
 from vnicaudit.errors import EndpointError
 from vnicaudit.reaching.process import Prefixed
 
@@ -58,7 +58,7 @@ def test_a_poor_path_is_made_up_for() -> None:
     """sshd and guest agents often have no ``sbin`` on it; what is found is also run."""
     place = Path("/usr/sbin") if Path("/usr/sbin").is_dir() else Path("/sbin")
     program = next(p.name for p in sorted(place.iterdir()) if os.access(p, os.X_OK))
-    with closing(open_session("local", Prefixed(("env", "PATH=/usr/bin:/bin")))) as session:
+    with closing(EndpointSession("local", Prefixed(("env", "PATH=/usr/bin:/bin")))) as session:
         assert missing_tools(session, [RequiredTool(program, {})]) == ()
         path = session.run(["sh", "-c", "echo $PATH"]).stdout.strip().split(":")
     assert {"/usr/local/sbin", "/usr/sbin", "/sbin"} <= set(path)

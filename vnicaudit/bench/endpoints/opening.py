@@ -10,7 +10,7 @@ from typing import NamedTuple
 from vnicaudit.bench.contract import Endpoint, RequiredTool
 from vnicaudit.bench.endpoints import agent
 from vnicaudit.bench.endpoints.addresses import is_host_name
-from vnicaudit.bench.endpoints.session import LEASE_SECONDS, EndpointSession, open_session
+from vnicaudit.bench.endpoints.session import LEASE_SECONDS, EndpointSession
 from vnicaudit.errors import EndpointError, UsageError
 from vnicaudit.reaching import opening as reaching
 from vnicaudit.reaching.process import EndpointUrl, UrlForm
@@ -37,7 +37,7 @@ def open_endpoint(
     where = parse(url)
     is_guest = where.scheme == "agent"
     transport = agent.connect(where, connect) if is_guest else reaching.transport_to(where)
-    return open_session(where.url, transport, lease=lease)
+    return EndpointSession(where.url, transport, lease)
 
 
 def address_option(url: str) -> str | None:

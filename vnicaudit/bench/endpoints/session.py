@@ -68,48 +68,6 @@ class Status(NamedTuple):
         return self.state == "running"
 
 
-class Supervisor:
-    """The supervisor of one session. Raises EndpointError if the place cannot be reached, or the
-    session has ended."""
-
-    def __init__(self, url: str, transport: Transport, lease: float) -> None:
-        self._url = url
-        self._transport = transport
-        self._lease = lease
-        self.folder = ""
-
-    def open(self, seconds: float) -> None:
-        """Start a session."""
-        script = files(__package__).joinpath("supervisor.sh").read_bytes()
-        text = base64.b64encode(script).decode()
-        words = ("sh", "-c", _BRING, "sh", text, f"{self._lease:.2f}")
-        folder = self._understood(words, seconds).state
-        if _FOLDER.fullmatch(folder) is None:
-            raise EndpointError(f"{self._url}: files cannot be stored there: {excerpt(folder)}")
-        self.folder = folder
-
-    def ask(self, verb: str, *words: str, seconds: float) -> Status:
-        """Send the supervisor a request and return its answer."""
-        path = f"{self.folder}/supervisor"
-        status = self._understood(("sh", "-c", _ASK, path, verb, *words), seconds)
-        if status.state == "gone" and verb != "end":
-            raise EndpointError(
-                f"{self._url}: the programs started there are gone: it was unreachable for "
-                f"{self._lease:g} s, or was restarted"
-            )
-        return status
-
-    def _understood(self, words: Sequence[str], seconds: float) -> Status:
-        try:
-            answer = self._transport.run(words, seconds)
-        except EndpointError as error:
-            raise EndpointError(f"{self._url}: {error}") from None
-        status = status_in(answer.stdout)
-        if status is None:
-            raise EndpointError(f"{self._url}: {_complaint(answer)}")
-        return status
-
-
 def status_in(stdout: bytes) -> Status | None:
     """The answer in the output of a shell; None if there is none."""
     found = _LINE.search(stdout)
@@ -236,32 +194,22 @@ _SLACK_SECONDS = 10.0
 _FILE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}")
 
 
-def open_session(
-    url: str, transport: Transport, *, lease: float = LEASE_SECONDS
-) -> EndpointSession:
-    """Start a session, which owns the transport. Raises EndpointError."""
-    supervisor = Supervisor(url, transport, lease)
-    try:
-        supervisor.open(_ANSWER_SECONDS)
-        return EndpointSession(url, transport, supervisor, lease)
-    except BaseException:
-        transport.close()
-        raise
-
-
 class EndpointSession:
-    """An Endpoint (:mod:`vnicaudit.bench.contract`), for one thread at a time; any thread may call
-    close."""
+    """An Endpoint (:mod:`vnicaudit.bench.contract`) with its supervisor, for one thread at a time;
+    any thread may call close. Owns the transport. Raises EndpointError if the place cannot be
+    reached, or the session has ended."""
 
-    def __init__(
-        self, url: str, transport: Transport, supervisor: Supervisor, lease: float
-    ) -> None:
+    def __init__(self, url: str, transport: Transport, lease: float = LEASE_SECONDS) -> None:
         self.url = url
-        self.folder = supervisor.folder
         self._transport = transport
-        self._supervisor = supervisor
+        self._lease = lease
         self._numbers = count(1)
         self._closing = threading.Event()
+        try:
+            self.folder = self._opened_folder()
+        except BaseException:
+            transport.close()
+            raise
         self._renewer = threading.Thread(
             target=self._renew, args=(lease / 3,), name=f"lease of {url}", daemon=True
         )
@@ -316,14 +264,41 @@ class EndpointSession:
         self._renewer.join(_JOIN_SECONDS)
         try:
             with suppress(EndpointError):
-                self._supervisor.ask("end", seconds=_ANSWER_SECONDS)
+                self.ask("end")
         finally:
             self._transport.close()
 
     def ask(self, verb: str, *words: str, patience: int = 0) -> Status:
-        """Send a request to the supervisor, which may wait ``patience`` seconds before it
-        answers."""
-        return self._supervisor.ask(verb, *words, seconds=patience + _ANSWER_SECONDS)
+        """Send the supervisor a request, for whose answer it may wait ``patience`` seconds."""
+        path = f"{self.folder}/supervisor"
+        seconds = patience + _ANSWER_SECONDS
+        status = self._understood(("sh", "-c", _ASK, path, verb, *words), seconds)
+        if status.state == "gone" and verb != "end":
+            raise EndpointError(
+                f"{self.url}: the programs started there are gone: it was unreachable for "
+                f"{self._lease:g} s, or was restarted"
+            )
+        return status
+
+    def _opened_folder(self) -> str:
+        """Start a supervisor; returns its folder."""
+        script = files(__package__).joinpath("supervisor.sh").read_bytes()
+        text = base64.b64encode(script).decode()
+        words = ("sh", "-c", _BRING, "sh", text, f"{self._lease:.2f}")
+        folder = self._understood(words, _ANSWER_SECONDS).state
+        if _FOLDER.fullmatch(folder) is None:
+            raise EndpointError(f"{self.url}: files cannot be stored there: {excerpt(folder)}")
+        return folder
+
+    def _understood(self, words: Sequence[str], seconds: float) -> Status:
+        try:
+            answer = self._transport.run(words, seconds)
+        except EndpointError as error:
+            raise EndpointError(f"{self.url}: {error}") from None
+        status = status_in(answer.stdout)
+        if status is None:
+            raise EndpointError(f"{self.url}: {_complaint(answer)}")
+        return status
 
     def _start(
         self, argv: Sequence[str], seconds: float, stdin: bytes, *, patience: float
