@@ -277,7 +277,7 @@ def test_a_single_flip_has_numbers_and_no_verdict() -> None:
 
 def test_one_run_of_each_arm_is_shown() -> None:
     found = one(pair([1e9], [2e9]), Terms(design="single-flip", looks=(7,), alphas=(0.05,)))
-    assert (found.verdict, found.notes[0].partition(" (")[0]) == ("not-judged", "about +100.0 %")
+    assert (found.verdict, found.notes[0].partition(" (")[0]) == ("not-judged", "about +100 %")
 
 
 def test_a_polling_data_path_has_no_costs() -> None:

@@ -132,8 +132,8 @@ def test_reasons_of_a_gain_name_the_others() -> None:
     found = decide([comparison("improved"), comparison("equivalent", "rr")], DEFAULT)
     assert found.reasons == (
         (
-            "tcp, goodput: before 9.41 Gb/s (10 runs), after 18.8 Gb/s (10 runs); 100.0 % "
-            "better (95 % interval +98.0 to +102.0 %; minus is worse): better by more than the "
+            "tcp, goodput: before 9.41 Gb/s (10 runs), after 18.8 Gb/s (10 runs); 100 % "
+            "better (95 % interval +98.0 to +102 %; minus is worse): better by more than the "
             "margin"
         ),
         "rr, goodput: no difference within the margins",
