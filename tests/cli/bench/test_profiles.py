@@ -41,7 +41,7 @@ def test_one_of_ones_own(tmp_path: Path) -> None:
     assert (result.returncode, result.stderr) == (0, "")
     assert result.stdout.splitlines() == [
         "web  The web tier",
-        "  takes        before and after together: 105 s",
+        "  takes        before and after together: 1 min 45 s",
         "  judged       after 5 runs of each arm, at an error probability of 0.05",
         "  runs         2 s apart; repeated if others used more than 2 % of the CPUs",
         "",

@@ -78,11 +78,11 @@ def start_server(
                 return server, port
         last = server.stop()
     if last is None:
-        said = f"port {', '.join(map(str, tried))} of {endpoint.url} is already in use"
-    else:
-        why = reason(last)
-        said = f"{last.command[0]} does not listen on {endpoint.url}" + (f": {why}" if why else "")
-    raise MeasureError(said)
+        numbers = ", ".join(map(str, tried))
+        raise MeasureError(f"port {numbers} of {endpoint.url} is already in use")
+    why = f" after {_LISTEN:g} s" if last.code is None else f": {reason(last)}"
+    program = commands(tried[0])[0][0]
+    raise MeasureError(f"{program} does not listen on {endpoint.url}{why}".rstrip(": "))
 
 
 def listens(endpoint: Endpoint, port: int, *, tries: int) -> bool:
