@@ -18,13 +18,7 @@ from typing import TypeVar
 import msgspec
 from msgspec.structs import replace
 
-from vnicaudit.base.files import (
-    check_own,
-    make_private,
-    sync_folder,
-    write_private,
-    writing,
-)
+from vnicaudit.base.files import check_own, make_private, sync_folder, write_private, writing
 from vnicaudit.base.wording import TIME_ID, time_id
 from vnicaudit.errors import UsageError
 from vnicaudit.model.decoding import json_as

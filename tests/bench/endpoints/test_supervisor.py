@@ -13,12 +13,7 @@ import pytest
 from tests.not_run import not_run
 from vnicaudit.bench.endpoints import session
 from vnicaudit.bench.endpoints import session as sessions
-from vnicaudit.bench.endpoints.session import (
-    EndpointSession,
-    Program,
-    Status,
-    status_in,
-)
+from vnicaudit.bench.endpoints.session import EndpointSession, Program, Status, status_in
 from vnicaudit.errors import EndpointError
 from vnicaudit.reaching.process import TransportOutput
 

@@ -24,14 +24,7 @@ from vnicaudit.bench.profiles.profile import Profile
 from vnicaudit.bench.running.collector import Collector, MeasurementTerms
 from vnicaudit.bench.running.forecast import Ahead
 from vnicaudit.bench.running.opening import ArmCommands, BenchPlugins, OpenedArm
-from vnicaudit.model.measurement import (
-    Covariates,
-    NicBytes,
-    Path,
-    Ran,
-    Sample,
-    Workload,
-)
+from vnicaudit.model.measurement import Covariates, NicBytes, Path, Ran, Sample, Workload
 
 RR = replace(TCP, id="rr", engine="rr", pattern="rr1c-1x1", size=None, primary=False)
 

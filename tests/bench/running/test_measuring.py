@@ -7,16 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from tests.bench.judging.made import TCP
-from tests.bench.running.fakes import (
-    End,
-    Engine,
-    Guard,
-    Outcome,
-    Told,
-    opened,
-    plugins,
-    profile,
-)
+from tests.bench.running.fakes import End, Engine, Guard, Outcome, Told, opened, plugins, profile
 from vnicaudit.bench import history
 from vnicaudit.bench.contract import Ends, RailCheck
 from vnicaudit.bench.facts.guards import troubles

@@ -2,15 +2,7 @@
 
 from msgspec.structs import replace
 
-from tests.reports.bench.samples import (
-    TCP_TX,
-    VM_PATH,
-    applied,
-    compared,
-    noisy,
-    run,
-    samples_of,
-)
+from tests.reports.bench.samples import TCP_TX, VM_PATH, applied, compared, noisy, run, samples_of
 from vnicaudit.model.measurement import BenchResult, Decision, Design
 from vnicaudit.reports.bench.rows import rows
 from vnicaudit.reports.bench.verdict import outlook

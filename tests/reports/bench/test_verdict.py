@@ -5,14 +5,7 @@ from typing import Literal
 import pytest
 from msgspec.structs import replace
 
-from tests.reports.bench.samples import (
-    applied,
-    one_arm,
-    side_by_side,
-    single_flip,
-    sweep,
-    two_arms,
-)
+from tests.reports.bench.samples import applied, one_arm, side_by_side, single_flip, sweep, two_arms
 from vnicaudit.model.measurement import BenchResult, Covariates, Decision, GuardRail, Verdict
 from vnicaudit.reports.bench.rows import rows
 from vnicaudit.reports.bench.verdict import verdicts

@@ -24,12 +24,7 @@ import msgspec
 from vnicaudit.base.wording import one_line
 from vnicaudit.bench.contract import Endpoint, Ends, Needs, StartedProgram
 from vnicaudit.bench.engines._iperf3_command import IPERF3
-from vnicaudit.bench.engines._listening import (
-    is_literal,
-    ports,
-    refuse_if,
-    start_server,
-)
+from vnicaudit.bench.engines._listening import is_literal, ports, refuse_if, start_server
 from vnicaudit.bench.generator import built
 from vnicaudit.errors import EndpointError, MeasureError, NoTrafficError, UsageError
 from vnicaudit.model.decoding import json_decoder

@@ -14,14 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from vnicaudit.bench.contract import (
-    Ends,
-    Measured,
-    Needs,
-    RequiredTool,
-    Transport,
-    failed_run,
-)
+from vnicaudit.bench.contract import Ends, Measured, Needs, RequiredTool, Transport, failed_run
 from vnicaudit.bench.engines import _dnsperf_options as options
 from vnicaudit.bench.engines._dnsperf_batch import (
     HISTOGRAM,

@@ -21,14 +21,7 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from math import ceil
 
-from vnicaudit.bench.contract import (
-    Ends,
-    Measured,
-    Needs,
-    failed_run,
-    nothing_to_prepare,
-    over_tcp,
-)
+from vnicaudit.bench.contract import Ends, Measured, Needs, failed_run, nothing_to_prepare, over_tcp
 from vnicaudit.bench.engines import _iperf3_command as command
 from vnicaudit.bench.engines import _iperf3_report as report
 from vnicaudit.bench.engines import _iperf3_result as result

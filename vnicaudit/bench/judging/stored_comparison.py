@@ -27,14 +27,7 @@ from vnicaudit.bench.judging.steps import JudgedStep, judged_steps
 from vnicaudit.bench.judging.terms import MOST_RUNS, Terms, checked_terms
 from vnicaudit.bench.judging.verdict import decide
 from vnicaudit.errors import UsageError
-from vnicaudit.model.measurement import (
-    OWN_TOOL,
-    BenchResult,
-    BenchRun,
-    Path,
-    Sample,
-    Workload,
-)
+from vnicaudit.model.measurement import OWN_TOOL, BenchResult, BenchRun, Path, Sample, Workload
 
 Arms = tuple[str, str]
 K = TypeVar("K")

@@ -24,12 +24,7 @@ from vnicaudit.bench.facts.guards import GUARDS
 from vnicaudit.bench.judging.terms import DEFAULT, MOST_ALPHA, fewest_runs
 from vnicaudit.bench.line_rate import parse_rate
 from vnicaudit.bench.metrics import METRICS, is_cost
-from vnicaudit.bench.profiles.keys import (
-    ProfileTable,
-    TablePlace,
-    WorkloadTable,
-    checked_table,
-)
+from vnicaudit.bench.profiles.keys import ProfileTable, TablePlace, WorkloadTable, checked_table
 from vnicaudit.bench.profiles.profile import Profile
 from vnicaudit.errors import UsageError
 from vnicaudit.model.measurement import Direction, Workload

@@ -14,12 +14,7 @@ from vnicaudit.bench.engines import ENGINES
 from vnicaudit.bench.judging.terms import usual_turns
 from vnicaudit.bench.line_rate import Encapsulation
 from vnicaudit.bench.metrics import METRICS
-from vnicaudit.bench.profiles.keys import (
-    COOLDOWN,
-    MAX_CPU_WAIT,
-    MAX_STEAL,
-    RUNS_PER_TURN,
-)
+from vnicaudit.bench.profiles.keys import COOLDOWN, MAX_CPU_WAIT, MAX_STEAL, RUNS_PER_TURN
 from vnicaudit.errors import UsageError
 from vnicaudit.model.measurement import Design, Workload
 

@@ -30,14 +30,7 @@ from vnicaudit.base.wording import count, one_line
 from vnicaudit.bench.profiles.load import identity, short
 from vnicaudit.errors import UsageError
 from vnicaudit.model.decoding import converted, json_as, mismatch
-from vnicaudit.model.measurement import (
-    BenchResult,
-    BenchRun,
-    Covariates,
-    Path,
-    Sample,
-    Workload,
-)
+from vnicaudit.model.measurement import BenchResult, BenchRun, Covariates, Path, Sample, Workload
 
 TOOL = "k8s-netperf"
 _MOST = 10_000
