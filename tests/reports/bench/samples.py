@@ -6,7 +6,8 @@ from functools import cache
 
 from msgspec.structs import replace
 
-from tests.reports.bench.effects import effect, summary
+from vnicaudit.bench.judging.comparing import summary
+from vnicaudit.bench.judging.effect import effect_of, shift_of
 from vnicaudit.bench.metrics import METRICS
 from vnicaudit.model.measurement import (
     BenchResult,
@@ -102,11 +103,14 @@ def compared(
     """The result of one metric, worked out from its values."""
     known = METRICS[metric]
     before, after = (values[arm][metric] for arm in arms)
+    shift = None
+    if verdict != "not-judged":
+        shift = shift_of(known, before, after, "flips" if flip else "live-flip")
     return Comparison(
         workload=workload.id, metric=metric, unit=known.unit, better=known.better, primary=primary,
         before_arm=arms[0], after_arm=arms[1], before=summary(before, line),
         after=summary(after, line), verdict=verdict, notes=notes,
-        effect=None if verdict == "not-judged" else effect(known, before, after, flip=flip),
+        effect=None if shift is None else effect_of(known, shift, (before, after)),
     )  # fmt: skip
 
 

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from math import ceil
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 from vnicaudit.bench.contract import Endpoint, RequiredTool
 from vnicaudit.bench.engines._iperf3_report import Way
-from vnicaudit.bench.engines._listening import is_literal, refuse_if
+from vnicaudit.bench.engines._listening import Problems, is_literal, refuse_if
 from vnicaudit.errors import EndpointError
 from vnicaudit.model.measurement import Workload
 
@@ -255,9 +255,6 @@ def check(workload: Workload, patterns: Mapping[str, object]) -> None:
         *_rate_problems(workload),
         *_option_problems(workload),
     )
-
-
-Problems = Iterator[tuple[bool, str]]
 
 
 def _problems(workload: Workload, patterns: Mapping[str, object]) -> Problems:

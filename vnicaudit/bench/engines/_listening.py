@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from ipaddress import ip_address
 
 from vnicaudit.base.wording import one_line
@@ -90,6 +90,10 @@ def listens(endpoint: Endpoint, port: int, *, tries: int) -> bool:
     TCP_LISTEN)."""
     line = f":{port:04X} [0-9A-F]*:[0-9A-F]* 0A "
     return endpoint.run(("sh", "-c", _WAIT, "wait", line, str(tries))).code == 0
+
+
+Problems = Iterator[tuple[bool, str]]
+"""Problems that a workload may have: True if it has this one, and the words for it."""
 
 
 def refuse_if(workload: Workload, *problems: tuple[bool, str]) -> None:

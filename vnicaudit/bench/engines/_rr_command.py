@@ -24,7 +24,7 @@ import msgspec
 from vnicaudit.base.wording import one_line
 from vnicaudit.bench.contract import Endpoint, Ends, Needs, StartedProgram
 from vnicaudit.bench.engines._iperf3_command import IPERF3
-from vnicaudit.bench.engines._listening import is_literal, ports, refuse_if, start_server
+from vnicaudit.bench.engines._listening import Problems, is_literal, ports, refuse_if, start_server
 from vnicaudit.bench.generator import built
 from vnicaudit.errors import EndpointError, MeasureError, NoTrafficError, UsageError
 from vnicaudit.model.decoding import json_decoder
@@ -132,48 +132,38 @@ def checked_workload(workload: Workload) -> Pattern:
             f"{workload.id}: rr has no pattern {workload.pattern!r}; use {', '.join(NAMED)}, or "
             "these with other sizes"
         )
-    seconds, warmup, rate = workload.seconds, workload.warmup, workload.rate or 0.0
-    port, fill = workload.options.get("port", "1"), workload.options.get(FILL, "rx")
-    strange = [name for name in workload.options if name not in ("port", FILL)]
-    refuse_if(
-        workload,
-        (
-            workload.direction != "both",
-            f"direction {workload.direction}: in {workload.pattern} both send, which is both",
-        ),
-        (workload.size is not None, f"size {workload.size}: the pattern sets the sizes"),
-        (
-            not 1 <= workload.connections <= CONNECTIONS,
-            f"connections {workload.connections}: rr takes 1 to {CONNECTIONS}",
-        ),
-        (
-            workload.generators != 1,
-            f"generators {workload.generators}: rr has one, with a thread for each connection",
-        ),
-        (
-            not 0 < seconds <= _LONGEST,
-            f"seconds {seconds:g}: must be more than 0, and at most a day",
-        ),
-        (
-            not 0 <= warmup <= _LONGEST,
-            f"warmup {warmup:g}: must be 0 or more seconds, and at most a day",
-        ),
-        (
-            workload.rate is not None and pattern.mode == "crr",
-            f"rate {rate:g}: new connections are always made as fast as possible",
-        ),
-        (
-            workload.rate is not None and not 1 <= rate <= _MOST_MESSAGES,
-            f"rate {rate:g}: must be at least one message a second, and at most a million",
-        ),
-        (bool(strange), f"rr has no option {''.join(strange[:1])!r}; it has port, {FILL}"),
-        (
-            not re.fullmatch(r"[0-9]{1,5}", port) or not 1 <= int(port) <= 65535,
-            f"port: {port!r} is not a number from 1 to 65535",
-        ),
-        (fill not in _DIRECTIONS, f"{FILL}: {fill!r} is unknown; use {', '.join(_DIRECTIONS)}"),
-    )
+    refuse_if(workload, *_problems(workload), *_time_problems(workload, pattern.mode))
     return pattern
+
+
+def _problems(workload: Workload) -> Problems:
+    direction, connections = workload.direction, workload.connections
+    words = f"direction {direction}: in {workload.pattern} both send, which is both"
+    yield direction != "both", words
+    yield workload.size is not None, f"size {workload.size}: the pattern sets the sizes"
+    few = not 1 <= connections <= CONNECTIONS
+    yield few, f"connections {connections}: rr takes 1 to {CONNECTIONS}"
+    words = f"generators {workload.generators}: rr has one, with a thread for each connection"
+    yield workload.generators != 1, words
+    for name in workload.options:
+        yield name not in ("port", FILL), f"rr has no option {name!r}; it has port, {FILL}"
+    port, fill = workload.options.get("port", "1"), workload.options.get(FILL, "rx")
+    wrong = not re.fullmatch(r"[0-9]{1,5}", port) or not 1 <= int(port) <= 65535
+    yield wrong, f"port: {port!r} is not a number from 1 to 65535"
+    yield fill not in _DIRECTIONS, f"{FILL}: {fill!r} is unknown; use {', '.join(_DIRECTIONS)}"
+
+
+def _time_problems(workload: Workload, mode: Mode) -> Problems:
+    seconds, warmup, rate = workload.seconds, workload.warmup, workload.rate
+    wrong = not 0 < seconds <= _LONGEST
+    yield wrong, f"seconds {seconds:g}: must be more than 0, and at most a day"
+    wrong = not 0 <= warmup <= _LONGEST
+    yield wrong, f"warmup {warmup:g}: must be 0 or more seconds, and at most a day"
+    if rate is not None:
+        words = f"rate {rate:g}: new connections are always made as fast as possible"
+        yield mode == "crr", words
+        words = f"rate {rate:g}: must be at least one message a second, and at most a million"
+        yield not 1 <= rate <= _MOST_MESSAGES, words
 
 
 _SLACK = 40.0
