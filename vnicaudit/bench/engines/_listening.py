@@ -52,7 +52,7 @@ def ports(seed: int, wanted: str) -> tuple[int, ...]:
 
 
 def last_line(ran: Ran) -> str:
-    """What a program said last, of its errors if there are any."""
+    """The last line of a program's errors, or of its output if there are none."""
     return one_line(ran.stderr.strip() or ran.stdout, last=True)
 
 

@@ -75,7 +75,7 @@ class OpenedArm(NamedTuple):
     enter: ArmCommands = ArmCommands()
 
     def renamed(self, name: str) -> OpenedArm:
-        """The same path as the arm of that name."""
+        """This path as the arm of that name."""
         return self._replace(path=replace(self.path, name=name))
 
 
