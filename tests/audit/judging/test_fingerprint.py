@@ -2,7 +2,7 @@
 
 import pytest
 
-from vnicaudit.audit.judging.judgement import domain_fingerprint, fingerprint_of
+from vnicaudit.audit.judging.judgement import identity_parts
 from vnicaudit.model.domain import Domain, DomainConfig, FromManifest, Marked
 from vnicaudit.model.finding import Location
 from vnicaudit.model.nic import Nic, NicConfig
@@ -25,6 +25,4 @@ def test_a_domain_without_uuid_is_told_apart_by_its_mark(
     """As it was in reports of earlier versions: a baseline names it."""
     nic = Nic(0, NicConfig(), HERE, mac=MAC)
     domain = Domain("a", DomainConfig(), HERE, (nic,), known_by=known_by)
-    assert domain_fingerprint("VNIC001", domain, nic) == fingerprint_of(
-        "VNIC001", "/a/ps.txt", part
-    )
+    assert identity_parts(domain, nic) == ("/a/ps.txt", part)

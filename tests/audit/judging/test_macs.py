@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from vnicaudit.audit.accepting.suppressions import Suppressor
 from vnicaudit.audit.judging import macs
 from vnicaudit.audit.judging.catalogue import LoadedRule, RuleSet
-from vnicaudit.audit.judging.judgement import domain_fingerprint
+from vnicaudit.audit.judging.judgement import fingerprint_of, identity_parts
 from vnicaudit.audit.judging.macs import MacTable, encoded, nics_seen
 from vnicaudit.audit.reading.selection import RunOptions
 from vnicaudit.audit.run import AuditRun
@@ -257,14 +257,14 @@ def test_each_rule_has_fingerprints_of_its_own(monkeypatch: pytest.MonkeyPatch, 
         def of(self, form: DescriptionKind = "definition") -> tuple[LoadedRule[MacSubject], ...]:
             return tuple(replace(one, id=rule) for one in super().of(form))
 
-    monkeypatch.setattr(macs, "RuleSet", Rules)
+    monkeypatch.setattr("vnicaudit.audit.judging.judgement.RuleSet", Rules)
     table, domains = MacTable(), [domain(number) for number in (1, 2)]
     for one in domains:
         table.take(encoded(nics_seen(one, "t")))
     auditor = macs.MacAuditor(["VNIC016"], every_platform().wordings)
     found = [finding for nic in table.subjects() for finding in auditor.audit(nic).findings]
     assert [one.fingerprint for one in found] == [
-        domain_fingerprint(rule, one, one.nics[0]) for one in domains
+        fingerprint_of(rule, *identity_parts(one, one.nics[0])) for one in domains
     ]
 
 

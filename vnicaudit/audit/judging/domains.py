@@ -7,23 +7,25 @@ kinds of them. The cache is bounded.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from vnicaudit.audit.effective.resolve import Resolver
-from vnicaudit.audit.judging.catalogue import Catalogue, RuleSet
+from vnicaudit.audit.judging.catalogue import Catalogue
 from vnicaudit.audit.judging.judgement import (
+    Auditor,
     FindingCollector,
+    Place,
     RuleVerdict,
     ask,
-    domain_fingerprint,
-    finding_of,
+    identity_parts,
 )
 from vnicaudit.audit.reading.targets import Platforms
 from vnicaudit.knowledge.fixes.owners import of_server
 from vnicaudit.knowledge.systems import QEMU_DOMAINS
-from vnicaudit.model.domain import Domain, StagedNic
+from vnicaudit.model.domain import Domain, DomainConfig, StagedNic
 from vnicaudit.model.finding import (
     ALL_BUT_THE_MODEL,
     EVERY_RULE,
@@ -42,8 +44,8 @@ from vnicaudit.model.report import Audited, DataPath, NicRow, Placed
 from vnicaudit.model.rule import DomainSubject, Problem, Subject
 
 if TYPE_CHECKING:
-    from vnicaudit.model.cluster import ClusterGuest
     from vnicaudit.model.fix import Fix
+    from vnicaudit.model.nic import NicConfig, RunningNic
 
 # A domain's NIC -> its row of ``vnicaudit.nics/1``.
 
@@ -210,7 +212,7 @@ def _still_wanted(change: Change, later: tuple[RuleVerdict, ...], rule_id: str) 
 _REMEMBERED = 8192
 
 
-class DomainAuditor:
+class DomainAuditor(Auditor):
     """Judges domains by a fixed set of rules. Not shared between threads."""
 
     def __init__(
@@ -222,24 +224,22 @@ class DomainAuditor:
         with_rows: bool = False,
     ) -> None:
         """``with_rows``: judgements include the domain's NICs, declared and effective."""
-        rules = tuple(rule_ids)
+        super().__init__(rule_ids, platforms.wordings, catalogue)
         self._with_rows = with_rows
         self._platforms = platforms
-        self._nic_rules = RuleSet[Subject]("nic", rules, catalogue)
-        self._domain_rules = RuleSet[DomainSubject]("domain", rules, catalogue)
-        self._guest_rules: RuleSet[ClusterGuest] = RuleSet("guest", rules, catalogue)
-        self._verdicts: dict[Subject, tuple[RuleVerdict, ...]] = {}
-        self._domain_verdicts: dict[DomainSubject, tuple[RuleVerdict, ...]] = {}
-        self._effective: dict[tuple[object, ...], Effective] = {}
+        self._judge_nic = lru_cache(_REMEMBERED)(self._ask_nic)
+        self._judge_domain = lru_cache(_REMEMBERED)(self._ask_domain)
+        self._resolved = lru_cache(_REMEMBERED)(self._resolve)
 
     def load(self) -> None:
         """Import the rules that judge definitions, which are otherwise imported at first use."""
-        self._nic_rules.of()
-        self._domain_rules.of()
+        self._rules("nic").of()
+        self._rules("domain").of()
 
     def audit_domain(self, domain: Domain, host: HostConfig, target: str) -> Audited:
         """Judge every NIC of a domain, then the domain."""
-        collector = FindingCollector(self._platforms.wordings)
+        named = _names_for_fix(domain)
+        collector = FindingCollector(self._wordings, domain.declared.owner, named)
         if domain.unjudged:
             collector.skipped.append(Skipped(EVERY_RULE, domain.ref, domain.unjudged))
         elif domain.declared.type in QEMU_DOMAINS:
@@ -259,7 +259,7 @@ class DomainAuditor:
             tuple(collector.crashed),
             server="" if domain.cloud is None else domain.cloud.name,
             placed=_placed(domain),
-            fix_names=_names_for_fix(domain),
+            fix_names=named,
             paths=tuple(self._path(nic, domain, host) for nic in domain.nics),
             rows=self._rows(domain, host) if self._with_rows else (),
             template_key=domain.template_key,
@@ -291,16 +291,23 @@ class DomainAuditor:
             if verdicts := self._judge_nic(subject):
                 if domain.template and nic.declared.unseen:
                     verdicts = of_the_model(verdicts, nic)
-                _take_nic(verdicts, nic, domain, collector, self._platforms)
+                collector.take(
+                    verdicts,
+                    domain.ref_of(nic),
+                    partial(_place_in_nic, domain, nic, self._platforms),
+                    advice_of=partial(_advice, domain),
+                    in_arguments=nic.declared.origin == "commandline",
+                )
         unfilled = list(not_filled_in(domain)) if domain.template else []
         collector.skipped += unfilled
         coming = domain.pending.coming
         asked = (subjects or coming) and not (unfilled or domain.declared.is_lone_nic)
-        if asked and self._domain_rules.of(domain.declared.kind):
+        if asked and self._rules("domain").of(domain.declared.kind):
             whole = DomainSubject(subjects, domain.declared, host, domain.state, coming)
-            _take_domain(self._judge_domain(whole), domain, collector)
+            collector.take(self._judge_domain(whole), domain.ref, partial(_place_in_domain, domain))
         if domain.guest is not None:
-            _take_guest(ask(self._guest_rules.of(), domain.guest), domain, collector)
+            verdicts = ask(self._rules("guest").of(), domain.guest)
+            collector.take(verdicts, domain.ref, partial(_place_in_guest, domain), is_whole=True)
             if domain.guest.is_doubtful:
                 collector.doubt_nics()
 
@@ -326,25 +333,15 @@ class DomainAuditor:
 
     def effective(self, nic: Nic, domain: Domain, host: HostConfig) -> Effective:
         """The effective facts of this NIC, cached by everything they depend on."""
-        key = (nic.declared, domain.declared, host, nic.running)
-        found = self._effective.get(key)
-        if found is None:
-            if len(self._effective) >= _REMEMBERED:
-                self._effective.clear()
-            resolve = self._platforms.resolver(domain.declared)
-            found = self._effective[key] = resolve(nic.declared, domain.declared, host, nic.running)
-        return found
+        return self._resolved(nic.declared, domain.declared, host, nic.running)
 
-    def _judge_nic(self, subject: Subject) -> tuple[RuleVerdict, ...]:
-        verdicts = self._verdicts.get(subject)
-        if verdicts is None:
-            if len(self._verdicts) >= _REMEMBERED:
-                self._verdicts.clear()
-            verdicts = self._verdicts[subject] = self._ask_nic(subject)
-        return verdicts
+    def _resolve(
+        self, nic: NicConfig, domain: DomainConfig, host: HostConfig, running: RunningNic | None
+    ) -> Effective:
+        return self._platforms.resolver(domain)(nic, domain, host, running)
 
     def _ask_nic(self, subject: Subject) -> tuple[RuleVerdict, ...]:
-        rules = self._nic_rules.of(subject.domain.kind)
+        rules = self._rules("nic").of(subject.domain.kind)
         verdicts = ask(rules, subject)
         staged = subject.staged
         if staged is None or rewritten_by(subject.domain.owner):
@@ -353,83 +350,32 @@ class DomainAuditor:
         later = at_the_next_start(subject, staged, resolve)
         return without_edits_made(verdicts, staged, () if later is None else ask(rules, later))
 
-    def _judge_domain(self, subject: DomainSubject) -> tuple[RuleVerdict, ...]:
-        verdicts = self._domain_verdicts.get(subject)
-        if verdicts is None:
-            if len(self._domain_verdicts) >= _REMEMBERED:
-                self._domain_verdicts.clear()
-            verdicts = self._domain_verdicts[subject] = ask(
-                self._domain_rules.of(subject.domain.kind), subject
-            )
-        return verdicts
+    def _ask_domain(self, subject: DomainSubject) -> tuple[RuleVerdict, ...]:
+        return ask(self._rules("domain").of(subject.domain.kind), subject)
 
 
-def _take_nic(
-    verdicts: Iterable[RuleVerdict],
-    nic: Nic,
-    domain: Domain,
-    collector: FindingCollector,
-    platforms: Platforms,
-) -> None:
-    """Collect the verdicts on one NIC."""
-    ref, owner, named = domain.ref_of(nic), domain.declared.owner, _names_for_fix(domain)
-    behind = nic.declared.origin == "commandline"
-    for verdict in verdicts:
-        for problem in verdict.problems:
-            fingerprint = domain_fingerprint(verdict.rule.id, domain, nic)
-            field = problem.field
-            path = None if field is None else platforms.place_of(field, domain.declared)
-            where = _nic_place(nic, field, path, nic.location)
-            fix = collector.wordings.worded(
-                problem.change, _advice(problem, domain), owner, named, in_arguments=behind
-            )
-            collector.findings.append(
-                finding_of(verdict.rule, problem, ref, where, owner, fingerprint, fix)
-            )
-        collector.note(verdict, ref)
+def _place_in_nic(domain: Domain, nic: Nic, platforms: Platforms, field: str | None) -> Place:
+    path = None if field is None else platforms.place_of(field, domain.declared)
+    where = _nic_place(nic, field, path, nic.location)
+    return domain.ref_of(nic), where, identity_parts(domain, nic)
 
 
-def _take_domain(
-    verdicts: Iterable[RuleVerdict], domain: Domain, collector: FindingCollector
-) -> None:
-    """Collect the verdicts on a domain as a whole."""
-    ref, owner, named = domain.ref, domain.declared.owner, _names_for_fix(domain)
-    for verdict in verdicts:
-        for problem in verdict.problems:
-            fingerprint = domain_fingerprint(verdict.rule.id, domain, None)
-            where = _field_place(domain, problem.field)
-            fix = collector.wordings.worded(problem.change, problem.fix, owner, named)
-            collector.findings.append(
-                finding_of(verdict.rule, problem, ref, where, owner, fingerprint, fix)
-            )
-        collector.note(verdict, ref)
+def _place_in_domain(domain: Domain, field: str | None) -> Place:
+    return domain.ref, _field_place(domain, field), identity_parts(domain, None)
 
 
-def _take_guest(
-    verdicts: Iterable[RuleVerdict], domain: Domain, collector: FindingCollector
-) -> None:
-    """Collect the verdicts on what a cluster says of a VM. A problem's field begins with the name
-    of the interface that it concerns (``default/model``); without a slash it concerns the VM."""
-    owner, named = domain.declared.owner, _names_for_fix(domain)
-    nics = {nic.alias: nic for nic in domain.nics}
-    for verdict in verdicts:
-        for problem in verdict.problems:
-            name, slash, field = (problem.field or "").partition("/")
-            nic = nics.get(name) if slash else None
-            if nic is None:
-                where = _field_place(domain, problem.field)
-            else:
-                where = _nic_place(nic, field, None, nic.location)
-            ref = domain.ref if nic is None else domain.ref_of(nic)
-            fingerprint = domain_fingerprint(verdict.rule.id, domain, nic)
-            fix = collector.wordings.worded(None, problem.fix, owner, named)
-            collector.findings.append(
-                finding_of(verdict.rule, problem, ref, where, owner, fingerprint, fix)
-            )
-        collector.note(verdict, domain.ref)
+def _place_in_guest(domain: Domain, field: str | None) -> Place:
+    """The place of a problem with what a cluster says of a VM. Its field begins with the name of
+    the interface that it concerns (``default/model``); without a slash it concerns the VM."""
+    name, slash, rest = (field or "").partition("/")
+    nic = next((nic for nic in domain.nics if slash and nic.alias == name), None)
+    if nic is None:
+        return _place_in_domain(domain, field)
+    where = _nic_place(nic, rest, None, nic.location)
+    return domain.ref_of(nic), where, identity_parts(domain, nic)
 
 
-def _advice(problem: Problem, domain: Domain) -> str | Fix:
+def _advice(domain: Domain, problem: Problem) -> str | Fix:
     """The advice on a NIC, with the object whose template describes it, or the VM to restart."""
     guest, advice = domain.guest, problem.fix
     if guest is not None and advice == OwnerAdvice("restart"):

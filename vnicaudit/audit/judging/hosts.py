@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from vnicaudit.audit.effective.resolve import uses_of
-from vnicaudit.audit.judging.catalogue import Catalogue, RuleSet
 from vnicaudit.audit.judging.judgement import (
+    Auditor,
     FindingCollector,
+    Place,
     RuleVerdict,
     ask,
-    finding_of,
-    fingerprint_of,
 )
 from vnicaudit.knowledge.host_links import carried_by
 from vnicaudit.knowledge.partitions import is_divided, partition_of
@@ -25,9 +24,9 @@ from vnicaudit.model.rule import HostSubject, LinkSubject, VisitedHost
 
 if TYPE_CHECKING:
     from vnicaudit.audit.reading.targets import HostItem
-    from vnicaudit.knowledge.fixes.owners import Wordings
     from vnicaudit.model.domain import Domain
     from vnicaudit.model.file_kind import Item
+    from vnicaudit.model.finding import Finding
     from vnicaudit.model.fleet import HostTraffic, LiveDomain
     from vnicaudit.model.host import HostConfig
     from vnicaudit.model.report import Audited
@@ -99,58 +98,48 @@ def guest_of(domain: Domain) -> HostGuest:
 _NAMESPACE = "netns://"
 
 
-def _within(target: str) -> str:
-    """The end of a fix in a network namespace, whose commands would else change the host's own."""
+def _within(target: str, findings: Iterable[Finding]) -> Iterator[Finding]:
+    """Findings in a network namespace: their commands would else change the host's own."""
     name = target.removeprefix(_NAMESPACE).partition("?")[0]
-    return f"(Commands: in that network namespace, ip netns exec {name} sh.)"
+    where = f"(Commands: in that network namespace, ip netns exec {name} sh.)"
+    for one in findings:
+        yield replace(one, fix=f"{one.fix} {where}") if one.fix else one
 
 
-class HostAuditor:
-    """Judges hosts and their links by a fixed set of rules."""
-
-    def __init__(
-        self, rule_ids: Iterable[str], wordings: Wordings, catalogue: Catalogue | None = None
-    ) -> None:
-        ids = tuple(rule_ids)
-        self._wordings = wordings
-        self._host_rules = RuleSet[HostSubject]("host", ids, catalogue)
-        self._link_rules = RuleSet[LinkSubject]("link", ids, catalogue)
+class HostAuditor(Auditor):
+    """Judges hosts and their links."""
 
     def audit(self, name: str, host: HostSubject, target: str) -> Audited:
         """Judge the host with that name by itself, then each of its links."""
-        collector = FindingCollector(self._wordings)
-        self._take(ask(self._host_rules.of(), host), name, Ref("host"), target, collector)
-        if not isinstance(host, VisitedHost):
-            return collector.audited(target, name, "host", "host")
-        facts, rules = host.facts, self._link_rules.of()
-        carried = carried_by(facts, host.guests)
-        for link in facts.links or ():
-            verdicts = ask(rules, LinkSubject(link, host, carried.get(link.name, ())))
-            self._take(verdicts, name, Ref("link", link.name), target, collector)
-        for rule in () if facts.links else rules:
-            collector.note(RuleVerdict(rule, needs=_LINKS, live=True), Ref("host"))
-        audited = collector.audited(target, name, "host", "host")
-        return replace(audited, cpus=partition_of(facts)) if is_divided(facts) else audited
+        about, collector = Ref("host"), FindingCollector(self._wordings, "host")
+        collector.take(ask(self._rules("host").of(), host), about, _place_in(name, about, target))
+        cpus = None
+        if isinstance(host, VisitedHost):
+            facts, rules = host.facts, self._rules("link").of()
+            carried = carried_by(facts, host.guests)
+            for link in facts.links or ():
+                ref = Ref("link", link.name)
+                verdicts = ask(rules, LinkSubject(link, host, carried.get(link.name, ())))
+                collector.take(verdicts, ref, _place_in(name, ref, target))
+            unknown = (RuleVerdict(rule, needs=_LINKS, live=True) for rule in rules)
+            collector.take(() if facts.links else unknown, about, _place_in(name, about, target))
+            cpus = partition_of(facts) if is_divided(facts) else None
+        audited = replace(collector.audited(target, name, "host"), cpus=cpus)
+        if target.startswith(_NAMESPACE):
+            return replace(audited, findings=tuple(_within(target, audited.findings)))
+        return audited
 
-    def _take(
-        self,
-        verdicts: Iterable[RuleVerdict],
-        host: str,
-        ref: Ref,
-        target: str,
-        collector: FindingCollector,
-    ) -> None:
-        """Collect the verdicts on a host or one of its links. A problem's ``field`` names a part of
-        it (a CPU, a port), which keeps several problems of one rule apart."""
-        for verdict in verdicts:
-            for problem in verdict.problems:
-                parts = "/".join(part for part in (ref.name, problem.field) if part)
-                place = Location(target, None, None, f"{ref.kind}/{parts}" if parts else None)
-                fingerprint = fingerprint_of(verdict.rule.id, host, parts)
-                fix = self._wordings.worded(problem.change, problem.fix, "host")
-                if fix.text and target.startswith(_NAMESPACE):
-                    fix = replace(fix, text=f"{fix.text} {_within(target)}")
-                collector.findings.append(
-                    finding_of(verdict.rule, problem, ref, place, "host", fingerprint, fix)
-                )
-            collector.note(verdict, ref)
+
+def _place_in(host: str, ref: Ref, target: str) -> Callable[[str | None], Place]:
+    """Returns the place of a problem of a host or one of its links. The problem's ``field`` names a
+    part of it (a CPU, a port), which keeps several problems of one rule apart."""
+
+    def place_of(field: str | None) -> Place:
+        parts = "/".join(part for part in (ref.name, field) if part)
+        return (
+            ref,
+            Location(target, None, None, f"{ref.kind}/{parts}" if parts else None),
+            (host, parts),
+        )
+
+    return place_of

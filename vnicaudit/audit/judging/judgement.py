@@ -6,14 +6,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 from msgspec.structs import replace
 
 from vnicaudit.audit.judging.catalogue import Catalogue, LoadedRule, NamedRule, RuleSet
 from vnicaudit.base.wording import ANY_UUID
-from vnicaudit.knowledge.fixes.owners import WordedFix, Wordings, of_image
+from vnicaudit.knowledge.fixes.owners import Wordings, of_image
 from vnicaudit.knowledge.nova_conf.homes import in_words_of
 from vnicaudit.model.finding import (
     AuditedScope,
@@ -35,6 +35,7 @@ from vnicaudit.model.rule import Problem
 
 if TYPE_CHECKING:
     from vnicaudit.model.domain import Domain
+    from vnicaudit.model.fix import Fix
     from vnicaudit.model.nic import Nic
 
 
@@ -67,11 +68,6 @@ def file_key(path: str) -> str:
     except FileNotFoundError:  # the current folder has been deleted
         return path
     return os.path.abspath(path).removeprefix(here)
-
-
-def domain_fingerprint(rule: str, domain: Domain, nic: Nic | None) -> str:
-    """The fingerprint of a finding on a domain or one of its NICs."""
-    return fingerprint_of(rule, *identity_parts(domain, nic))
 
 
 def identity_parts(domain: Domain, nic: Nic | None) -> tuple[str, str]:
@@ -130,50 +126,69 @@ def ask(rules: Iterable[LoadedRule[S]], subject: S) -> tuple[RuleVerdict, ...]:
     return tuple(verdicts)
 
 
-def finding_of(
-    rule: NamedRule,
-    problem: Problem,
-    ref: Ref,
-    where: Location,
-    owner: FindingOwner,
-    fingerprint: str,
-    fix: WordedFix,
-) -> Finding:
-    """The finding of a problem, with its object, place, ``fingerprint`` and the fix, worded
-    for the owner."""
-    return Finding(
-        rule.id,
-        rule.name,
-        problem.severity or rule.severity,
-        problem.confidence,
-        problem.message,
-        ref,
-        where,
-        owner,
-        problem.change,
-        fingerprint,
-        fix.text,
-        problem.related,
-        fix.values,
-    )
-
-
 _LOWER: dict[Confidence, Confidence] = {"high": "medium", "medium": "low", "low": "low"}
+
+
+Place = tuple[Ref, Location, tuple[str, str]]
+"""The object of a finding, its place, and the parts of its fingerprint besides the rule."""
 
 
 class FindingCollector:
     """Collects the verdicts of rules on one domain, host or file. ``wordings``: the words of fixes
-    for each owner."""
+    for each owner; ``named``: names that fixes can use."""
 
-    __slots__ = ("crashed", "findings", "skipped", "wordings")
-
-    def __init__(self, wordings: Wordings) -> None:
-        self.wordings = wordings
+    def __init__(self, wordings: Wordings, owner: FindingOwner, named: FixNames = NO_NAMES) -> None:
+        self._wordings = wordings
+        self._owner = owner
+        self._named = named
         self.findings: list[Finding] = []
         self.skipped: list[Skipped] = []
         self.crashed: list[Crashed] = []
 
-    def note(self, verdict: RuleVerdict, ref: Ref) -> None:
+    def take(
+        self,
+        verdicts: Iterable[RuleVerdict],
+        ref: Ref,
+        place_of: Callable[[str | None], Place],
+        *,
+        advice_of: Callable[[Problem], str | Fix] = lambda problem: problem.fix,
+        is_whole: bool = False,
+        in_arguments: bool = False,
+    ) -> None:
+        """Collect verdicts on the object ``ref``. ``place_of``: the place of a problem's field;
+        ``advice_of``: the advice on a problem; ``is_whole``: it is the whole fix, also of a problem
+        with a change; ``in_arguments``: as for :meth:`Wordings.worded`."""
+        for verdict in verdicts:
+            rule = verdict.rule
+            for problem in verdict.problems:
+                about, where, parts = place_of(problem.field)
+                fix = self._wordings.worded(
+                    None if is_whole else problem.change,
+                    advice_of(problem),
+                    self._owner,
+                    self._named,
+                    in_arguments=in_arguments,
+                )
+                self.findings.append(
+                    Finding(
+                        rule.id,
+                        rule.name,
+                        problem.severity or rule.severity,
+                        problem.confidence,
+                        problem.message,
+                        about,
+                        where,
+                        self._owner,
+                        problem.change,
+                        fingerprint_of(rule.id, *parts),
+                        fix.text,
+                        problem.related,
+                        fix.values,
+                    )
+                )
+            self._note(verdict, ref)
+
+    def _note(self, verdict: RuleVerdict, ref: Ref) -> None:
         """Record a verdict that could not be reached."""
         if verdict.needs:
             self.skipped.append(Skipped(verdict.rule.id, ref, verdict.needs, verdict.live))
@@ -187,37 +202,12 @@ class FindingCollector:
             for one in self.findings
         ]
 
-    def take(
-        self,
-        verdicts: Iterable[RuleVerdict],
-        owner: FindingOwner,
-        key_of: Callable[[str | None], str],
-        place_of: Callable[[str | None], Location],
-        ref: Ref,
-        named: FixNames = NO_NAMES,
-    ) -> None:
-        """Collect verdicts on objects other than NICs, whose rules word the whole fix. ``key_of``:
-        the object's key by a problem's field, for the fingerprint; ``place_of``: the place of a
-        field; ``ref``: the object; ``named``: names that fixes can use."""
-        for verdict in verdicts:
-            for problem in verdict.problems:
-                field = problem.field
-                fingerprint = fingerprint_of(verdict.rule.id, key_of(field), field or "")
-                where = place_of(field)
-                fix = self.wordings.worded(None, problem.fix, owner, named)
-                self.findings.append(
-                    finding_of(verdict.rule, problem, ref, where, owner, fingerprint, fix)
-                )
-            self.note(verdict, ref)
-
-    def audited(
-        self, target: str, subject: str, owner: FindingOwner, scope: AuditedScope
-    ) -> Audited:
+    def audited(self, target: str, subject: str, scope: AuditedScope) -> Audited:
         """Return everything collected on an object that is not a domain."""
         return Audited(
             target=target,
             subject=subject,
-            owner=owner,
+            owner=self._owner,
             scope=scope,
             findings=tuple(self.findings),
             skipped=tuple(self.skipped),
@@ -225,8 +215,9 @@ class FindingCollector:
         )
 
 
-class DescriptionAuditor:
-    """Judges descriptions by a fixed set of rules."""
+class Auditor:
+    """Judges by a fixed set of rules. ``wordings``: the words of fixes for each owner. Not shared
+    between threads."""
 
     def __init__(
         self, rule_ids: Iterable[str], wordings: Wordings, catalogue: Catalogue | None = None
@@ -234,22 +225,34 @@ class DescriptionAuditor:
         self._rule_ids = tuple(rule_ids)
         self._wordings = wordings
         self._catalogue = catalogue
-        self._rules: dict[Scope, RuleSet[Description]] = {}
+        self._rule_sets: dict[Scope, RuleSet[Any]] = {}
+
+    def _rules(self, scope: Scope) -> RuleSet[Any]:
+        """The rules that judge in this scope."""
+        if scope not in self._rule_sets:
+            self._rule_sets[scope] = RuleSet(scope, self._rule_ids, self._catalogue)
+        return self._rule_sets[scope]
+
+
+class DescriptionAuditor(Auditor):
+    """Judges descriptions."""
 
     def audit(self, item: Description, target: str) -> Audited:
         """Judge one description."""
-        scope, owner, ref, place = item.scope, item.described_for, item.ref, item.place(None)
-        rules = self._rules.get(scope)
-        if rules is None:
-            rules = self._rules[scope] = RuleSet(scope, self._rule_ids, self._catalogue)
+        scope, ref, place, key = item.scope, item.ref, item.place(None), _key(item)
         named = of_image(target, item) if isinstance(item, Image) else NO_NAMES
-        collector, key = FindingCollector(self._wordings), _key(item)
-        verdicts = ask(rules.of(), item)
+        verdicts = ask(self._rules(scope).of(), item)
         if isinstance(item, NovaConfig) and item.home:
             verdicts = tuple(_in_words_of_home(verdict, item) for verdict in verdicts)
-        collector.take(verdicts, owner, lambda _field: key, item.place, ref, named)
+        collector = FindingCollector(self._wordings, item.described_for, named)
+        collector.take(
+            verdicts,
+            ref,
+            lambda field: (ref, item.place(field), (key, field or "")),
+            is_whole=True,
+        )
         name = ref.name or "" if scope != "config" else place.file or ""
-        audited = collector.audited(target, name, owner, scope)
+        audited = collector.audited(target, name, scope)
         return replace(audited, file=place.file, uuid=ref.id, fix_names=named)
 
 

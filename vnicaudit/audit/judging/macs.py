@@ -13,18 +13,10 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
-from vnicaudit.audit.judging.catalogue import Catalogue, RuleSet
-from vnicaudit.audit.judging.judgement import (
-    FindingCollector,
-    ask,
-    digest,
-    finding_of,
-    fingerprint_of,
-    identity_parts,
-)
+from vnicaudit.audit.judging.judgement import Auditor, FindingCollector, ask, digest, identity_parts
 from vnicaudit.base.wording import bare_uuid
-from vnicaudit.knowledge.fixes.owners import Wordings
 from vnicaudit.model.decoding import msgpack_decoder
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.finding import DESCRIPTORS, Ref
@@ -126,46 +118,26 @@ class MacTable:
         return True
 
 
-class MacAuditor:
-    """Judges NICs that share a MAC address by a fixed set of rules."""
-
-    def __init__(
-        self,
-        rule_ids: Iterable[str],
-        wordings: Wordings,
-        catalogue: Catalogue | None = None,
-    ) -> None:
-        self._rules: RuleSet[MacSubject] = RuleSet("mac", rule_ids, catalogue)
-        self._wordings = wordings
+class MacAuditor(Auditor):
+    """Judges NICs that share a MAC address."""
 
     def nics_to_compare(self, domain: Domain, target: str, machine: str = "") -> list[EncodedNic]:
         """The records of a domain's NICs, if a selected rule compares them with all others."""
-        if not self._rules or domain.declared.is_lone_nic:
+        if not self._rules("mac") or domain.declared.is_lone_nic:
             return []
         return encoded(nics_seen(domain, target, machine))
 
     def audit(self, subject: MacSubject) -> Audited:
         """Judge one NIC together with those that share its MAC."""
-        nic, collector = subject.nic, FindingCollector(self._wordings)
+        nic = subject.nic
         ref = Ref(
             "nic", nic.domain, nic.uuid and _hyphened(nic.uuid), nic.mac, nic.index, nic.target_dev
         )
-        for verdict in ask(self._rules.of(), subject):
-            for problem in verdict.problems:
-                collector.findings.append(
-                    finding_of(
-                        verdict.rule,
-                        problem,
-                        ref,
-                        nic.location,
-                        nic.owner,
-                        fingerprint_of(verdict.rule.id, *nic.identity),
-                        self._wordings.worded(None, problem.fix, nic.owner),
-                    )
-                )
-            collector.note(verdict, ref)
-        found = collector.audited(nic.target, nic.domain, nic.owner, "mac")
-        return msgspec.structs.replace(found, uuid=ref.id)
+        place = ref, nic.location, nic.identity
+        collector = FindingCollector(self._wordings, nic.owner)
+        verdicts = ask(self._rules("mac").of(), subject)
+        collector.take(verdicts, ref, lambda _field: place, is_whole=True)
+        return replace(collector.audited(nic.target, nic.domain, "mac"), uuid=ref.id)
 
 
 _ENCODER = msgspec.msgpack.Encoder()

@@ -10,9 +10,7 @@ from collections.abc import Iterable, Iterator
 
 from msgspec.structs import replace
 
-from vnicaudit.audit.judging.catalogue import Catalogue, RuleSet
-from vnicaudit.audit.judging.judgement import FindingCollector, ask, file_key
-from vnicaudit.knowledge.fixes.owners import Wordings
+from vnicaudit.audit.judging.judgement import Auditor, FindingCollector, Place, ask, file_key
 from vnicaudit.knowledge.nova_conf.options import knowledge
 from vnicaudit.model.finding import Ref
 from vnicaudit.model.host import IDENTITY, SITE_OPTIONS, Difference, NodeValue, SiteNode
@@ -100,28 +98,22 @@ def _layout(node: SiteNode) -> tuple[str, ...]:
     return (folder, bare) if bare != name else (folder.rpartition("/")[0], name)
 
 
-class SiteAuditor:
-    """Judges compute nodes of one site by a fixed set of rules."""
-
-    def __init__(
-        self, rule_ids: Iterable[str], wordings: Wordings, catalogue: Catalogue | None = None
-    ) -> None:
-        self._wordings = wordings
-        self._rules: RuleSet[SiteSubject] = RuleSet("site", rule_ids, catalogue)
+class SiteAuditor(Auditor):
+    """Judges compute nodes of one site."""
 
     def audit(self, node: SiteNode, differences: tuple[Difference, ...]) -> Audited:
         """Judge one node in comparison with its site."""
-        collector = FindingCollector(self._wordings)
+        ref, file = Ref("config"), node.files[0]
         places = {f"libvirt/{found.option}": found.place for found in differences}
-        collector.take(
-            ask(self._rules.of(), SiteSubject(node, differences)),
-            "nova",
-            lambda field: file_key(places[field or ""].file or ""),
-            lambda field: places[field or ""],
-            Ref("config"),
-        )
-        file = node.files[0]
-        return replace(collector.audited(node.target, file, "nova", "site"), file=file)
+
+        def place_of(field: str | None) -> Place:
+            place = places[field or ""]
+            return ref, place, (file_key(place.file or ""), field or "")
+
+        collector = FindingCollector(self._wordings, "nova")
+        verdicts = ask(self._rules("site").of(), SiteSubject(node, differences))
+        collector.take(verdicts, ref, place_of, is_whole=True)
+        return replace(collector.audited(node.target, file, "site"), file=file)
 
 
 class _UsualValue:
