@@ -109,7 +109,7 @@ def run_chunk(paths: Iterable[str], job: Job, *, explicit: bool) -> Batch:
         )
         for item in items:
             nothing = False
-            _work_on(item, batch, job)
+            work_on(item, batch, job)
         mention = mention_of(path) if nothing and not explicit else ""
         if nothing and mention != "own report":
             batch.unrecognised.append(shown_path(path))
@@ -119,7 +119,7 @@ def run_chunk(paths: Iterable[str], job: Job, *, explicit: bool) -> Batch:
     return batch
 
 
-def _work_on(item: Item, batch: Batch, job: Job) -> None:
+def work_on(item: Item, batch: Batch, job: Job) -> None:
     """Process one item, and add the products to the batch."""
     work = job.work
     if isinstance(item, Description):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from msgspec.structs import replace
 
 from vnicaudit.audit.accepting.settings_entries import Usage
-from vnicaudit.audit.chunk import Job
+from vnicaudit.audit.chunk import Batch, Job, work_on
 from vnicaudit.audit.reading.files import shown_path
 from vnicaudit.audit.reading.targets import (
     SeenFiles,
@@ -29,13 +29,13 @@ from vnicaudit.audit.tally import (
 )
 from vnicaudit.audit.workers import default_jobs, run_files
 from vnicaudit.base.deadlines import standard_input
-from vnicaudit.model.finding import SETTINGS, Description
+from vnicaudit.model.file_kind import is_domain
+from vnicaudit.model.finding import SETTINGS
 from vnicaudit.model.fleet import HostTraffic, LiveDomain
 from vnicaudit.model.names import STANDARD_INPUT, file_title
-from vnicaudit.model.report import Audited, NotJudged, PutAside, ReadError
+from vnicaudit.model.report import Audited, ReadError
 
 if TYPE_CHECKING:
-    from vnicaudit.audit.chunk import Batch
     from vnicaudit.audit.clouds import CloudServers
     from vnicaudit.audit.reading.selection import RunOptions
     from vnicaudit.audit.reading.targets import HostItem
@@ -234,7 +234,7 @@ class AuditRun:
     def _read_together(self, target: Target) -> Iterator[Product]:
         for read_together in self._work.platforms.read_together:
             items = read_together(self._options.nova_config, shown_path(target.name))
-            for product in self._worked_items(items, target.name, self._tallies[target.name]):
+            for product in chain.from_iterable(self._worked(item, target.name) for item in items):
                 yield product
                 self._show_progress(target)
 
@@ -337,39 +337,19 @@ class AuditRun:
         self._guests += [(guest, top) for guest in batch.guests]
         for error in batch.errors:
             tally.error(error)
-        for copy in batch.aside:
-            self._put_aside(copy, tally)
+        for copy in batch.aside:  # not judged, unless it is given to Nova in this very run
+            if os.path.realpath(copy.file) not in self._nova_files:
+                tally.put_aside(copy)
         for part in batch.not_judged:
             tally.unjudged(part)
         tally.not_recognised(batch.unrecognised, batch.naming_nics)
         return batch.products
 
-    def _put_aside(self, copy: PutAside, tally: TargetCounts) -> None:
-        """A copy is not judged, unless it is given to Nova in this very run."""
-        if os.path.realpath(copy.file) not in self._nova_files:
-            tally.put_aside(copy)
-
-    def _worked_items(
-        self, items: Iterable[Item], name: str, tally: TargetCounts, *, met: bool = False
-    ) -> Iterator[Product]:
-        """``met``: clouds were read before, and their servers may be among these."""
-        shown = shown_path(name)
-        for item in items:
-            if isinstance(item, ReadError):
-                tally.error(item)
-            elif isinstance(item, PutAside):
-                self._put_aside(item, tally)
-            elif isinstance(item, NotJudged):
-                tally.unjudged(item)
-            elif isinstance(item, Description):
-                tally.configs += 1
-                yield from self._compared.description(item, shown)
-            elif not self._is_left_out(item.uuid):
-                tally.domain(item)
-                if self._has_cloud and not met and item.nova_uuid is not None:
-                    self._guests.append((item, name))
-                else:
-                    yield self._compared.domain(self._joined(item), shown)
+    def _worked(self, item: Item, name: str) -> Iterable[Product]:
+        """The products of one item of a target, which is counted."""
+        batch = Batch()
+        work_on(item, batch, Job(self._work, shown_path(name), self._has_cloud))
+        return self._account(batch, name, self._tallies[name])
 
     def _is_left_out(self, uuid: str | None) -> bool:
         """True for the domain of a server that was not selected, where clouds were read."""
@@ -383,18 +363,21 @@ class AuditRun:
         tally = self._tallies[name]
         from vnicaudit.audit.judging.hosts import SeenHost
 
-        seen = SeenHost()
+        seen, shown = SeenHost(), shown_path(name)
         for item in map(seen.take, items):
-            if item is None:
-                continue
-            if isinstance(item, HostTraffic):
-                continue  # asked for, and kept, by an audit of a fleet alone
-            elif not isinstance(item, LiveDomain):
-                yield from self._worked_items((item,), name, tally, met=True)
-            elif not self._is_left_out(item.domain.uuid):
-                tally.domain(item.domain)
-                seen.runs(item.domain, item.host)
-                yield self._compared.domain(self._joined(item.domain), name, item.host, seen.name)
+            if item is None or isinstance(item, HostTraffic):
+                continue  # traffic is asked for, and kept, by an audit of a fleet alone
+            live = item if isinstance(item, LiveDomain) else None
+            domain = item.domain if isinstance(item, LiveDomain) else item
+            if not is_domain(domain):
+                yield from self._worked(domain, name)
+            elif not self._is_left_out(domain.uuid):
+                tally.domain(domain)
+                if live is None:
+                    yield self._compared.domain(self._joined(domain), shown)
+                else:
+                    seen.runs(domain, live.host)
+                    yield self._compared.domain(self._joined(domain), shown, live.host, seen.name)
         if (subject := seen.subject()) is not None:
             product = self._work.host(seen.name, subject, name)
             if product is not None:

@@ -16,7 +16,9 @@ import msgspec
 from msgspec.structs import replace
 
 from vnicaudit.audit.judging.catalogue import Catalogue, close_hint
+from vnicaudit.audit.settings.keys import SuppressTable
 from vnicaudit.base.wording import close_to, shortened
+from vnicaudit.model.decoding import converted
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.finding import (
     ALL_BUT_THE_MODEL,
@@ -34,6 +36,8 @@ KEYS = ("rule", "reason", "owner", "until", "mac")
 
 IN_METADATA = "the domain's metadata"
 
+_NAMED: tuple[AuditedScope, ...] = ("domain", "image", "flavor", "host")
+"""Conditions on the name of the judged object."""
 _COMPARING = {"mac", "site"}
 """Scopes of findings that belong to none of the compared guests or nodes alone."""
 _DATE = r"(?a)\d{4}-\d\d-\d\d"
@@ -67,25 +71,11 @@ class SubjectIdentity(msgspec.Struct, frozen=True):
         return self.scope == scope and any(_matches(name, pattern) for name in names)
 
 
-class Suppression(msgspec.Struct, frozen=True, kw_only=True):
-    """One suppression, checked. ``rule`` is an id or a prefix of one, in upper case; optional
-    conditions are None if they do not apply."""
+class Suppression(SuppressTable, frozen=True, kw_only=True):
+    """One suppression, checked. ``rule`` is in upper case; optional conditions are None if they do
+    not apply."""
 
-    rule: str
-    reason: str
     location: Location
-    owner: str | None = None
-    until: datetime.date | None = None
-    """The last day on which it applies."""
-    domain: str | None = None
-    uuid: str | None = None
-    mac: str | None = None
-    file: str | None = None
-    project: str | None = None
-    image: str | None = None
-    flavor: str | None = None
-    host: str | None = None
-    link: str | None = None
     in_metadata: bool = False
     lines: tuple[int, int] | None = None
     """For a comment: the first and the last line of its file that it is about."""
@@ -122,11 +112,9 @@ class Suppression(msgspec.Struct, frozen=True, kw_only=True):
     def regards(self, whom: SubjectIdentity, file: str | None) -> bool:
         """True if this entry is about that domain, host, image… ``file``: the file that defines
         it."""
+        names = ((kind, getattr(self, kind)) for kind in _NAMED)
         return (
-            (self.domain is None or whom.is_called(self.domain, "domain"))
-            and (self.image is None or whom.is_called(self.image, "image"))
-            and (self.flavor is None or whom.is_called(self.flavor, "flavor"))
-            and (self.host is None or whom.is_called(self.host, "host"))
+            all(name is None or whom.is_called(name, kind) for kind, name in names)
             and (self.link is None or whom.scope == "host")
             and (self.uuid is None or self.uuid == whom.id)
             and (self.file is None or (file is not None and _glob(file, self.file)))
@@ -167,17 +155,25 @@ def own_suppression(
         return given["problem"]
     if (problem := _problem(given, catalogue)) is not None:
         return problem
-    until = given.get("until")
-    return Suppression(
-        rule=given["rule"].strip().upper(),
-        reason=given["reason"].strip(),
-        location=place,
-        owner=given.get("owner"),
-        until=None if until is None else datetime.date.fromisoformat(until),
-        mac=None if "mac" not in given else given["mac"].strip().lower().replace("-", ":"),
-        in_metadata=lines is None,
-        lines=lines,
-    )
+    table = converted(given, SuppressTable)
+    return suppression_of(table, place, in_metadata=lines is None, lines=lines)
+
+
+def suppression_of(
+    table: SuppressTable,
+    place: Location,
+    *,
+    in_metadata: bool = False,
+    lines: tuple[int, int] | None = None,
+) -> Suppression:
+    """The suppression in a table, with ids and addresses in one spelling."""
+    given = msgspec.structs.asdict(table) | {
+        "rule": table.rule.strip().upper(),
+        "reason": table.reason.strip(),
+        "uuid": table.uuid and table.uuid.lower(),
+        "mac": table.mac and table.mac.strip().lower().replace("-", ":"),
+    }
+    return Suppression(**given, location=place, in_metadata=in_metadata, lines=lines)
 
 
 def _problem(given: dict[str, str], catalogue: Catalogue) -> str | None:

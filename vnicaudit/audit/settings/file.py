@@ -35,6 +35,14 @@ class SettingsFile(msgspec.Struct, frozen=True):
         line = self.line(path)
         return UsageError(f"{self.file}{'' if line is None else f':{line}'}: {message}")
 
+    def error_in(self, table: str, message: str, key: str) -> UsageError:
+        """A usage error about a key of a table, with the key's line or else the table's."""
+        start = self.line(table)
+        if start is None:  # the key may be written as policy.queues = 4
+            return self.error(message, f"{table}.{key}")
+        line = self._key(key, start + 1, own_table=True) or start
+        return UsageError(f"{self.file}:{line}: {message}")
+
     def line(self, path: str) -> int | None:
         """The 1-based line of a key, or of the table it should be in; None if the text does not
         show it (inline tables)."""

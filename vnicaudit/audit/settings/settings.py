@@ -13,7 +13,7 @@ from typing import get_args
 
 import msgspec
 
-from vnicaudit.audit.accepting.suppression import Suppression
+from vnicaudit.audit.accepting.suppression import Suppression, suppression_of
 from vnicaudit.audit.judging.catalogue import (
     Catalogue,
     RuleOptions,
@@ -73,13 +73,13 @@ def _options(
     for key in own:
         if key not in known:
             message = f"unknown key {key!r} in [rules.{written}]{_keys(key, known)}"
-            raise in_table(source, f"rules.{written}", message, key)
+            raise source.error_in(f"rules.{written}", message, key)
     try:
         catalogue.adjusted({written.upper(): options})
     except msgspec.ValidationError as error:
         what, key = reason_at(error)
         message = f"{key}: {operator_words(what)}"
-        raise in_table(source, f"rules.{written}", message, key) from None
+        raise source.error_in(f"rules.{written}", message, key) from None
     return options
 
 
@@ -90,22 +90,7 @@ def _severity(source: SettingsFile, written: str, table: Mapping[str, object]) -
         return found
     names = ", ".join(SEVERITIES)
     message = f"{_SEVERITY}: expected one of {names}, not {wanted!r}"
-    raise in_table(source, f"rules.{written}", message, _SEVERITY)
-
-
-def in_table(source: SettingsFile, table: str, message: str, key: str) -> UsageError:
-    """A usage error about a key of a table, with the key's line or else the table's."""
-    start = source.line(table)
-    if start is None:  # the key may be written as policy.queues = 4
-        return source.error(message, f"{table}.{key}")
-    assigns = re.compile(rf"""\s*["']?{re.escape(key)}["']?\s*=""")
-    for number, line in enumerate(source.text.split("\n")[start:], start + 1):
-        if line.lstrip().startswith("["):
-            break
-        if assigns.match(line):
-            start = number
-            break
-    return UsageError(f"{source.file}:{start}: {message}")
+    raise source.error_in(f"rules.{written}", message, _SEVERITY)
 
 
 class LoadedSettings(msgspec.Struct, frozen=True):
@@ -145,19 +130,13 @@ def load_settings(
 
     Raises UsageError with file and line for anything wrong in it.
     """
-    source = _settings_in(explicit, explicit=True) if explicit else find(start, trusted)
+    source = read_settings_file(explicit, explicit=True) if explicit else find(start, trusted)
     if source is None:
         return LoadedSettings()
-    # most runs have no settings
-
     catalogue = catalogue or shipped_catalogue()
     settings = checked(source, catalogue)
     options = rule_options(source, settings.rules, catalogue)
     return LoadedSettings(settings, source.file, tuple(suppressions(source, settings)), options)
-
-
-def _settings_in(path: str, *, explicit: bool) -> SettingsFile | None:
-    return read_settings_file(path, explicit=explicit)
 
 
 def find(start: str | os.PathLike[str], trusted: Iterable[str] = ()) -> SettingsFile | None:
@@ -172,7 +151,7 @@ def find(start: str | os.PathLike[str], trusted: Iterable[str] = ()) -> Settings
         for name in (OWN, SHARED):
             path = os.path.join(folder, name)
             if os.path.isfile(path) or (name == OWN and _is_broken(path)):
-                source = _settings_in(path, explicit=False)
+                source = read_settings_file(path, explicit=False)
                 if source is not None:
                     if not _is_within(folder, trusted):
                         _check_own(path)
@@ -259,22 +238,7 @@ def suppressions(source: SettingsFile, settings: Settings) -> Iterator[Suppressi
     """The suppressions of the settings, each with its place in the file."""
     for index, table in enumerate(settings.suppress):
         line = source.line(f"suppress[{index}]")
-        yield Suppression(
-            rule=table.rule.upper(),
-            reason=table.reason.strip(),
-            location=Location(source.file, source.file, line),
-            owner=table.owner,
-            until=table.until,
-            domain=table.domain,
-            uuid=None if table.uuid is None else table.uuid.lower(),
-            mac=None if table.mac is None else table.mac.lower().replace("-", ":"),
-            file=table.file,
-            project=table.project,
-            image=table.image,
-            flavor=table.flavor,
-            host=table.host,
-            link=table.link,
-        )
+        yield suppression_of(table, Location(source.file, source.file, line))
 
 
 def _unknown_keys(source: SettingsFile) -> Iterator[UsageError]:
@@ -287,7 +251,7 @@ def _unknown_keys(source: SettingsFile) -> Iterator[UsageError]:
             message = f"unknown key {key!r} in [[suppress]]{_keys(key, known)}"
             yield source.error(message, f"suppress[{index}].{key}")
     for key, known in _strange(source.table.get("policy"), PolicyTable):
-        yield in_table(source, "policy", f"unknown key {key!r} in [policy]{_keys(key, known)}", key)
+        yield source.error_in("policy", f"unknown key {key!r} in [policy]{_keys(key, known)}", key)
 
 
 def _keys(key: str, known: list[str]) -> str:
@@ -313,9 +277,8 @@ def _decoding_error(source: SettingsFile, error: msgspec.ValidationError) -> Usa
         return source.error(f"{missing.strip('`')!r} is missing in [[suppress]]", path)
     if path.startswith("policy."):
         key = path.removeprefix("policy.")
-        return in_table(
-            source, "policy", f"{key}: expected {_POLICY.get(key, 'a number from 1')}", key
-        )
+        expected = _POLICY.get(key, "a number from 1")
+        return source.error_in("policy", f"{key}: expected {expected}", key)
     if path.startswith("rules"):
         return source.error("rules: expected tables such as [rules.VNIC001]", "rules")
     if "RFC3339" in what or "`datetime`" in what:
