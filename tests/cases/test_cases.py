@@ -2,6 +2,7 @@
 folder, and what was once judged wrongly, in tests/regressions."""
 
 import shlex
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +19,16 @@ class Case(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     name. ``findings``, ``errors`` and ``unjudged`` are those of the JSON report, in its order, as
     ``[severity RULE] file:line``, and ``: words of its message`` where these matter. ``nics``: what
     each has in effect. ``has`` and ``lacks``: words of what the command prints, without its line
-    breaks."""
+    breaks. ``before``: what is run before, whatever it prints. ``after``: what files contain in the
+    end."""
 
     name: str
     files: dict[str, str]
     run: list[str] | str
     exit: int
+    env: dict[str, str] = {}
+    before: list[str] = []
+    after: dict[str, str] = {}
     each: dict[str, list[str]] = {}
     findings: list[str] | None = None
     errors: list[str] | None = None
@@ -59,25 +64,30 @@ def test_case(tmp_path: Path, case: Case, files: dict[str, str]) -> None:
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_bytes(text.encode())
+    in_folder = partial(inside, cwd=tmp_path, env=case.env)
+    for command in case.before:
+        in_folder(*shlex.split(command))
     for command in [case.run] if isinstance(case.run, str) else case.run:
         words = shlex.split(command)
         if words[0] != "audit" or case.has or case.lacks or case.findings is None:
-            done = inside(*words, cwd=tmp_path)
+            done = in_folder(*words)
             assert done.returncode == case.exit, done.stdout + done.stderr
             said = " ".join((done.stdout + done.stderr).split())
             assert [one for one in case.has if one not in said] == [], said
             assert [one for one in case.lacks if one in said] == [], said
         if case.findings is not None:
-            done = inside(*words, "--format", "json", cwd=tmp_path)
+            done = in_folder(*words, "--format", "json")
             assert done.returncode == case.exit, done.stderr
             _compare(case, msgspec.json.decode(done.stdout))
         if case.nics is not None:
-            done = inside("nics", *words[1:], "--format", "json", cwd=tmp_path)
+            done = in_folder("nics", *words[1:], "--format", "json")
             found = msgspec.json.decode(done.stdout)["nics"]
             assert [
                 {name: _in_effect(nic[name]) for name in wanted}
                 for nic, wanted in zip(found, case.nics, strict=True)
             ] == case.nics
+    for name, text in case.after.items():
+        assert (tmp_path / name).read_bytes() == text.encode()
 
 
 def _compare(case: Case, report: dict[str, Any]) -> None:

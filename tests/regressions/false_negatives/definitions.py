@@ -39,20 +39,3 @@ def audited(
     assert done.returncode == code, done.stderr
     found: list[dict[str, Any]] = json.loads(done.stdout)["findings"]
     return found
-
-
-def nics(file: Path) -> list[dict[str, Any]]:
-    """The NICs as ``vnicaudit nics`` lists them."""
-    done = vnicaudit("nics", file, "--format", "json")
-    assert done.returncode == 0, done.stderr
-    found: list[dict[str, Any]] = json.loads(done.stdout)["nics"]
-    return found
-
-
-def planned(file: Path) -> dict[str, Any]:
-    """The one step of a plan."""
-    done = vnicaudit("plan", file, "--output", "-", "--quiet")
-    assert done.returncode == 0, done.stderr
-    (step,) = json.loads(done.stdout)["steps"]
-    found: dict[str, Any] = step
-    return found

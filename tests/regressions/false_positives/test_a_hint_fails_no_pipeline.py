@@ -57,31 +57,6 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-def test_settings_and_environment_say_it_too(stock: Path, tmp_path: Path) -> None:
-    (tmp_path / "vnicaudit.toml").write_text('confidence = "low"\n')
-    assert inside("audit", stock).returncode == 1
-    hidden = inside("audit", stock, env={"VNICAUDIT_CONFIDENCE": "medium"})
-    assert hidden.returncode == 0
-    assert "1 finding left out by" in hidden.stdout
-
-
-def test_no_format_makes_a_failure_of_a_hint(stock: Path) -> None:
-    junit = etree.fromstring(inside("audit", stock, "--format", "junit").stdout.encode())
-    (suite,) = junit
-    assert (suite.get("failures"), suite.get("errors")) == ("0", "0")
-    assert next(junit.iter("skipped")).get("message", "").startswith("a hint, medium: one queue")
-    env = {"VNICAUDIT_CONFIDENCE": "low"}
-    failing = inside("audit", stock, "--format", "junit", env=env).stdout
-    assert etree.fromstring(failing.encode())[0].get("failures") == "1"
-    (entry,) = json.loads(inside("audit", stock, "--format", "gitlab").stdout)
-    assert entry["severity"] == "minor"
-    sarif = json.loads(inside("audit", stock, "--format", "sarif").stdout)
-    (result,) = sarif["runs"][0]["results"]
-    assert (result["level"], result["properties"]["severity"]) == ("note", "medium")
-    lines = inside("audit", stock, "--format", "github").stdout.splitlines()
-    assert lines[0].startswith("::notice file=")
-
-
 @rows_of_tuples
 def test_no_format_fails_for_what_does_not_fail_the_run(
     stock: Path, finding: str, fails: str, levels: tuple[str, str, str]
