@@ -16,9 +16,7 @@ import msgspec
 from msgspec.structs import replace
 
 from vnicaudit.audit.judging.catalogue import Catalogue, close_hint
-from vnicaudit.audit.settings.keys import SuppressTable
 from vnicaudit.base.wording import close_to, shortened
-from vnicaudit.model.decoding import converted
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.finding import (
     ALL_BUT_THE_MODEL,
@@ -71,11 +69,25 @@ class SubjectIdentity(msgspec.Struct, frozen=True):
         return self.scope == scope and any(_matches(name, pattern) for name in names)
 
 
-class Suppression(SuppressTable, frozen=True, kw_only=True):
-    """One suppression, checked. ``rule`` is in upper case; optional conditions are None if they do
-    not apply."""
+class Suppression(msgspec.Struct, frozen=True, kw_only=True):
+    """One suppression, checked. ``rule`` is an id or a prefix of one, in upper case; optional
+    conditions are None if they do not apply."""
 
+    rule: str
+    reason: str
     location: Location
+    owner: str | None = None
+    until: datetime.date | None = None
+    """The last day on which it applies."""
+    domain: str | None = None
+    uuid: str | None = None
+    mac: str | None = None
+    file: str | None = None
+    project: str | None = None
+    image: str | None = None
+    flavor: str | None = None
+    host: str | None = None
+    link: str | None = None
     in_metadata: bool = False
     lines: tuple[int, int] | None = None
     """For a comment: the first and the last line of its file that it is about."""
@@ -155,25 +167,17 @@ def own_suppression(
         return given["problem"]
     if (problem := _problem(given, catalogue)) is not None:
         return problem
-    table = converted(given, SuppressTable)
-    return suppression_of(table, place, in_metadata=lines is None, lines=lines)
-
-
-def suppression_of(
-    table: SuppressTable,
-    place: Location,
-    *,
-    in_metadata: bool = False,
-    lines: tuple[int, int] | None = None,
-) -> Suppression:
-    """The suppression in a table, with ids and addresses in one spelling."""
-    given = msgspec.structs.asdict(table) | {
-        "rule": table.rule.strip().upper(),
-        "reason": table.reason.strip(),
-        "uuid": table.uuid and table.uuid.lower(),
-        "mac": table.mac and table.mac.strip().lower().replace("-", ":"),
-    }
-    return Suppression(**given, location=place, in_metadata=in_metadata, lines=lines)
+    until = given.get("until")
+    return Suppression(
+        rule=given["rule"].strip().upper(),
+        reason=given["reason"].strip(),
+        location=place,
+        owner=given.get("owner"),
+        until=None if until is None else datetime.date.fromisoformat(until),
+        mac=None if "mac" not in given else given["mac"].strip().lower().replace("-", ":"),
+        in_metadata=lines is None,
+        lines=lines,
+    )
 
 
 def _problem(given: dict[str, str], catalogue: Catalogue) -> str | None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 from msgspec.structs import replace
@@ -225,9 +225,9 @@ class Auditor:
         self._rule_ids = tuple(rule_ids)
         self._wordings = wordings
         self._catalogue = catalogue
-        self._rule_sets: dict[Scope, RuleSet[Any]] = {}
+        self._rule_sets: dict[Scope, RuleSet[object]] = {}
 
-    def _rules(self, scope: Scope) -> RuleSet[Any]:
+    def _rules(self, scope: Scope) -> RuleSet[object]:
         """The rules that judge in this scope."""
         if scope not in self._rule_sets:
             self._rule_sets[scope] = RuleSet(scope, self._rule_ids, self._catalogue)

@@ -13,7 +13,7 @@ from typing import get_args
 
 import msgspec
 
-from vnicaudit.audit.accepting.suppression import Suppression, suppression_of
+from vnicaudit.audit.accepting.suppression import Suppression
 from vnicaudit.audit.judging.catalogue import (
     Catalogue,
     RuleOptions,
@@ -237,8 +237,14 @@ def checked(source: SettingsFile, catalogue: Catalogue) -> Settings:
 def suppressions(source: SettingsFile, settings: Settings) -> Iterator[Suppression]:
     """The suppressions of the settings, each with its place in the file."""
     for index, table in enumerate(settings.suppress):
+        given = msgspec.structs.asdict(table) | {
+            "rule": table.rule.upper(),
+            "reason": table.reason.strip(),
+            "uuid": table.uuid and table.uuid.lower(),
+            "mac": table.mac and table.mac.lower().replace("-", ":"),
+        }
         line = source.line(f"suppress[{index}]")
-        yield suppression_of(table, Location(source.file, source.file, line))
+        yield Suppression(**given, location=Location(source.file, source.file, line))
 
 
 def _unknown_keys(source: SettingsFile) -> Iterator[UsageError]:
