@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.rows import rows
 from vnicaudit.knowledge import kube_needs
 from vnicaudit.model.cluster import ClusterFacts, ClusterGuest
 from vnicaudit.model.finding import Location
@@ -39,15 +40,7 @@ def test_networks_may_be_in_another_namespace_than_the_one_that_was_listed() -> 
     )
 
 
-@pytest.mark.parametrize(
-    ("target", "name", "options"),
-    [
-        ("kube:prod", "prod", " --context prod"),
-        ("kube:prod?kubeconfig=/a b", "prod", " --context prod --kubeconfig '/a b'"),
-        ("kube:-x", "-x", " --context=-x"),
-        ("kube:@in-cluster", "@in-cluster", ""),
-    ],
-)
+@rows
 def test_a_command_selects_the_cluster_that_was_read(target: str, name: str, options: str) -> None:
     cluster = ClusterFacts(target, name, Location(target), complete=frozenset({NODES}))
     guest = ClusterGuest(cluster=cluster, name="web", namespace="demo")

@@ -13,6 +13,7 @@ from tests.cli.inside import inside
 from tests.kube.objects import attachment, instance_of, kubevirt, virtual_machine
 from tests.kube.server import Server
 from tests.kube.test_rights import ROLE
+from tests.rows import rows
 from vnicaudit.errors import UsageError
 from vnicaudit.model.fleet import LiveOptions
 from vnicaudit.model.scenario import FlowNetwork, Scenario, ScenarioPlatform, TrafficFlow
@@ -211,16 +212,7 @@ def test_which_of_several_networks_a_flow_uses_is_asked_for(cluster: Server) -> 
     assert scenario.platform.spare_nics == 1, "eth1 is lent to pods"
 
 
-@pytest.mark.parametrize(
-    ("config", "binding", "present"),
-    [
-        (MACVLAN, "bridge", "macvlan"),
-        ('{"type": "ovn-k8s-cni-overlay", "topology": "localnet"}', "bridge", "ovn-localnet"),
-        ('{"type": "ipvlan", "mode": "l3"}', "bridge", None),
-        ('{"type": "sriov"}', "sriov", "sriov-vfio"),
-        ("", "bridge", "linux-bridge"),
-    ],
-)
+@rows
 def test_the_attachment_of_a_vm_is_that_of_its_network(
     cluster: Server, config: str, binding: str, present: str | None
 ) -> None:

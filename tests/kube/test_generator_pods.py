@@ -22,6 +22,7 @@ from tests.kube.server import Refused, Server
 from tests.kube.test_rights import ROLE
 from tests.platforms.kubevirt.live.api_server import Asked, Reply, kubeconfig
 from tests.rig.process import wait_for
+from tests.rows import rows, rows_of_tuples
 
 pytestmark = [pytest.mark.kube, pytest.mark.usefixtures("nodes")]
 RULES: list[dict[str, Any]] = YAML(typ="safe", pure=True).load(ROLE.with_name("bench-role.yaml"))[
@@ -155,15 +156,7 @@ def test_pods_pass_pod_security_that_is_enforced(
     assert left(cluster) == []
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (("--image", "missing/tools"), r"pod a1 on node-a: ErrImagePull: missing/tools: not found"),
-        (("--paths", "nad:lab/none"), "there is no NetworkAttachmentDefinition lab/none"),
-        (("--nodes", "node-a,node-z"), "there is no node 'node-z'"),
-        (("--vm", "shop/db", "--paths", "vm-same"), "no virtual machine shop/db is running"),
-    ],
-)
+@rows_of_tuples
 def test_what_is_missing_is_named(
     cluster: Server, tmp_path: Path, words: tuple[str, ...], message: str
 ) -> None:
@@ -244,16 +237,7 @@ def test_the_shipped_role_is_enough_and_nothing_else_is_asked_for(
     assert asked & exec_verbs  # which one depends on the version of kubectl
 
 
-@pytest.mark.parametrize(
-    ("resource", "verb"),
-    [
-        ("nodes", "list"),
-        ("namespaces", "create"),
-        ("namespaces", "delete"),
-        ("pods", "create"),
-        ("pods", "list"),
-    ],
-)
+@rows
 def test_whoever_lacks_a_right_is_told_which(
     cluster: Server, tmp_path: Path, resource: str, verb: str
 ) -> None:

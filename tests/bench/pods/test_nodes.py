@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from tests.bench.pods.canned import node
+from tests.rows import rows
 from vnicaudit.bench.pods.nodes import NodeChoice, chosen_nodes, node_of
 from vnicaudit.errors import EndpointError, UsageError
 
@@ -90,14 +91,7 @@ def test_as_asked() -> None:
     assert names(choice(*ALL, names="n1,n2", first="n2")) == ["n2", "n1"]
 
 
-@pytest.mark.parametrize(
-    ("asked", "words"),
-    [
-        ("n1,m2", "there is no node 'm2'"),
-        ("n1,c", "no generator pod can run on c: cordoned"),
-        ("n1,d", "no generator pod can run on d: taint gpu:NoSchedule"),
-    ],
-)
+@rows
 def test_asked_for_what_cannot_be(asked: str, words: str) -> None:
     with pytest.raises(UsageError) as error:
         choice(*ALL, names=asked)

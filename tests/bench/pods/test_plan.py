@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.bench.pods.canned import CannedCluster, asked_node, node
+from tests.rows import rows_of_tuples
 from vnicaudit.bench.endpoints.opening import parse_paths
 from vnicaudit.bench.pods.plan import ClusterRequest, PodPlan, namespace_manifest, plan_of
 from vnicaudit.bench.pods.plan import pod_manifest as manifest
@@ -153,23 +154,7 @@ def test_a_context_that_cannot_be_told_to_kubectl_is_refused_before_anything_is_
         plan("pod-same", cluster=cluster)
 
 
-@pytest.mark.parametrize(
-    ("paths", "more", "words"),
-    [
-        (("pod",), {}, "'pod' is not a path of a cluster; known: host, hostnetwork, pod-same"),
-        (("",), {}, "'' is not a path"),
-        (("nad:lab",), {}, "'nad:lab' is not a path"),
-        (("nad:lab/../x",), {}, "is not a path"),
-        (("host", "host"), {"image": ""}, "host is listed twice"),
-        (("vm-same",), {}, "vm-same needs --vm NS/NAME"),
-        (("pod-cross",), {"machine": "shop/db"}, "--vm is used by vm-same and vm-cross only: add"),
-        (("pod-same", "pod-cross"), {"nodes": ("n1",)}, "pod-cross needs two nodes: --nodes A,B"),
-        (("host",), {"nodes": ("n1", "n1")}, "--nodes n1,n1: host needs two nodes: --nodes A,B"),
-        (("pod-same",), {"nodes": ("n1", "n2")}, "--nodes n1,n2: one node is enough: --nodes A"),
-        (("vm-same",), {"machine": "db"}, "--vm 'db': expected [USER@]NAMESPACE/NAME"),
-        (("host", "pod-same"), {"image": ""}, "name an --image for the generator pods"),
-    ],
-)
+@rows_of_tuples
 def test_what_makes_no_sense(paths: tuple[str, ...], more: dict[str, Any], words: str) -> None:
     with pytest.raises(UsageError) as error:
         plan(*paths, **more)

@@ -8,6 +8,7 @@ import pytest
 
 from tests.bench.pods.canned import CannedCluster, Object, node
 from tests.cli.inside import inside
+from tests.rows import rows
 from vnicaudit.bench.pods.cluster import PodCluster
 from vnicaudit.bench.pods.records import PodsRecord, recorded
 from vnicaudit.cli.wiring import Wiring
@@ -95,16 +96,7 @@ def test_another_run_that_began_meanwhile_is_told(tmp_path: Path) -> None:
     assert f"Warning: vnicaudit-bench-{ID} (root@kvm7) may be measuring as well" in result.stderr
 
 
-@pytest.mark.parametrize(
-    ("paths", "words"),
-    [
-        ("pod-cross,host,pod-same",
-         "6 runs of each path tell a loss in one row from chance, among 10 rows of 2 steps"),
-        ("host,pod-same,pod-cross,nad:lab/fast",
-         "with 6 runs of each path, a loss in one row alone cannot be told from chance, among 10 "
-         "rows of 3 steps: that needs 7 (--repeats)"),
-    ],
-)  # fmt: skip
+@rows
 def test_the_plan_tells_how_many_runs_name_a_step(tmp_path: Path, paths: str, words: str) -> None:
     cluster = CannedCluster(node("n1"), node("n2"))
     cluster.networks.add("lab/fast")

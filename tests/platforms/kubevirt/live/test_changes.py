@@ -15,6 +15,7 @@ from tests.platforms.kubevirt.live.api_server import (
     status,
     vm,
 )
+from tests.rows import rows
 from vnicaudit.errors import ActionError, GoneError, NoResponseError, RefusedError, VnicauditError
 from vnicaudit.platforms.kubevirt.live import client
 from vnicaudit.platforms.kubevirt.live.changes import ClusterPlace
@@ -75,19 +76,7 @@ def test_warnings_of_the_server_are_handed_on(server: FakeServer, place: Cluster
     assert warnings == ('unknown field "spec.x"', "it is, deprecated")
 
 
-@pytest.mark.parametrize(
-    ("kind", "space", "path"),
-    [
-        ("kube-vm", "web", VM),
-        ("kube-nad", "web", "/apis/k8s.cni.cncf.io/v1/namespaces/web/"
-         "network-attachment-definitions/a"),
-        ("kube-config", "kubevirt", "/apis/kubevirt.io/v1/namespaces/kubevirt/kubevirts/a"),
-        ("kube-preference", "web", "/apis/instancetype.kubevirt.io/v1beta1/namespaces/web/"
-         "virtualmachinepreferences/a"),
-        ("kube-preference", "", "/apis/instancetype.kubevirt.io/v1beta1/"
-         "virtualmachineclusterpreferences/a"),
-    ],
-)  # fmt: skip
+@rows
 def test_each_kind_has_its_place(
     server: FakeServer, place: ClusterPlace, kind: str, space: str, path: str
 ) -> None:

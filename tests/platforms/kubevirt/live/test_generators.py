@@ -14,6 +14,7 @@ from tests.platforms.kubevirt.live.api_server import (
     served,
     status,
 )
+from tests.rows import rows
 from vnicaudit.errors import TargetError, UsageError
 from vnicaudit.platforms.kubevirt.live import client
 from vnicaudit.platforms.kubevirt.live.generators import GeneratorCluster
@@ -46,13 +47,7 @@ def test_the_target_is_lasting_and_names_its_context(
     assert GeneratorCluster("kube:prod", 5).target == found.target
 
 
-@pytest.mark.parametrize(
-    ("target", "words"),
-    [
-        ("kube:prod/shop?kubeconfig={}", "name the cluster alone: pods get a namespace of their"),
-        ("kube:prod?kubeconfig={}:{}", "kubectl takes one file: name several in KUBECONFIG"),
-    ],
-)
+@rows
 def test_targets_that_make_no_sense(
     cluster: GeneratorCluster, tmp_path: Path, target: str, words: str
 ) -> None:
@@ -127,13 +122,7 @@ def test_what_is_gone_needs_no_deleting(
     assert asked[0].query == ({"gracePeriodSeconds": "0"} if "/pods/" in asked[0].path else {})
 
 
-@pytest.mark.parametrize(
-    ("message", "is_hinted"),
-    [
-        ('pods is forbidden: User "x" cannot create resource "pods" in API group ""', True),
-        ('pods "a1" is forbidden: violates PodSecurity "restricted:latest": …', False),
-    ],
-)
+@rows
 def test_a_right_that_is_missing_is_told_with_the_role(
     cluster: GeneratorCluster, server: FakeServer, message: str, is_hinted: bool
 ) -> None:

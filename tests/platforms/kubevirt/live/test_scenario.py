@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from tests.platforms.kubevirt.live.api_server import FakeServer, Item, Reply
+from tests.rows import rows
 from vnicaudit.errors import TargetError, UsageError
 from vnicaudit.model.fleet import LiveOptions
 from vnicaudit.model.scenario import Scenario, ScenarioPlatform, TrafficFlow
@@ -42,18 +43,7 @@ def pods(*placed: str) -> list[Item]:
 ENDS = {"source_is": "shop/app=web", "target_is": "shop/app=db"}
 
 
-@pytest.mark.parametrize(
-    ("placed", "nodes", "most"),
-    [
-        ("web@n1 db@n1", "same", 2),
-        ("web@n1 db@n2", "cross", 1),
-        ("web@n1 web@n2 db@n3", "cross", 1),
-        ("web@n1 web@n2 db@n2", None, 2),
-        ("web@n1 web@n2 db@n1 db@n2", None, 2),
-        ("web@ db@n2", None, None),
-        ("db@n2", None, None),
-    ],
-)
+@rows
 def test_placement_is_that_of_all_pods(
     cluster: FakeServer, placed: str, nodes: str | None, most: int | None
 ) -> None:
@@ -128,16 +118,7 @@ def test_words_of_a_cluster_stay_on_one_line(cluster: FakeServer) -> None:
 PRIMARY = {"type": "ovn-k8s-cni-overlay", "topology": "layer2", "role": "primary"}
 
 
-@pytest.mark.parametrize(
-    ("binding", "own", "present"),
-    [
-        ({"masquerade": {}}, False, "masquerade"),
-        ({"bridge": {}}, False, "pod-bridge"),
-        ({"binding": {"name": "l2bridge"}}, True, "primary-udn"),
-        ({"binding": {"name": "l2bridge"}}, False, None),
-        ({"binding": {"name": "passt"}}, True, None),
-    ],
-)
+@rows
 def test_the_binding_is_the_attachment_of_a_vm_to_the_network_of_pods(
     cluster: FakeServer, binding: Item, own: bool, present: str | None
 ) -> None:
