@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import Literal, get_args, get_origin, get_type_hints
 
 import msgspec
 
@@ -21,6 +20,7 @@ from vnicaudit.model.scenario import (
     Scenario,
     ScenarioPlatform,
     TrafficFlow,
+    words_of,
 )
 from vnicaudit.text.beginning import toml_values
 
@@ -45,7 +45,6 @@ _IMPOSSIBLE: tuple[tuple[dict[str, Condition], str], ...] = (
     ({"kind": "x86", "eckd": True}, "ECKD disks exist on IBM Z only"),
 )
 """Facts of a platform that cannot hold together."""
-_UNKNOWN = re.compile(r"Object contains unknown field `(.*)`", re.DOTALL)
 _PLACE = re.compile(r"(?P<table>\w+)(?:\[(?P<number>\d+)\])?\.?(?P<rest>[^`]*)")
 
 
@@ -53,11 +52,10 @@ def read_scenario(path: str) -> Scenario:
     """The scenario in a TOML file, or in standard input (``-``). Raises UsageError with file, table
     and key."""
     name = STANDARD_INPUT if path == "-" else path
-    text = _text(path, name)
     try:
-        scenario = converted(toml_values(name, text), Scenario)
+        scenario = converted(toml_values(name, _text(path, name)), Scenario)
     except msgspec.ValidationError as error:
-        raise UsageError(f"{name}{_line(error, text)}: {_mistake(error)}") from None
+        raise UsageError(f"{name}: {_mistake(error)}") from None
     for problem in _problems(scenario):
         raise UsageError(f"{name}: {problem}")
     return scenario
@@ -87,38 +85,8 @@ def _mistake(error: msgspec.ValidationError) -> str:
     if rest in _VERSIONS:
         return f'{where}: {rest}: expected a version in quotation marks, such as "4.18"'
     key, text = mistake(msgspec.ValidationError(f"{reason} - at `$.{rest}`"), known)
-    values = _values(kind, key) if reason.startswith("Invalid enum value") else []
+    values = words_of(kind, key) if reason.startswith("Invalid enum value") else []
     return f"{where}: {text}" + (f"; use {', '.join(values)}" if values else "")
-
-
-def _line(error: msgspec.ValidationError, text: str) -> str:
-    """``:12``, the line of the key or of its table; empty if the text does not show it."""
-    reason, path = reason_at(error)
-    found, unknown = _PLACE.match(path), _UNKNOWN.match(reason)
-    if found is None:
-        return ""
-    key = unknown[1] if unknown else found["rest"].rpartition(".")[2]
-    header = re.compile(rf"\s*\[+\s*{found['table']}\s*\]")
-    lines = text.split("\n")
-    headers = [number for number, line in enumerate(lines) if header.match(line)]
-    index = int(found["number"] or 0)
-    if index >= len(headers):
-        return ""
-    start = headers[index]
-    assigns = re.compile(rf"\s*{re.escape(key)}\s*=")
-    end = next((n for n in headers if n > start), len(lines))
-    keys = (number for number in range(start, end) if assigns.match(lines[number]))
-    return f":{next(keys, start) + 1}"
-
-
-def _values(kind: type[msgspec.Struct], key: str) -> list[str]:
-    """The values that a key may have, if they are a list of words."""
-    names = {field.encode_name: field.name for field in msgspec.structs.fields(kind)}
-    hint = get_type_hints(kind).get(names.get(key, ""))
-    for part in (hint, *get_args(hint)):
-        if get_origin(part) is Literal:
-            return list(get_args(part))
-    return []
 
 
 def _problems(scenario: Scenario) -> list[str]:

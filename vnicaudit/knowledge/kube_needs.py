@@ -106,6 +106,19 @@ def present(guest: ClusterGuest) -> list[tuple[ClusterNic, NicSpec]]:
     return [] if guest.deleting else [(n, spec) for n, spec in found if spec.state != "absent"]
 
 
+def bridged(guest: ClusterGuest) -> list[tuple[ClusterNic, NicSpec]]:
+    """The interfaces of a VM that are bridged to a network of their own."""
+    return [
+        (nic, spec) for nic, spec in present(guest)
+        if spec.binding == "bridge" and not spec.is_plugin and "/" in (spec.network or "")
+    ]  # fmt: skip
+
+
+def may_have_networks(cluster: ClusterFacts) -> bool:
+    """True for a cluster with networks, or of which that is not known."""
+    return cluster.attachments is None or bool(cluster.attachments)
+
+
 def networks_read(
     used: Callable[[ClusterGuest], Iterable[tuple[str, str]]],
     check: Callable[[ClusterGuest], Iterable[Problem]],

@@ -7,7 +7,7 @@ The keys of a scenario's TOML are these names, and so are the facts that the con
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args, get_origin, get_type_hints
 
 import msgspec
 
@@ -188,3 +188,11 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     flows: Annotated[tuple[TrafficFlow, ...], msgspec.Meta(max_length=1000)] = msgspec.field(
         name="flow", default=()
     )
+
+
+def words_of(kind: type[msgspec.Struct], key: str) -> list[str]:
+    """The words that a key may have; none: it takes something else."""
+    names = {field.encode_name: field.name for field in msgspec.structs.fields(kind)}
+    hint = get_type_hints(kind).get(names.get(key, ""))
+    literals = [part for part in (hint, *get_args(hint)) if get_origin(part) is Literal]
+    return [word for part in literals for word in get_args(part)]

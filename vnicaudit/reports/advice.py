@@ -10,7 +10,6 @@ from collections.abc import Collection, Iterable, Iterator
 from typing import NamedTuple, get_args, get_type_hints
 
 from msgspec import Struct
-from msgspec.structs import fields
 
 from vnicaudit.base.wording import count
 from vnicaudit.model.advice import FiredRow, FlowAdvice, MissingFact, NetworkAdvice
@@ -20,6 +19,7 @@ from vnicaudit.model.scenario import (
     Scenario,
     ScenarioPlatform,
     TrafficFlow,
+    words_of,
 )
 from vnicaudit.reports import as_markdown
 from vnicaudit.reports.as_text import text_of
@@ -253,8 +253,5 @@ def _values(fact: MissingFact) -> str:
     """The values that a fact may have, and the rows that it would decide."""
     table, _dot, key = fact.name.partition(".")
     record = _TABLES[table][1]
-    names = {field.encode_name: field.name for field in fields(record)}
-    hint = get_type_hints(record)[names[key]]
-    words = [word for kind in get_args(hint) for word in get_args(kind)]
-    known = " or ".join(words) or _KINDS[get_args(hint)[0]]
+    known = " or ".join(words_of(record, key)) or _KINDS[get_args(get_type_hints(record)[key])[0]]
     return f"{known}  ({', '.join(fact.rows)})" if fact.rows else known

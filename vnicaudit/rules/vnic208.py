@@ -54,7 +54,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vnicaudit.knowledge.kube_changes import OLD_TYPES, corrected
-from vnicaudit.knowledge.kube_needs import NETWORKS
+from vnicaudit.knowledge.kube_needs import NETWORKS, may_have_networks
 from vnicaudit.knowledge.kube_owners import route
 from vnicaudit.model.cluster import OVN, Attachment, ClusterFacts
 from vnicaudit.model.finding import Change
@@ -62,11 +62,6 @@ from vnicaudit.model.rule import Judge, Problem, Rule
 
 _TOPOLOGIES = ("layer2", "layer3", "localnet")
 _LATER = "pods read it when they start; those that run keep their network until then"
-
-
-def applies(cluster: ClusterFacts) -> bool:
-    """A cluster with networks, or of which that is not known."""
-    return cluster.attachments is None or bool(cluster.attachments)
 
 
 def check(cluster: ClusterFacts) -> Iterator[Problem]:
@@ -131,5 +126,5 @@ RULE = Rule(
     name="kube-network-invalid",
     severity="error",
     groups=("kubevirt", "cluster"),
-    judges=(Judge("cluster", needs=(NETWORKS,), applies=applies, check=check),),
+    judges=(Judge("cluster", needs=(NETWORKS,), applies=may_have_networks, check=check),),
 )

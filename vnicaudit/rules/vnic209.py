@@ -72,9 +72,7 @@ def check(guest: ClusterGuest) -> Iterator[Problem]:
 
 
 def _bridges(guest: ClusterGuest) -> Iterator[tuple[str, str]]:
-    for nic, spec in kube_needs.present(guest):
-        if spec.binding == "bridge" and not spec.is_plugin and "/" in (spec.network or ""):
-            yield nic.name, spec.network or ""
+    return ((nic.name, spec.network or "") for nic, spec in kube_needs.bridged(guest))
 
 
 _NETWORKS = kube_needs.networks_read(_bridges, check)

@@ -42,16 +42,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vnicaudit.knowledge.kube_needs import NETWORKS
+from vnicaudit.knowledge.kube_needs import NETWORKS, may_have_networks
 from vnicaudit.model.cluster import OVN, Attachment, ClusterFacts
 from vnicaudit.model.rule import Judge, Problem, Rule
 
 _COMPARED = ("topology", "subnets", "mtu", "excludeSubnets", "vlanID")
-
-
-def applies(cluster: ClusterFacts) -> bool:
-    """A cluster with networks, or of which that is not known."""
-    return cluster.attachments is None or bool(cluster.attachments)
 
 
 def check(cluster: ClusterFacts) -> Iterator[Problem]:
@@ -81,5 +76,5 @@ RULE = Rule(
     name="kube-network-config-differs",
     severity="medium",
     groups=("kubevirt", "cluster"),
-    judges=(Judge("cluster", needs=(NETWORKS,), applies=applies, check=check),),
+    judges=(Judge("cluster", needs=(NETWORKS,), applies=may_have_networks, check=check),),
 )

@@ -77,9 +77,8 @@ def check(guest: ClusterGuest) -> Iterator[Problem]:
 
 
 def _emulated(guest: ClusterGuest) -> Iterator[tuple[ClusterNic, NicSpec]]:
-    for nic, spec in kube_needs.present(guest):
-        bridged = spec.binding == "bridge" and not spec.is_plugin and "/" in (spec.network or "")
-        if bridged and spec.model is not None and spec.model not in VIRTIO:
+    for nic, spec in kube_needs.bridged(guest):
+        if spec.model is not None and spec.model not in VIRTIO:
             yield nic, spec
 
 
