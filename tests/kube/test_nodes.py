@@ -1,9 +1,7 @@
 """The testbed of two nodes: pods come and go as they do in a cluster."""
 
 import json
-import subprocess
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,14 +10,12 @@ from ruamel.yaml import YAML
 from tests.advise.manifests import written
 from tests.kube.kubelet import NETWORKS, STATUS
 from tests.kube.nodes import Nodes, Step
-from tests.kube.objects import attachment
 from tests.kube.server import Refused, Server
 from tests.rig.process import run, wait_for
 
 pytestmark = pytest.mark.kube
 SPACE = "bench"
 PODS = f"/api/v1/namespaces/{SPACE}/pods"
-IPAM = {"type": "whereabouts", "range": "192.0.2.0/24"}
 RESTRICTED = {
     "runAsNonRoot": True, "allowPrivilegeEscalation": False,
     "capabilities": {"drop": ["ALL"]}, "seccompProfile": {"type": "RuntimeDefault"},
@@ -70,48 +66,6 @@ def executed(server: Server, name: str, *command: str) -> str:
 
 
 @pytest.mark.usefixtures("space")
-def test_a_pod_runs_where_it_is_to_and_is_reached_across_nodes(
-    nodes: Nodes, cluster: Server
-) -> None:
-    create(cluster, "client", nodeSelector={"kubernetes.io/hostname": "node-b"})
-    create(cluster, "server", nodeName="node-a")
-    client, server = running(cluster, "client"), running(cluster, "server")
-    assert client["spec"]["nodeName"] == "node-b"
-    assert (server["status"]["hostIP"], client["status"]["hostIP"]) == nodes.addresses()
-    executed(cluster, "server", "iperf3", "-s", "-D")
-    told = executed(cluster, "client", "iperf3", "-J", "-n1M", "-c", server["status"]["podIP"])
-    assert json.loads(told)["end"]["sum_received"]["bytes"] > 100_000
-    assert executed(cluster, "client", "id", "-u") == "65534\n"
-    assert executed(cluster, "client", "hostname") == "client\n"
-    assert "usage_usec" in executed(cluster, "client", "cat", "/sys/fs/cgroup/cpu.stat")
-
-
-@pytest.mark.usefixtures("space")
-@pytest.mark.parametrize(
-    "config",
-    [{"type": "macvlan", "master": "eno2", "mode": "bridge"}, {"type": "bridge", "bridge": "br1"}],
-    ids=["macvlan", "bridge"],
-)
-def test_a_network_is_attached_by_its_plugin(cluster: Server, config: dict[str, str]) -> None:
-    full = {"cniVersion": "0.3.1", **config, "ipam": IPAM}
-    cluster.load(attachment("lan", SPACE, json.dumps(full)))
-    create(cluster, "one", nodeName="node-a", networks="lan")
-    create(cluster, "two", nodeName="node-b", networks=f"{SPACE}/lan@data")
-    told = [
-        json.loads(running(cluster, name)["metadata"]["annotations"][STATUS])
-        for name in ("one", "two")
-    ]
-    assert [[one["name"], one["interface"]] for one in told[1]] == [
-        ["ovn-kubernetes", "eth0"], [f"{SPACE}/lan", "data"],
-    ]  # fmt: skip
-    address, other = (status[1]["ips"][0] for status in told)
-    assert address != other
-    assert told[0][1]["mac"] in executed(cluster, "one", "ip", "link", "show", "net1")
-    executed(cluster, "two", "iperf3", "-s", "-D")
-    executed(cluster, "one", "iperf3", "-n1M", "-B", address, "-c", other)
-
-
-@pytest.mark.usefixtures("space")
 def test_pods_are_joined_by_what_an_advice_writes(cluster: Server) -> None:
     """Network and annotation fit together: each pod has the address that is written for it."""
     addresses = {"one": "192.0.2.10", "two": "192.0.2.11"}
@@ -127,18 +81,6 @@ def test_pods_are_joined_by_what_an_advice_writes(cluster: Server) -> None:
         assert status[1]["ips"] == [address]
     executed(cluster, "two", "iperf3", "-s", "-D")
     executed(cluster, "one", "iperf3", "-n1M", "-B", addresses["one"], "-c", addresses["two"])
-
-
-@pytest.mark.usefixtures("space")
-def test_what_cannot_run_waits_and_says_why(cluster: Server) -> None:
-    create(cluster, "nowhere", nodeSelector={"kubernetes.io/hostname": "node-z"})
-    create(cluster, "unattached", networks="none")
-    reasons = wait_for(
-        lambda: cluster.ask("GET", PODS.replace("/pods", "/events"))["items"], "an event"
-    )
-    assert "none" in reasons[0]["message"]
-    nowhere = cluster.ask("GET", f"{PODS}/nowhere")["status"]["conditions"][0]
-    assert (nowhere["type"], nowhere["status"]) == ("PodScheduled", "False")
 
 
 @pytest.mark.usefixtures("space")
@@ -196,13 +138,3 @@ def vm_address(vm: Any) -> str:
 
 def _rate(told: str) -> float:
     return float(json.loads(told)["end"]["sum_received"]["bits_per_second"])
-
-
-def test_nodes_and_virtual_machines_let_in_by_ssh(nodes: Nodes) -> None:
-    with nodes.virtual_machine("db") as vm:
-        for address, name in ((nodes.addresses()[1], "node-b"), (vm_address(vm), vm.name)):
-            done = subprocess.run(
-                [Path(nodes.folder) / "bin/ssh", f"root@{address}", "hostname"],
-                capture_output=True, text=True, check=True,
-            )  # fmt: skip
-            assert done.stdout.strip() == name
