@@ -93,6 +93,8 @@ def check(guest: ClusterGuest) -> Iterator[Problem]:
     then, now = preference.then, preference.now
     fields = [key for key in dict.fromkeys([*then, *now]) if then.get(key) != now.get(key)]
     if fields:
+        patch = _PATCH.format(kube_needs.machine(guest))
+        is_in_status = is_at_least(guest.cluster.version, REVISION_IN_STATUS)
         yield Problem(
             f"it keeps {_words(fields, then)} of preference {preference.name[:60]}, which has "
             f"{_words(fields, now)} today: a restart does not change that",
@@ -101,14 +103,8 @@ def check(guest: ClusterGuest) -> Iterator[Problem]:
             )
             if guest.cluster.is_live
             else None,
-            fix=kube_needs.with_owner(guest, _fix(guest)),
+            fix=kube_needs.with_owner(guest, _NEW if is_in_status else _OLD.format(patch=patch)),
         )
-
-
-def _fix(guest: ClusterGuest) -> str:
-    if is_at_least(guest.cluster.version, REVISION_IN_STATUS):
-        return _NEW
-    return _OLD.format(patch=_PATCH.format(kube_needs.machine(guest)))
 
 
 def _words(fields: list[str], values: dict[str, str]) -> str:

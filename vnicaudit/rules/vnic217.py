@@ -46,7 +46,7 @@ from collections.abc import Iterator
 
 from vnicaudit.knowledge import kube_needs
 from vnicaudit.knowledge.kubevirt_versions import multiqueue_blocks_cpu_hotplug
-from vnicaudit.model.cluster import ClusterGuest, VmSettings
+from vnicaudit.model.cluster import ClusterGuest
 from vnicaudit.model.rule import Judge, Problem, Rule
 
 
@@ -61,7 +61,9 @@ def check(guest: ClusterGuest) -> Iterator[Problem]:
     version, settings = guest.cluster.version, guest.has or guest.template
     if settings is None or not multiqueue_blocks_cpu_hotplug(version):
         return
-    if _grows(settings) or kube_needs.rollout(guest.cluster) == "LiveUpdate":
+    sockets = 1 if settings.cpu is None else settings.cpu.sockets
+    may_grow = (settings.max_sockets or 0) > sockets
+    if may_grow or kube_needs.rollout(guest.cluster) == "LiveUpdate":
         yield Problem(
             f"KubeVirt {version} plugs no vCPUs into a VM with multiqueue: a change of them waits "
             "for a restart",
@@ -69,12 +71,6 @@ def check(guest: ClusterGuest) -> Iterator[Problem]:
             fix="Update KubeVirt, start the VM with the vCPUs that it needs, or do without "
             "multiqueue.",
         )
-
-
-def _grows(settings: VmSettings) -> bool:
-    """True if the VM may get more sockets than it has."""
-    sockets = 1 if settings.cpu is None else settings.cpu.sockets
-    return (settings.max_sockets or 0) > sockets
 
 
 RULE = Rule(

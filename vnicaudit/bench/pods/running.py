@@ -147,7 +147,8 @@ def _was_taken(run: PodRun, pod: GeneratorPod, *, last: bool) -> bool:
 
 
 def _running(run: PodRun) -> dict[str, ApiObject]:
-    """The pods by their names, once all run. Raises EndpointError as soon as one cannot."""
+    """The pods by their names, once all run. Raises EndpointError as soon as one cannot, or if one
+    is on another node than its path says."""
     end = run.clock.monotonic() + START_SECONDS
     run.say(f"waiting for {count(len(run.plan.pods), 'generator pod')}")
     while True:
@@ -156,8 +157,7 @@ def _running(run: PodRun) -> dict[str, ApiObject]:
         }
         waiting = [pod for pod in run.plan.pods if not _runs(found.get(pod.name))]
         if not waiting:
-            _check_nodes(run, found)
-            return found
+            break
         for pod in waiting:
             if why := _why_never(found.get(pod.name)):
                 raise _not_running(pod, why)
@@ -166,14 +166,11 @@ def _running(run: PodRun) -> dict[str, ApiObject]:
             said = _warning(run, first) or "the cluster does not say why"
             raise _not_running(first, f"not within {START_SECONDS:g} s: {said}")
         run.clock.sleep(_PAUSE)
-
-
-def _check_nodes(run: PodRun, found: Mapping[str, ApiObject]) -> None:
-    """Raise EndpointError if a pod is on another node than its path says."""
     for pod in run.plan.pods:
         node = text_at(found[pod.name], "/spec/nodeName")
         if node != pod.node:
             raise _not_running(pod, f"the cluster runs it on {node or 'no node that it tells'}")
+    return found
 
 
 def _runs(pod: ApiObject | None) -> bool:

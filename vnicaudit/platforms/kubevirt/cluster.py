@@ -100,19 +100,6 @@ class ClusterReading:
         self._pods: dict[str, ClusterPod] = {}
         self._launchers: dict[tuple[str, str], Launcher] = {}
         """UID of an instance and node -> the pod."""
-        self._takers = {
-            INSTANCE: self._take_instance,
-            MACHINE: self._take_machine,
-            "Node": self._take_node,
-            "KubeVirt": self._take_settings,
-            ATTACHMENT: self._take_attachment,
-            **dict.fromkeys(read.USER_NETWORKS, self._take_network),
-            **dict.fromkeys((*KINDS, *INSTANCETYPES), self._take_preference),
-            "ControllerRevision": self._take_revision,
-            "Plugin": self._take_plugin,
-            "Migration": self._take_migration,
-            "Pod": self._take_pod,
-        }
 
     def listed(self, resource: str, namespace: str = "") -> None:
         """Note that all objects of a resource (plural: ``nodes``) are among those taken; of one
@@ -121,44 +108,41 @@ class ClusterReading:
 
     def take(self, found: Object) -> None:
         """Take one object. Of a VM only that it is there is kept."""
-        taker = self._takers.get(found.kind)
-        if taker is not None:
-            taker(found)
-
-    def _take_machine(self, found: Object) -> None:
-        self._machines.add(text_at(found.place, "metadata", "uid") or "")
-
-    def _take_node(self, found: Object) -> None:
-        self._nodes[found.display_name] = read.node_of(found, self._target)
-
-    def _take_settings(self, found: Object) -> None:
         self._referred.add(found, self._target)
-        self._settings = read.settings_of(found, self._target)
-
-    def _take_attachment(self, found: Object) -> None:
-        self._referred.add(found, self._target)
-        self._attachments[found.display_name] = read.attachment_of(found, self._target)
-
-    def _take_network(self, found: Object) -> None:
-        self._networks[f"{found.kind} {found.display_name}"] = read.user_network_of(found)
-
-    def _take_preference(self, found: Object) -> None:
-        self._referred.add(found, self._target)
-        if found.kind in KINDS and found.name:
-            key = key_of(found.kind, found.name, found.space)
+        kind, name = found.kind, found.display_name
+        if kind == "Node":
+            self._nodes[name] = read.node_of(found, self._target)
+        elif kind == "KubeVirt":
+            self._settings = read.settings_of(found, self._target)
+        elif kind == ATTACHMENT:
+            self._attachments[name] = read.attachment_of(found, self._target)
+        elif kind in ("UserDefinedNetwork", "ClusterUserDefinedNetwork"):
+            self._networks[f"{kind} {name}"] = read.user_network_of(found)
+        elif kind in KINDS and found.name:
+            key = key_of(kind, found.name, found.space)
             self._preferred[key] = read.preferred_of(found.place.child("spec"))
-            named = f"{found.kind} {found.display_name}"
-            self._preferences[named] = OwnedObject(**read.ownership_of(found.place))
+            self._preferences[f"{kind} {name}"] = OwnedObject(**read.ownership_of(found.place))
+        elif kind == "Pod":
+            self._take_pod(found)
+        else:
+            self._take_of_guests(found)
 
-    def _take_revision(self, found: Object) -> None:
-        revision = _revision_of(found, self._target)
-        if revision is not None:
-            self._revisions[found.namespace or "", found.name or ""] = revision
-
-    def _take_plugin(self, found: Object) -> None:
-        conditional = read.is_conditional(found)
-        if conditional is not None and found.group == "plugin.kubevirt.io":
-            self._plugins[found.name or ""] = conditional
+    def _take_of_guests(self, found: Object) -> None:
+        """A virtual machine, its instance, and what is on its way to it."""
+        kind, uid = found.kind, text_at(found.place, "metadata", "uid") or ""
+        if kind == MACHINE:
+            self._machines.add(uid)
+        elif kind == INSTANCE:
+            instance = guests.instance_of(found, self._now)
+            self._instances[instance.owner or uid] = instance
+        elif kind == "ControllerRevision":
+            if (revision := _revision_of(found, self._target)) is not None:
+                self._revisions[found.namespace or "", found.name or ""] = revision
+        elif kind == "Plugin" and found.group == "plugin.kubevirt.io":
+            if (conditional := read.is_conditional(found)) is not None:
+                self._plugins[found.name or ""] = conditional
+        elif kind == "Migration" and found.group == "forklift.konveyor.io":
+            self._migrations[uid] = read.migration_runs(found)
 
     def _take_pod(self, found: Object) -> None:
         pod, key = read.pod_of(found), f"{found.namespace}/{found.name}"
@@ -167,18 +151,8 @@ class ClusterReading:
             return
         if pod.networks or pod.unread:
             self._pods[key] = pod
-        launcher = read.launcher_of(found)
-        if launcher is not None:
+        if (launcher := read.launcher_of(found)) is not None:
             self._launchers[launcher.uid, launcher.node] = launcher
-
-    def _take_migration(self, found: Object) -> None:
-        if found.group == "forklift.konveyor.io":
-            uid = text_at(found.place, "metadata", "uid") or ""
-            self._migrations[uid] = read.migration_runs(found)
-
-    def _take_instance(self, found: Object) -> None:
-        instance = guests.instance_of(found, self._now)
-        self._instances[instance.owner or instance.uid] = instance
 
     @property
     def left_out(self) -> Iterator[NotJudged]:

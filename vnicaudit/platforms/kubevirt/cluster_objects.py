@@ -280,9 +280,6 @@ def _mtus_in(text: str) -> dict[str, int]:
     return {name: mtus.pop() for name, mtus in found.items() if len(mtus) == 1}
 
 
-USER_NETWORKS = ("UserDefinedNetwork", "ClusterUserDefinedNetwork")
-
-
 def user_network_of(found: Object) -> UserNetwork:
     """A UserDefinedNetwork or ClusterUserDefinedNetwork."""
     created = (each for each in conditions_of(found.place) if each.type == "NetworkCreated")

@@ -53,18 +53,15 @@ def node_facts(found: Object) -> NodePlatform:
     marks, place = metadata_of(found.place), found.place
     arch = text_at(place, "status", "nodeInfo", "architecture") or ""
     offered = texts_of(place.at("status", "allocatable"))
+    program = marks.labels.get(_CONTROL_PROGRAM, "")
+    kind_on_z = next((kind for start, kind in _KINDS.items() if program.startswith(start)), "")
     return NodePlatform(
         arch=arch,
-        kind=_kind_on_z(marks.labels) if arch == "s390x" else _ARCHES.get(arch, arch and "other"),
+        kind=kind_on_z if arch == "s390x" else _ARCHES.get(arch, arch and "other"),
         plugins=frozenset(_PLUGINS[name] for name in _PLUGINS.keys() & marks.annotations.keys()),
         is_compute=f"{_ROLE}worker" in marks.labels and f"{_ROLE}infra" not in marks.labels,
         resources=frozenset(name for name, count in offered.items() if count != "0"),
     )
-
-
-def _kind_on_z(labels: Mapping[str, str]) -> str:
-    program = labels.get(_CONTROL_PROGRAM, "")
-    return next((kind for start, kind in _KINDS.items() if program.startswith(start)), "")
 
 
 class NodeNics(NamedTuple):
@@ -85,9 +82,13 @@ def nics_of(state: Object) -> NodeNics:
     """A NodeNetworkState of nmstate."""
     interfaces = items_at(state.place, "status", "currentState", "interfaces")
     used = {text for each in interfaces for text in _texts_within(each)}
-    functions = any(_has_functions(each) for each in interfaces)
+    totals = (each.at("ethernet", "sr-iov", "total-vfs") for each in interfaces)
+    functions = any(total is not None and total.integer != 0 for total in totals)
     nics = [each for each in interfaces if text_at(each, "type") == "ethernet"]
-    linked = {text_at(each, "name") or "": each for each in nics if _is_linked(each)}
+    linked = {
+        text_at(each, "name") or "": each for each in nics
+        if each.at("ethernet", "speed") is not None and text_at(each, "state") == "up"
+    }  # fmt: skip
     spare = {
         name for each in nics if not _is_used(each)
         and (name := text_at(each, "name") or "") not in used
@@ -106,11 +107,6 @@ def nics_of(state: Object) -> NodeNics:
 def _numbers(interfaces: Iterable[YamlPlace], *way: str) -> frozenset[int]:
     numbers = (integer_at(each, *way) for each in interfaces)
     return frozenset(filter(None, numbers))
-
-
-def _is_linked(interface: YamlPlace) -> bool:
-    has_speed = interface.at("ethernet", "speed") is not None
-    return has_speed and text_at(interface, "state") == "up"
 
 
 def _texts_within(interface: YamlPlace) -> Iterator[str]:
@@ -139,11 +135,6 @@ def _is_used(interface: YamlPlace) -> bool:
     ]
     further = [one for one in addresses if not one.lower().startswith("fe80:")]
     return bool(further or text_at(interface, "controller"))
-
-
-def _has_functions(interface: YamlPlace) -> bool:
-    total = interface.at("ethernet", "sr-iov", "total-vfs")
-    return total is not None and total.integer != 0
 
 
 def _ovs_of(interfaces: list[YamlPlace]) -> str:

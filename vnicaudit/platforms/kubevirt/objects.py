@@ -272,15 +272,13 @@ def readiness_of_words(*words: str | None) -> Readiness:
         if not _LINUX.match(name):
             continue
         release = _RELEASE.match(name)
-        if release and (listed := _listed(release[1], release[2])):
-            return listed
+        if release is not None:
+            system = _ALSO_CALLED.get(release[1], release[1])
+            if listed := readiness_of_release(system, release[2]):
+                return listed
         if not _OLD.match(name):
             found = "ready"
     return found
-
-
-def _listed(name: str, number: str) -> Readiness | None:
-    return readiness_of_release(_ALSO_CALLED.get(name, name), number)
 
 
 def with_devices(readiness: Readiness, *, transitional: bool) -> Readiness:

@@ -296,18 +296,14 @@ def read_bytes(
         elif isinstance(one, TargetError):
             yield ReadError(one.message, name, one.line)
         else:
-            yield from items_of(one, _in_file(here, name, target), target, name)
+            yield from items_of(
+                one, lambda found: domain_of(found, [here, *beside(name)], target), target, name
+            )
 
 
 DomainOf = Callable[[Object], "Domain | Literal[False] | None"]
 """The domain of a virtual machine; None if it has no ``spec.domain``; False: another object tells
 of it."""
-
-
-def _in_file(here: Referred, file: str, target: str) -> DomainOf:
-    """Domains from a file of manifests, with the objects of its folder."""
-
-    return lambda found: domain_of(found, [here, *beside(file)], target)
 
 
 def beside(file: str) -> list[Referred]:

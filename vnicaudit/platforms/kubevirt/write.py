@@ -46,7 +46,9 @@ def edits_for(data: bytes, place: Location, change: Change) -> list[Edit]:
     pointer = place.xpath or "/"
     top = _document(data, place, pointer)
     if pointer.endswith(_PREFERRED):
-        return [_preferred(_place_at(top, pointer), change)]
+        if change.new is None:
+            raise RefusedError("a preferred value cannot be removed in place: edit it by hand")
+        return [with_value(_place_at(top, pointer), change.new)]
     interface, devices = _INTERFACE.match(pointer), _DEVICES.match(pointer)
     if change.field == "model" and interface and change.new not in (None, "virtio-transitional"):
         return [_edit_to_set(_place_at(top, interface[0]), "model", str(change.new), ("name",))]
@@ -60,14 +62,6 @@ def edits_for(data: bytes, place: Location, change: Change) -> list[Edit]:
 def text_of(data: bytes) -> str:
     """The file's text for display."""
     return data.decode("utf-8-sig", "surrogateescape")
-
-
-def _preferred(found: YamlPlace, change: Change) -> Edit:
-    """The edit that sets a preference's value. Raises RefusedError if the value is to be
-    removed."""
-    if change.new is None:
-        raise RefusedError("a preferred value cannot be removed in place: edit it by hand")
-    return with_value(found, change.new)
 
 
 def _switch(change: Change) -> str:

@@ -130,7 +130,8 @@ class ClusterPlanner:
         to_virtio = self._options.to == "virtio"
         if isinstance(item, ClusterDomain):
             self.about = item.ref
-            self._run.requested.add_domain(_with_known_macs(item))
+            known = (replace(nic, mac=nic.known_mac) for nic in item.nics)
+            self._run.requested.add_domain(replace(item, nics=tuple(known)))
             wanted = to_virtio and self._options.takes(item.name, item.uuid)
             return list(self._virtual_machine(item)) if wanted else []
         if not isinstance(item, ClusterFacts | Preference) or not to_virtio or self._options.macs:
@@ -232,7 +233,8 @@ class ClusterPlanner:
         lines = [(each, preference_line(each, found)) for each in findings]
         made = next(((each, one) for each, one in lines if one is not None), None)
         rules = tuple(dict.fromkeys(one.rule for one in findings))
-        if facts is None or owned is None or made is None or not self._is_named(made[1]):
+        is_named = made is not None and bool(self._options.domains) and self._may(made[1])
+        if facts is None or owned is None or made is None or not is_named:
             reason = Reason("owner-decides", _PREFERENCE.format(found.name))
             yield from [self._left_out(found.ref, rules, reason)] if rules else []
         elif facts.is_of_one_namespace and not space:
@@ -242,9 +244,6 @@ class ClusterPlanner:
             unit = PreferenceUnit(owned.uid, space, name, (one.line,), server=facts.server)
             step = self._step(found.ref, unit, owned, [one], [finding])
             yield replace(step, modes=_FOR_NEW_ONES)
-
-    def _is_named(self, proposed: ProposedLine) -> bool:
-        return bool(self._options.domains) and self._may(proposed)
 
     def _step(
         self,
@@ -297,11 +296,6 @@ def _is_in(lines: Mapping[str, ProposedLine], proposed: ProposedLine) -> bool:
     """True if one of the lines does the same; of several for one field, the first is made."""
     made = lines.get(proposed.line.path)
     return made is not None and made.line == proposed.line
-
-
-def _with_known_macs(domain: ClusterDomain) -> ClusterDomain:
-    """The virtual machine with the addresses that its instance has, where it names none."""
-    return replace(domain, nics=tuple(replace(nic, mac=nic.known_mac) for nic in domain.nics))
 
 
 def _modes(*, is_off: bool) -> tuple[ModeOption, ...]:

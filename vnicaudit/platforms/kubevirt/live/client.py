@@ -304,7 +304,9 @@ class Cluster:
             # one that was refused at once is a time-out, too, to urllib3
             if isinstance(error, NoAnswerError) and not isinstance(error, NewConnectionError):
                 raise self.time_up() from None
-            raise self.error(_transport(error), "unreachable") from None
+            known = (advice for needle, advice in _REASONS if needle in str(error))
+            reason = next(known, type(error).__name__)
+            raise self.error(f"the API server cannot be reached: {reason}", "unreachable") from None
         found = decoded(data) if data or call.method == "GET" else {}
         if found is None:
             raise self.error("an answer of the API server is not a JSON object", "broken")
@@ -415,12 +417,5 @@ _REASONS = (
     ("No route to host", "that network cannot be reached from here"),
     ("timed out", "there was no answer in time"),
 )  # fmt: skip
-"""Part of a message of the transport -> its meaning. The first match is used."""
-
-
-def _transport(error: object) -> str:
-    """The reason why there was no answer; nothing of its text, which may quote a proxy's
-    password."""
-    text = str(error)
-    known = next((advice for needle, advice in _REASONS if needle in text), "")
-    return f"the API server cannot be reached: {known or type(error).__name__}"
+"""Part of a message of the transport -> its meaning. The first match is used, and nothing of the
+message is told, which may quote a proxy's password."""

@@ -47,7 +47,8 @@ class GeneratorCluster:
             named = os.environ.get("KUBECONFIG", "")
             file = "" if os.pathsep in named else named
         self.context = "" if context == IN_CLUSTER else context
-        self.target = f"{CLUSTER}{context}{f'?kubeconfig={_absolute(file)}' if file else ''}"
+        path = quote(os.path.abspath(os.path.expanduser(file)), safe="/:@") if file else ""
+        self.target = f"{CLUSTER}{context}{path and f'?kubeconfig={path}'}"
         self.server = self._cluster.server
 
     def serves(self, group: str) -> bool:
@@ -150,11 +151,6 @@ class GeneratorCluster:
                 refused.status = error.status
                 raise refused from None
             raise
-
-
-def _absolute(file: str) -> str:
-    """As in a target."""
-    return quote(os.path.abspath(os.path.expanduser(file)), safe="/:@")
 
 
 def _path(namespace: str, plural: str) -> str:

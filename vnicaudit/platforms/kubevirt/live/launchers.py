@@ -87,9 +87,10 @@ class Launchers:
         if self._cluster.is_over():
             return LaunchedDomain(unread="the time for one cluster is over")
         name = f"{guest.namespace}_{guest.name}"
+        paths = [each.format(name) for each in _PID_FILES]
         try:
             definition = self._output(guest, "virsh", "dumpxml", name)
-            number = re.match(rb"\d{1,9}", self._output(guest, "cat", *_paths(name), fails=True))
+            number = re.match(rb"\d{1,9}", self._output(guest, "cat", *paths, fails=True))
             command = b""
             if number is not None:
                 path = f"/proc/{number[0].decode()}/cmdline"
@@ -121,7 +122,7 @@ class Launchers:
             running.sock.shutdown()
         if len(data) > _MOST_BYTES:
             raise self._cluster.error(f"{words[0]} printed more than 1 MiB", "broken")
-        if not (fails or _is_success(told)):
+        if not fails and (decoded(told) or {}).get("status") != "Success":
             raise self._cluster.error(f"{words[0]} failed in {guest.launcher}", "broken")
         return data
 
@@ -153,12 +154,3 @@ class Launchers:
             )
             return self._cluster.error(reason, "refused")
         return self._cluster.error(f"exec in {guest.launcher}: status {status[1]}", "broken")
-
-
-def _paths(name: str) -> list[str]:
-    return [each.format(name) for each in _PID_FILES]
-
-
-def _is_success(told: bytes) -> bool:
-    """True if the channel for errors tells that the command ended without one."""
-    return (decoded(told) or {}).get("status") == "Success"

@@ -8,7 +8,7 @@ from vnicaudit.errors import UsageError
 from vnicaudit.model.fleet import LiveOptions
 from vnicaudit.model.scenario import Scenario
 from vnicaudit.platforms.kubevirt.cluster_scenario import ROUTER, ROUTER_SPACE, ScenarioReading
-from vnicaudit.platforms.kubevirt.live.client import ApiCall, ApiError, ApiRequest, Cluster
+from vnicaudit.platforms.kubevirt.live.client import ApiCall, ApiError, Cluster
 from vnicaudit.platforms.kubevirt.live.lists import (
     BY_KIND,
     ClusterList,
@@ -55,7 +55,10 @@ def scenario_of_cluster(
         raise UsageError(f"{target}: write kube:CONTEXT; flows say their own namespaces")
     served = cluster.groups()
     reading.has_multus = _NADS.group in served
-    asked = [(each, _single(cluster, each)) for each in _SINGLE if each[0] in served]
+    asked = [
+        (single, cluster.ask(ApiCall(f"/apis/{single[0]}/v1/{single[1]}/{single[2]}")))
+        for single in _SINGLE if single[0] in served
+    ]  # fmt: skip
     openshift = _OPENSHIFT in served
     lists = Lists(cluster, ListSet([*_lists(reading, openshift)], _ROLE, _WITHOUT, _BY_HAND))
     for _kind, page in lists.pages:
@@ -81,11 +84,6 @@ def scenario_of_cluster(
 
 
 _NADS = BY_KIND["NetworkAttachmentDefinition"]
-
-
-def _single(cluster: Cluster, single: tuple[str, str, str, str]) -> ApiRequest:
-    group, plural, name, _fact = single
-    return cluster.ask(ApiCall(f"/apis/{group}/v1/{plural}/{name}"))
 
 
 def _lists(reading: ScenarioReading, openshift: bool) -> Iterator[ClusterList]:
