@@ -12,12 +12,7 @@ from vnicaudit.bench.profiles.load import load_profile
 from vnicaudit.cli.bench.run import command as bench_run
 from vnicaudit.knowledge.attachments import UNSAID, AttachmentRow, attachment_table, holds
 from vnicaudit.model.decoding import converted
-from vnicaudit.model.scenario import (
-    NetworkNeeds,
-    PlatformKind,
-    ScenarioPlatform,
-    TrafficFlow,
-)
+from vnicaudit.model.scenario import NetworkNeeds, PlatformKind, ScenarioPlatform, TrafficFlow
 
 TABLE = attachment_table()
 ROWS = TABLE.row

@@ -12,14 +12,7 @@ from tests.kube.server import Refused, Server
 from tests.remedy.applying.cluster_world import DEVICES, MODEL, QUEUES, ClusterUnitT, step_on
 from tests.remedy.applying.fakes import Stage
 from tests.rig.process import wait_for
-from vnicaudit.model.plan import (
-    ConfigUnit,
-    NetworkUnit,
-    PatchLine,
-    PreferenceUnit,
-    Step,
-    VmUnit,
-)
+from vnicaudit.model.plan import ConfigUnit, NetworkUnit, PatchLine, PreferenceUnit, Step, VmUnit
 from vnicaudit.model.runs import UnitRun
 from vnicaudit.platforms.kubevirt.live import client
 from vnicaudit.remedy.applying.rollback import RollbackSelection

@@ -10,13 +10,7 @@ import pytest
 from vnicaudit.knowledge.kube_changes import may_change
 from vnicaudit.model.decoding import value_at
 from vnicaudit.model.plan import ClusterKind, PatchLine, VmUnit
-from vnicaudit.remedy.cluster_patch import (
-    guarded_patch,
-    inverse,
-    json_patch,
-    located,
-    patch_diff,
-)
+from vnicaudit.remedy.cluster_patch import guarded_patch, inverse, json_patch, located, patch_diff
 
 DEVICES = "/spec/template/spec/domain/devices"
 MODEL = PatchLine(f"{DEVICES}/interfaces/1/model", "back", "e1000", "virtio")

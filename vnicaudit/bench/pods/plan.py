@@ -12,14 +12,7 @@ from urllib.parse import quote
 
 from vnicaudit.base.wording import plain
 from vnicaudit.bench.endpoints.opening import parse
-from vnicaudit.bench.pods.cluster import (
-    MANAGED_BY,
-    OWNER,
-    RUN,
-    UNTIL,
-    ApiObject,
-    PodCluster,
-)
+from vnicaudit.bench.pods.cluster import MANAGED_BY, OWNER, RUN, UNTIL, ApiObject, PodCluster
 from vnicaudit.bench.pods.nodes import Node, NodeChoice, chosen_nodes, node_of
 from vnicaudit.errors import EndpointError, UsageError
 from vnicaudit.model.cluster import POD_NETWORKS

@@ -35,13 +35,7 @@ from vnicaudit.platforms.kubevirt import cluster_guests as guests
 from vnicaudit.platforms.kubevirt import cluster_objects as read
 from vnicaudit.platforms.kubevirt.cluster_guests import Instance
 from vnicaudit.platforms.kubevirt.cluster_objects import Launcher
-from vnicaudit.platforms.kubevirt.interfaces import (
-    ATTACHMENT,
-    INSTANCETYPES,
-    Key,
-    Referred,
-    key_of,
-)
+from vnicaudit.platforms.kubevirt.interfaces import ATTACHMENT, INSTANCETYPES, Key, Referred, key_of
 from vnicaudit.platforms.kubevirt.objects import (
     GROUP,
     KINDS,

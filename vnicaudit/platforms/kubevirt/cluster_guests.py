@@ -21,11 +21,7 @@ from vnicaudit.model.cluster import (
 from vnicaudit.model.domain import DomainConfig
 from vnicaudit.model.finding import Readiness
 from vnicaudit.model.nic import Nic, RunningNic
-from vnicaudit.platforms.kubevirt.cluster_objects import (
-    conditions_of,
-    references_of,
-    texts_of,
-)
+from vnicaudit.platforms.kubevirt.cluster_objects import conditions_of, references_of, texts_of
 from vnicaudit.platforms.kubevirt.interfaces import METHODS, Referred, wiring_in_instance
 from vnicaudit.platforms.kubevirt.objects import (
     Object,

@@ -36,13 +36,7 @@ from vnicaudit.remedy.applying.journal.events import (
     Undoing,
 )
 from vnicaudit.remedy.applying.runner import ROLLED_BACK
-from vnicaudit.remedy.cluster_patch import (
-    foreign_in,
-    guarded_patch,
-    inverse,
-    located,
-    open_in,
-)
+from vnicaudit.remedy.cluster_patch import foreign_in, guarded_patch, inverse, located, open_in
 from vnicaudit.remedy.hypervisor import ClusterObject, ClusterObjects
 from vnicaudit.remedy.replacing import UnitRefusedError
 

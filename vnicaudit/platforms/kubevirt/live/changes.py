@@ -16,13 +16,7 @@ from vnicaudit.model.cluster import OwnedObject
 from vnicaudit.model.fleet import LiveOptions
 from vnicaudit.platforms.kubevirt.cluster_guests import is_migrating
 from vnicaudit.platforms.kubevirt.cluster_objects import ownership_of
-from vnicaudit.platforms.kubevirt.live.client import (
-    ApiCall,
-    ApiError,
-    ApiRequest,
-    Cluster,
-    Object,
-)
+from vnicaudit.platforms.kubevirt.live.client import ApiCall, ApiError, ApiRequest, Cluster, Object
 from vnicaudit.platforms.kubevirt.live.lists import BY_KIND, path_of, pruned
 from vnicaudit.text.json_items import decoded_place
 

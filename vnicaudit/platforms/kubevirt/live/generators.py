@@ -11,12 +11,7 @@ from urllib.parse import quote
 from vnicaudit.errors import UsageError
 from vnicaudit.model.decoding import objects_at, text_at
 from vnicaudit.model.fleet import LiveOptions
-from vnicaudit.platforms.kubevirt.live.client import (
-    ApiCall,
-    ApiError,
-    Cluster,
-    Object,
-)
+from vnicaudit.platforms.kubevirt.live.client import ApiCall, ApiError, Cluster, Object
 from vnicaudit.platforms.kubevirt.live.lists import (
     BY_KIND,
     ClusterList,

@@ -10,13 +10,7 @@ from urllib.parse import quote
 from vnicaudit.base.wording import first_names, plain
 from vnicaudit.knowledge.kube_owners import APPLIED
 from vnicaudit.model.decoding import objects_at, text_at, value_at
-from vnicaudit.platforms.kubevirt.live.client import (
-    ApiCall,
-    ApiError,
-    ApiRequest,
-    Cluster,
-    Object,
-)
+from vnicaudit.platforms.kubevirt.live.client import ApiCall, ApiError, ApiRequest, Cluster, Object
 from vnicaudit.platforms.kubevirt.objects import VMI_SPEC
 
 
