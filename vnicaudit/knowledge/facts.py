@@ -8,21 +8,19 @@ subjects it applies.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import TypeVar
 
 from vnicaudit.knowledge.backends import RING_SIZES
 from vnicaudit.knowledge.nova_releases import LASTING
 from vnicaudit.knowledge.systems import KVM_OR_QEMU, modern_only_slot
-from vnicaudit.model.finding import VIRTIO
+from vnicaudit.model.finding import VIRTIO, Scope
 from vnicaudit.model.kubevirt import Preference
 from vnicaudit.model.nic import UNKNOWN
 from vnicaudit.model.nova import NovaConfig, NovaOption, as_number
 from vnicaudit.model.openstack import FOREIGN_VIF_MODELS, Flavor, Image, ServerConfig
-from vnicaudit.model.rule import (
-    DomainSubject,
-    Fact,
-    HostSubject,
-    Subject,
-)
+from vnicaudit.model.rule import DomainSubject, Fact, HostSubject, Judge, Problem, Subject
+
+S = TypeVar("S", bound=Subject | DomainSubject)
 
 # The facts that rules on nova.conf, images and flavors need.
 
@@ -282,7 +280,7 @@ PREFERENCE_MODEL: Fact[Preference] = Fact(
 )
 
 
-def _of_server(known: Callable[[ServerConfig], bool]) -> Callable[[_InDomain], bool]:
+def _server_fact(known: Callable[[ServerConfig], bool]) -> Callable[[_InDomain], bool]:
     """A fact about a server of OpenStack; False for any other domain."""
 
     def is_known(subject: _InDomain) -> bool:
@@ -320,15 +318,36 @@ SERVER_KEPT: Fact[_InDomain] = Fact(
     "2.98; or libvirt of its compute node, read in the same run)",
 )
 SERVER_FLAVOR: Fact[_InDomain] = Fact(
-    _of_server(lambda server: server.flavor is not None and server.flavor.complete),
+    _server_fact(lambda server: server.flavor is not None and server.flavor.complete),
     "the extra specs of the server's flavor (its cloud's policy hides them from this user)",
 )
 SERVER_NODE: Fact[_InDomain] = Fact(
-    _of_server(lambda server: server.node is not None),
+    _server_fact(lambda server: server.node is not None),
     "nova.conf of the server's compute node, read in the same run",
 )
 SERVER_NOVA30: Fact[_InDomain] = Fact(
-    _of_server(_is_dated),
+    _server_fact(_is_dated),
     "the Nova release: since 30, image_property set survives migrations (nova-manage --version on "
     "a controller)",
 )
+
+
+def of_server(
+    scope: Scope,
+    check: Callable[[S, ServerConfig], Iterable[Problem]],
+    *,
+    applies: Callable[[S, ServerConfig], bool] = lambda _subject, _server: True,
+    needs: tuple[Fact[S], ...] = (),
+) -> Judge[S]:
+    """The judge of servers (or of their NICs), read from their cloud or joined with it: its
+    functions are called with Nova's record of the server, too."""
+
+    def is_judged(subject: S) -> bool:
+        server = subject.domain.server
+        return server is not None and applies(subject, server)
+
+    def problems(subject: S) -> Iterable[Problem]:
+        server = subject.domain.server
+        return () if server is None else check(subject, server)
+
+    return Judge(scope, is_judged, problems, needs)

@@ -80,7 +80,7 @@ from vnicaudit.model.openstack import (
     ServerConfig,
     as_flag,
 )
-from vnicaudit.model.rule import DomainSubject, Judge, Problem, Rule, Subject
+from vnicaudit.model.rule import DomainSubject, Problem, Rule, Subject
 
 _MODEL = "hw_vif_model"
 _GET_THE_MODEL = frozenset({None, *KEPT_MODEL})
@@ -96,24 +96,22 @@ _FIX = Advice(("Stop the server, ", SetProperty(_MODEL, "virtio", "server"), ", 
 _BOTH_EMULATED = "Neither is virtio: set hw_vif_model=virtio on the image, and on the server."
 
 
-def applies(subject: DomainSubject) -> bool:
+def applies(subject: DomainSubject, server: ServerConfig) -> bool:
     """A server, in its cloud or in libvirt, whose image may differ from the properties that Nova
     keeps."""
-    server = subject.domain.server
-    if server is None or not _subjects_with_model(subject):
-        return False
     image = server.image
     if server.image_state != "there" or image is None or not image.complete:
         return False
+    if not _subjects_with_model(subject):
+        return False
     if server.properties_source == "unseen" and subject.domain.is_server:
         return any(image.certain_value(name) is not None for name in (_MODEL, *_SWITCHES))
-    return any(True for _ in check(subject))
+    return any(True for _ in check(subject, server))
 
 
-def check(subject: DomainSubject) -> Iterator[Problem]:
+def check(subject: DomainSubject, server: ServerConfig) -> Iterator[Problem]:
     """At most one problem for each property."""
-    server = subject.domain.server
-    if server is None or server.image is None or server.properties_source == "image":
+    if server.image is None or server.properties_source == "image":
         return
     yield from _of_model(subject, server, server.image)
     if server.properties_source == "api" and server.flavor is not None and server.flavor.complete:
@@ -220,5 +218,5 @@ RULE = Rule(
     severity="medium",
     groups=("servers", "drift"),
     forms=("definition", "server"),
-    judges=(Judge("domain", needs=(facts.SERVER_KEPT,), applies=applies, check=check),),
+    judges=(facts.of_server("domain", check, applies=applies, needs=(facts.SERVER_KEPT,)),),
 )

@@ -63,8 +63,8 @@ from vnicaudit.knowledge.backends import NOVA_TAPS
 from vnicaudit.knowledge.models import shown_model
 from vnicaudit.knowledge.nova_releases import LASTING
 from vnicaudit.model.fix import Advice, OpenStack
-from vnicaudit.model.openstack import VIF_MODELS, NovaVersions, ServerConfig
-from vnicaudit.model.rule import DomainSubject, Judge, Problem, Rule, Subject
+from vnicaudit.model.openstack import VIF_MODELS, ServerConfig
+from vnicaudit.model.rule import DomainSubject, Problem, Rule, Subject
 
 _FIX = Advice(
     (
@@ -76,22 +76,25 @@ _FIX = Advice(
 )
 
 
-def applies(subject: DomainSubject) -> bool:
+def applies(subject: DomainSubject, server: ServerConfig) -> bool:
     """A definition of a server whose model differs from its image's, with a Nova that may be
     old."""
-    server = subject.domain.server
-    if server is None or subject.domain.is_server or subject.domain.owner != "nova":
+    if subject.domain.is_server or subject.domain.owner != "nova":
         return False
-    return not _fixed(server.nova) and _changed(subject, server) is not None
+    is_fixed = server.nova is not None and (server.nova.oldest or 0) >= LASTING
+    return not is_fixed and any(True for _ in check(subject, server))
 
 
-def check(subject: DomainSubject) -> Iterator[Problem]:
-    """One problem for the server, however many NICs it has."""
-    server = subject.domain.server
-    model = None if server is None else _changed(subject, server)
-    if server is None or server.image is None or model is None:
+def check(subject: DomainSubject, server: ServerConfig) -> Iterator[Problem]:
+    """One problem for the server, however many NICs it has: the model of one differs from the
+    image's."""
+    old = None if server.image is None else server.image.vif_model
+    if server.properties_source != "image" or old not in VIF_MODELS:
         return
-    old = server.image.vif_model
+    models = [nic.nic.model or "" for nic in subject.nics if _is_written(nic)]
+    model = next((shown_model(one) for one in models if one not in ("", old)), None)
+    if model is None:
+        return
     yield Problem(
         f"its NIC is {model} and its image, which has not changed since then, says {old}: if "
         f"nova-manage image_property set did that, a resize or cold migration brings {old} back "
@@ -99,20 +102,6 @@ def check(subject: DomainSubject) -> Iterator[Problem]:
         confidence="medium",
         fix=_FIX,
     )
-
-
-def _fixed(nova: NovaVersions | None) -> bool:
-    return nova is not None and (nova.oldest or 0) >= LASTING
-
-
-def _changed(subject: DomainSubject, server: ServerConfig) -> str | None:
-    """The model of a NIC that differs from the image's; None if there is none, or nothing to
-    compare with."""
-    image = server.image
-    if server.properties_source != "image" or image is None or image.vif_model not in VIF_MODELS:
-        return None
-    models = [nic.nic.model or "" for nic in subject.nics if _is_written(nic)]
-    return next((shown_model(one) for one in models if one not in ("", image.vif_model)), None)
 
 
 def _is_written(nic: Subject) -> bool:
@@ -123,5 +112,5 @@ RULE = Rule(
     name="server-change-not-lasting",
     severity="low",
     groups=("servers",),
-    judges=(Judge("domain", needs=(facts.SERVER_NOVA30,), applies=applies, check=check),),
+    judges=(facts.of_server("domain", check, applies=applies, needs=(facts.SERVER_NOVA30,)),),
 )

@@ -149,18 +149,12 @@ def check_flavor(flavor: Flavor) -> Iterator[Problem]:
                 yield _conflict(flavor, image, name)
 
 
-def applies_domain(subject: DomainSubject) -> bool:
-    """Any server, in its cloud or in libvirt; unknown flags do not clash."""
-    return subject.domain.server is not None
-
-
-def check_domain(subject: DomainSubject) -> Iterator[Problem]:
+def check_server(subject: DomainSubject, server: ServerConfig) -> Iterator[Problem]:
     """One problem for each flag that clashes, or one for the setting of its compute node that
-    disables multiqueue."""
-    server, vcpus = subject.domain.server, subject.domain.vcpus
-    if server is None or server.flavor is None:
+    disables multiqueue; unknown flags do not clash."""
+    if server.flavor is None:
         return
-    clashes = [name for name in FLAVOR_WORDS if server.clash(name, vcpus)]
+    clashes = [name for name in FLAVOR_WORDS if server.clash(name, subject.domain.vcpus)]
     for name in clashes:
         yield Problem(
             f"its flavor says {FLAVOR_WORDS[name]} = {_flag_text(server.flavor_flag(name))}, and "
@@ -288,7 +282,7 @@ RULE = Rule(
             applies=applies,
             check=check,
         ),
-        Judge("domain", applies=applies_domain, check=check_domain),
+        facts.of_server("domain", check_server),
         Judge(
             "flavor",
             needs=(

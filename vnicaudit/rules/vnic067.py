@@ -64,7 +64,6 @@ from vnicaudit.model.openstack import (
     PACKED,
     Flavor,
     Image,
-    NovaVersions,
     ServerConfig,
     as_flag,
 )
@@ -136,20 +135,17 @@ def check_flavor(flavor: Flavor) -> Iterator[Problem]:
         )
 
 
-def applies_domain(subject: DomainSubject) -> bool:
+def applies_server(subject: DomainSubject, server: ServerConfig) -> bool:
     """A server that requests packed rings, with a NIC on which libvirt refuses them."""
-    server = subject.domain.server
-    if server is None or _too_old(server.nova):
+    nova = server.nova
+    if nova is not None and nova.newest is not None and nova.newest < _SINCE:
         return False
     return server.asks_for(PACKED) and _refusal_reason(subject, server) is not None
 
 
-def check_domain(subject: DomainSubject) -> Iterator[Problem]:
+def check_server(subject: DomainSubject, server: ServerConfig) -> Iterator[Problem]:
     """One problem, naming the first such NIC."""
-    server = subject.domain.server
-    what = None if server is None else _refusal_reason(subject, server)
-    if server is None or what is None:
-        return
+    what = _refusal_reason(subject, server)
     by_flavor = server.flavor_flag(PACKED)
     yield Problem(
         f"{FLAVOR_WORDS[PACKED] if by_flavor else PACKED} on a NIC that is not virtio ({what}): "
@@ -157,10 +153,6 @@ def check_domain(subject: DomainSubject) -> Iterator[Problem]:
         confidence="high" if server.properties_source == "api" else "medium",
         fix=_FIX_FLAVOR if by_flavor else _FIX_SERVER,
     )
-
-
-def _too_old(nova: NovaVersions | None) -> bool:
-    return nova is not None and nova.newest is not None and nova.newest < _SINCE
 
 
 def _refusal_reason(subject: DomainSubject, server: ServerConfig) -> str | None:
@@ -193,7 +185,7 @@ RULE = Rule(
             applies=applies,
             check=check,
         ),
-        Judge("domain", applies=applies_domain, check=check_domain),
+        facts.of_server("domain", check_server, applies=applies_server),
         Judge(
             "flavor",
             needs=(facts.FLAVOR_PACKED_RING,),

@@ -61,7 +61,7 @@ from collections.abc import Iterator
 from vnicaudit.knowledge import facts
 from vnicaudit.model.nova import as_number
 from vnicaudit.model.openstack import NodeFacts, ServerConfig
-from vnicaudit.model.rule import DomainSubject, Judge, Problem, Rule
+from vnicaudit.model.rule import DomainSubject, Problem, Rule
 
 _ASKED = "hw:mem_page_size"
 _NARROWED = "hw_mem_page_size"
@@ -77,21 +77,15 @@ _FIX = (
 )
 
 
-def applies(subject: DomainSubject) -> bool:
+def applies(subject: DomainSubject, server: ServerConfig) -> bool:
     """A server with a vhost-user port, and possibly small pages."""
-    server = subject.domain.server
-    if not subject.domain.is_server or server is None:
-        return False
-    if not any(nic.backend == "vhostuser" for nic in subject.nics):
+    if not subject.domain.is_server or not any(nic.backend == "vhostuser" for nic in subject.nics):
         return False
     return _pages(server) in ("", "small", "any") and not _file_backed(server.node)
 
 
-def check(subject: DomainSubject) -> Iterator[Problem]:
+def check(subject: DomainSubject, server: ServerConfig) -> Iterator[Problem]:
     """One problem for the server, naming its vhost-user NICs."""
-    server = subject.domain.server
-    if server is None:
-        return
     places = [str(index) for index, nic in enumerate(subject.nics) if nic.backend == "vhostuser"]
     named = f"NIC {', '.join(places)} is" if len(places) == 1 else f"NICs {', '.join(places)} are"
     pages = _pages(server)
@@ -165,8 +159,8 @@ RULE = Rule(
     groups=("servers", "backends", "refused"),
     forms=("definition", "server"),
     judges=(
-        Judge(
-            "domain", needs=(facts.SERVER_FLAVOR, facts.SERVER_NODE), applies=applies, check=check
+        facts.of_server(
+            "domain", check, applies=applies, needs=(facts.SERVER_FLAVOR, facts.SERVER_NODE)
         ),
     ),
 )

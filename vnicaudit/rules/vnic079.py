@@ -66,12 +66,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vnicaudit.knowledge.backends import NOVA_TAPS, queue_pairs
+from vnicaudit.knowledge.facts import of_server
 from vnicaudit.knowledge.models import shown_model
 from vnicaudit.model.finding import VIRTIO, Severity
 from vnicaudit.model.fix import Advice, Command, OpenStack, SetProperty
 from vnicaudit.model.nova import as_number
 from vnicaudit.model.openstack import MULTIQUEUE, VIF_MODELS, ServerConfig
-from vnicaudit.model.rule import Judge, Problem, Rule, Subject
+from vnicaudit.model.rule import Problem, Rule, Subject
 
 _STOPPED = "SHUTOFF"
 _WHEN = {
@@ -90,20 +91,19 @@ _FIX_CONF = Advice(
 )
 
 
-def applies(subject: Subject) -> bool:
+def applies(subject: Subject, server: ServerConfig) -> bool:
     """A NIC that Nova wrote, of a server whose stored properties Nova reports."""
-    server, nic = subject.domain.server, subject.nic
-    if server is None or subject.domain.is_server or subject.domain.owner != "nova":
+    nic = subject.nic
+    if subject.domain.is_server or subject.domain.owner != "nova":
         return False
     if server.properties_source != "api" or server.status not in _WHEN or subject.state is None:
         return False
     return nic.origin == "interface" and nic.type in NOVA_TAPS
 
 
-def check(subject: Subject) -> Iterator[Problem]:
+def check(subject: Subject, server: ServerConfig) -> Iterator[Problem]:
     """One problem for the model; otherwise one each for queues and ring."""
-    server = subject.domain.server
-    if server is None or not subject.model:
+    if not subject.model:
         return
     kept = server.vif_model
     if kept in VIF_MODELS and kept != subject.model:
@@ -198,5 +198,5 @@ RULE = Rule(
     name="server-definition-drift",
     severity="medium",
     groups=("servers", "drift"),
-    judges=(Judge("nic", applies=applies, check=check),),
+    judges=(of_server("nic", check, applies=applies),),
 )

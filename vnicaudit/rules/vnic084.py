@@ -80,7 +80,7 @@ from vnicaudit.knowledge.nova_releases import may_have_overrides
 from vnicaudit.model.finding import VIRTIO, X86, Severity
 from vnicaudit.model.fix import Advice, SetProperty
 from vnicaudit.model.openstack import ServerConfig
-from vnicaudit.model.rule import Judge, Problem, Rule, Subject
+from vnicaudit.model.rule import Problem, Rule, Subject
 
 _OPTION = "use_virtio_for_bridges"
 _TYPES = ("kvm", "qemu")
@@ -116,21 +116,20 @@ _FIX_OFF = Advice(
 )
 
 
-def applies(subject: Subject) -> bool:
+def applies(subject: Subject, server: ServerConfig) -> bool:
     """A NIC that Nova writes, of a server for which Nova keeps no model."""
-    server, nic, domain = subject.domain.server, subject.nic, subject.domain
-    if server is None or domain.owner != "nova" or server.status not in _WHEN:
+    nic, domain = subject.nic, subject.domain
+    if domain.owner != "nova" or server.status not in _WHEN:
         return False
     if not domain.is_server and subject.state is None:
         return False
     return nic.origin == "interface" and subject.backend in NOVA_TAPS and _keeps_none(server)
 
 
-def check(subject: Subject) -> Iterator[Problem]:
+def check(subject: Subject, server: ServerConfig) -> Iterator[Problem]:
     """At most one problem."""
-    server = subject.domain.server
-    node = None if server is None else server.node
-    if server is None or node is None or node.value("virt_type") not in (*_TYPES, None):
+    node = server.node
+    if node is None or node.value("virt_type") not in (*_TYPES, None):
         return
     on = {"true": True, "false": False}.get(node.value(_OPTION) or "")
     if on is None:
@@ -237,5 +236,5 @@ RULE = Rule(
     groups=("servers", "models"),
     forms=("definition", "server"),
     unasked=True,
-    judges=(Judge("nic", needs=(facts.SERVER_NODE,), applies=applies, check=check),),
+    judges=(facts.of_server("nic", check, applies=applies, needs=(facts.SERVER_NODE,)),),
 )
