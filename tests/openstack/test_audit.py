@@ -11,13 +11,7 @@ import pytest
 from tests.docs.pages import ROOT, blocks, squeezed
 from tests.openstack.cloud import Cloud
 from tests.openstack.machine import CREDENTIALS
-from tests.openstack.readers import (
-    READER,
-    aggregate,
-    application_credential,
-    policies,
-    user_with,
-)
+from tests.openstack.readers import READER, aggregate, application_credential, policies, user_with
 from tests.openstack.scale import many_servers
 from tests.openstack.servers import Server, ServerFactory
 

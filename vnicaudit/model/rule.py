@@ -20,13 +20,7 @@ from vnicaudit.model.nic import NONE
 
 if TYPE_CHECKING:
     from vnicaudit.model.domain import DomainConfig, DomainState, StagedNic
-    from vnicaudit.model.finding import (
-        Change,
-        Confidence,
-        DescriptionKind,
-        Scope,
-        Severity,
-    )
+    from vnicaudit.model.finding import Change, Confidence, DescriptionKind, Scope, Severity
     from vnicaudit.model.fix import Fix
     from vnicaudit.model.host import Difference, HostConfig, SiteNode, Workload
     from vnicaudit.model.host_facts import HostFacts, HostGuest, HostLink, Ovs

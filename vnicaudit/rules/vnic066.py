@@ -80,7 +80,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vnicaudit.knowledge import facts
-from vnicaudit.knowledge.backends import is_emulated, is_single, taken_away
 from vnicaudit.model.finding import VIRTIO, Change
 from vnicaudit.model.fix import Advice, OpenStack, SetProperty
 from vnicaudit.model.nova import NovaConfig, NovaOption, as_number
@@ -192,8 +191,10 @@ def _asks(subject: DomainSubject, server: ServerConfig) -> bool:
 
 
 def _taken_away(node: NodeFacts) -> Iterator[Problem]:
-    """The problem of nova.conf on the compute node disabling multiqueue."""
-    why = taken_away(node.value("virt_type"), node.value("max_queues"))
+    """The problem of nova.conf on the compute node disabling multiqueue: queues are set only with
+    KVM (``get_base_config`` in virt/libvirt/vif.py of Nova 34.0.0), and at most ``max_queues``."""
+    one = "max_queues = 1" if as_number(node.value("max_queues") or "") == 1 else ""
+    why = "virt_type = qemu" if node.value("virt_type") == "qemu" else one
     if not why:
         return
     yield Problem(
@@ -259,11 +260,11 @@ def _settings(nova: NovaConfig) -> tuple[NovaOption | None, NovaOption | None]:
 
 
 def _is_one(option: NovaOption | None) -> bool:
-    return option is not None and is_single(option.value)
+    return option is not None and as_number(option.value) == 1
 
 
 def _is_qemu(option: NovaOption | None) -> bool:
-    return option is not None and is_emulated(option.value)
+    return option is not None and option.value == "qemu"
 
 
 RULE = Rule(

@@ -59,14 +59,7 @@ from vnicaudit.knowledge.backends import KEPT_MODEL
 from vnicaudit.knowledge.models import shown_model
 from vnicaudit.model.finding import VIRTIO
 from vnicaudit.model.fix import Advice, SetProperty
-from vnicaudit.model.openstack import (
-    FLAVOR_WORDS,
-    PACKED,
-    Flavor,
-    Image,
-    ServerConfig,
-    as_flag,
-)
+from vnicaudit.model.openstack import FLAVOR_WORDS, PACKED, Flavor, Image, ServerConfig, as_flag
 from vnicaudit.model.rule import DomainSubject, Judge, Problem, Rule
 
 _SINCE = 29

@@ -51,13 +51,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vnicaudit.knowledge import host_needs
-from vnicaudit.knowledge.host_mtu import (
-    largest_packets,
-    ovs_guests,
-    ovs_tunnels,
-    ovs_uplinks,
-    room,
-)
+from vnicaudit.knowledge.host_mtu import largest_packets, ovs_guests, ovs_tunnels, ovs_uplinks, room
 from vnicaudit.knowledge.host_setting_values import change_of_mtu
 from vnicaudit.model.rule import Judge, LinkSubject, Problem, Rule, VisitedHost
 

@@ -9,11 +9,7 @@ from vnicaudit.audit.judging.judgement import DescriptionAuditor
 from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.model.nova import NovaConfig
 from vnicaudit.model.report import Audited
-from vnicaudit.platforms.nova_conf.siblings import (
-    load_order,
-    read_together,
-    read_with_siblings,
-)
+from vnicaudit.platforms.nova_conf.siblings import load_order, read_together, read_with_siblings
 
 OFF = "[libvirt]\nuse_virtio_for_bridges = false\n"
 ON = "[libvirt]\nuse_virtio_for_bridges = true\n"

@@ -12,11 +12,7 @@ import msgspec
 from msgspec.structs import replace
 
 from vnicaudit.errors import TargetError
-from vnicaudit.knowledge.nova_conf.options import (
-    is_asked_for,
-    options_named,
-    section_of_misplaced,
-)
+from vnicaudit.knowledge.nova_conf.options import is_asked_for, options_named, section_of_misplaced
 from vnicaudit.knowledge.nova_conf.resolve import as_of, is_placeholder
 from vnicaudit.model.finding import AcceptingComment, Location
 from vnicaudit.model.nova import NovaConfig, NovaOption

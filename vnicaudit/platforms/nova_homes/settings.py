@@ -11,12 +11,7 @@ from msgspec.structs import replace
 from vnicaudit.knowledge.nova_conf.options import options_named, section_of_misplaced
 from vnicaudit.model.finding import Location
 from vnicaudit.model.nova import Name, NovaConfig
-from vnicaudit.platforms.nova_conf.read import (
-    OptionCollector,
-    Spot,
-    part_of_config,
-    section_name,
-)
+from vnicaudit.platforms.nova_conf.read import OptionCollector, Spot, part_of_config, section_name
 from vnicaudit.text.beginning import opened
 from vnicaudit.text.template_walk import HOLE
 from vnicaudit.text.yaml_nodes import YamlPlace

@@ -37,12 +37,7 @@ from vnicaudit.platforms.openstack.guest import (
     queues_of,
     readiness_by,
 )
-from vnicaudit.platforms.openstack.listing import (
-    Collection,
-    Listing,
-    Microversions,
-    pages,
-)
+from vnicaudit.platforms.openstack.listing import Collection, Listing, Microversions, pages
 from vnicaudit.platforms.openstack.lists import (
     Aggregates,
     HypervisorNode,

@@ -26,12 +26,7 @@ from vnicaudit.model.openstack import Aggregate
 from vnicaudit.model.runs import ComputeNode
 from vnicaudit.platforms.openstack.client import Client
 from vnicaudit.platforms.openstack.connect import connect
-from vnicaudit.platforms.openstack.listing import (
-    REFUSED,
-    Collection,
-    Listing,
-    microversions,
-)
+from vnicaudit.platforms.openstack.listing import REFUSED, Collection, Listing, microversions
 
 _PAGE = 1000
 _NODES_OF_PAGE = 100
