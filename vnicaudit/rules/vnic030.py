@@ -91,7 +91,7 @@ from vnicaudit.knowledge import facts
 from vnicaudit.knowledge.fixes.wording import unsafe_because
 from vnicaudit.model.finding import S390, VIRTIO, Change
 from vnicaudit.model.kubevirt import Manifest
-from vnicaudit.model.nic import UNKNOWN, NicConfig
+from vnicaudit.model.nic import UNKNOWN
 from vnicaudit.model.nova import as_number
 from vnicaudit.model.openstack import MULTIQUEUE, ServerConfig
 from vnicaudit.model.rule import (
@@ -160,7 +160,8 @@ def applies(subject: Subject, limits: QueueLimits) -> bool:
         return False
     if nic.backend_type == "passt" or not _may_have_queues(subject):
         return False
-    if domain.manifest is not None and not _may_be_switched_on(domain.manifest, nic):
+    manifest = domain.manifest
+    if manifest is not None and (manifest.multiqueue is not None or nic.actual_type is None):
         return False
     if domain.vcpus is None:
         return True
@@ -288,11 +289,6 @@ def _has_one_queue(nic: Subject) -> bool:
 
 def _of_node(server: ServerConfig, option: str) -> str:
     return "" if server.node is None else server.node.value(option) or ""
-
-
-def _may_be_switched_on(manifest: Manifest, nic: NicConfig) -> bool:
-    """True if multiqueue is not set in the manifest, and the NIC can have it."""
-    return manifest.multiqueue is None and nic.actual_type is not None
 
 
 def _may_have_queues(subject: Subject) -> bool:

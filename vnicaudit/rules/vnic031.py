@@ -69,9 +69,6 @@ from vnicaudit.knowledge.backends import queue_limit
 from vnicaudit.model.finding import VIRTIO, Change
 from vnicaudit.model.rule import Judge, Problem, Rule, Subject
 
-_OR_QUEUES = {True: ", or give the -netdev several queues.", False: "."}
-"""By whether the backend is one that can have several."""
-
 
 def applies(subject: Subject) -> bool:
     """More than one queue pair, declared or running, or text that is not a number."""
@@ -87,10 +84,12 @@ def applies(subject: Subject) -> bool:
 def check(subject: Subject) -> Iterator[Problem]:
     """One problem at most: refused, too many to start, or unused."""
     if _mq_for_nothing(subject):
+        on_tap = subject.running is not None and subject.running.backend == "tap"
         yield Problem(
             "mq=on, but the backend has one queue: the guest is offered queues that nobody serves",
             field="queues",
-            fix="Leave out mq=on and vectors= on -device" + _OR_QUEUES[_on_tap(subject)],
+            fix="Leave out mq=on and vectors= on -device"
+            + (", or give the -netdev several queues." if on_tap else "."),
         )
         return
     text, pairs, limit = _unreadable(subject), _pairs(subject), queue_limit(subject.backend)
@@ -119,10 +118,6 @@ def check(subject: Subject) -> Iterator[Problem]:
             change=_change(subject, vcpus),
             fix="" if subject.nic.queues else "Start it with one queue pair per vCPU.",
         )
-
-
-def _on_tap(subject: Subject) -> bool:
-    return subject.running is not None and subject.running.backend == "tap"
 
 
 def _mq_for_nothing(subject: Subject) -> bool:

@@ -84,8 +84,10 @@ def applies(subject: Subject) -> bool:
     nic, domain = subject.nic, subject.domain
     if subject.backend not in _BEHIND or subject.model not in VIRTIO:
         return False
-    if nic.backend_type == "passt" or nic.link_state == "down" or _old_rom(subject):
+    if nic.backend_type == "passt" or nic.link_state == "down":
         return False
+    if nic.boot_order is not None and domain.readiness != "ready":
+        return False  # an old iPXE or a virtio 0.9 guest may boot from it
     if domain.owner == "kubevirt" or domain.readiness == "ready-transitional":
         return False
     return not (domain.owner == "nova" and subject.backend == "vdpa")
@@ -121,11 +123,6 @@ def _reason(size: int, limits: RingLimits) -> str:
     if size == _MEASURED:
         return "bursts overflow it"
     return f"the settings want {limits.minimum} at least"
-
-
-def _old_rom(subject: Subject) -> bool:
-    """True if an old iPXE or a virtio 0.9 guest may boot from the NIC."""
-    return subject.nic.boot_order is not None and subject.domain.readiness != "ready"
 
 
 RULE = adjustable_rule(

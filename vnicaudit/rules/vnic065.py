@@ -64,7 +64,7 @@ from vnicaudit.knowledge.models import shown_model
 from vnicaudit.knowledge.nova_releases import LASTING
 from vnicaudit.model.fix import Advice, OpenStack
 from vnicaudit.model.openstack import VIF_MODELS, ServerConfig
-from vnicaudit.model.rule import DomainSubject, Problem, Rule, Subject
+from vnicaudit.model.rule import DomainSubject, Problem, Rule
 
 _FIX = Advice(
     (
@@ -91,7 +91,8 @@ def check(subject: DomainSubject, server: ServerConfig) -> Iterator[Problem]:
     old = None if server.image is None else server.image.vif_model
     if server.properties_source != "image" or old not in VIF_MODELS:
         return
-    models = [nic.nic.model or "" for nic in subject.nics if _is_written(nic)]
+    nics = [nic.nic for nic in subject.nics if nic.nic.origin == "interface"]
+    models = [nic.model or "" for nic in nics if nic.type in NOVA_TAPS]
     model = next((shown_model(one) for one in models if one not in ("", old)), None)
     if model is None:
         return
@@ -102,10 +103,6 @@ def check(subject: DomainSubject, server: ServerConfig) -> Iterator[Problem]:
         confidence="medium",
         fix=_FIX,
     )
-
-
-def _is_written(nic: Subject) -> bool:
-    return nic.nic.origin == "interface" and nic.nic.type in NOVA_TAPS
 
 
 RULE = Rule(

@@ -60,7 +60,7 @@ from collections.abc import Iterator
 
 from vnicaudit.knowledge import facts
 from vnicaudit.model.nova import as_number
-from vnicaudit.model.openstack import NodeFacts, ServerConfig
+from vnicaudit.model.openstack import ServerConfig
 from vnicaudit.model.rule import DomainSubject, Problem, Rule
 
 _ASKED = "hw:mem_page_size"
@@ -81,7 +81,9 @@ def applies(subject: DomainSubject, server: ServerConfig) -> bool:
     """A server with a vhost-user port, and possibly small pages."""
     if not subject.domain.is_server or not any(nic.backend == "vhostuser" for nic in subject.nics):
         return False
-    return _pages(server) in ("", "small", "any") and not _file_backed(server.node)
+    node = server.node
+    backed = 0 if node is None else as_number(node.value("file_backed_memory") or "") or 0
+    return _pages(server) in ("", "small", "any") and backed <= 0
 
 
 def check(subject: DomainSubject, server: ServerConfig) -> Iterator[Problem]:
@@ -97,9 +99,8 @@ def check(subject: DomainSubject, server: ServerConfig) -> Iterator[Problem]:
             fix=_FIX,
         )
         return
-    why = (
-        f"its flavor has no {_ASKED}" if not pages else f"{_asked_by(server)} asks for small pages"
-    )
+    asks = "its flavor" if _of_flavor(server) == "small" else "its image"
+    why = f"its flavor has no {_ASKED}" if not pages else f"{asks} asks for small pages"
     yield Problem(
         f"{named} vhost-user without shared guest memory ({why}): no packet passes, and libvirt "
         "11.2 and later do not start it",
@@ -113,10 +114,6 @@ def _pages(server: ServerConfig) -> str:
     found = _of_flavor(server)
     narrowed = server.property(_NARROWED)
     return _kind(narrowed) if narrowed and found in ("any", "large") else found
-
-
-def _asked_by(server: ServerConfig) -> str:
-    return "its flavor" if _of_flavor(server) == "small" else "its image"
 
 
 def _of_flavor(server: ServerConfig) -> str:
@@ -147,10 +144,6 @@ def _kib(text: str) -> int | None:
         number, times = number[:-1], unit
     plain = number.isascii() and number.isdigit() and len(number) <= _DIGITS
     return int(number) * times if plain else None
-
-
-def _file_backed(node: NodeFacts | None) -> bool:
-    return node is not None and (as_number(node.value("file_backed_memory") or "") or 0) > 0
 
 
 RULE = Rule(

@@ -62,7 +62,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vnicaudit.model.host import Difference
 from vnicaudit.model.rule import Judge, Problem, Rule, SiteSubject
 
 
@@ -74,26 +73,16 @@ def applies(subject: SiteSubject) -> bool:
 def check(subject: SiteSubject) -> Iterator[Problem]:
     """One problem per option."""
     for found in subject.differences:
+        here, usual = found.value or "not set", found.usual or "not set"
         yield Problem(
-            f"{_difference_text(found)} here, {_value_text(found.usual)} on {_count(found)}",
+            f"{found.option} is {here} here, {usual} on {found.nodes} of {found.total} compute "
+            "nodes",
             field=f"libvirt/{found.option}",
             confidence="medium",
             fix=f"Give all compute nodes of the site the same [libvirt] {found.option}, and "
             "restart nova-compute.",
             related=found.places,
         )
-
-
-def _difference_text(found: Difference) -> str:
-    return f"{found.option} is {_value_text(found.value)}"
-
-
-def _value_text(value: str) -> str:
-    return value or "not set"
-
-
-def _count(found: Difference) -> str:
-    return f"{found.nodes} of {found.total} compute nodes"
 
 
 RULE = Rule(

@@ -88,24 +88,15 @@ def check(image: Image) -> Iterator[Problem]:
     found = _problem(image)
     if found is None:
         return
+    # a server starts on some hosts: with an emulated CPU, or with a newer QEMU
+    may_work = image.vif_model in (_LATER_ON_Z if image.on_z else {"lan9118"})
     yield Problem(
         f"hw_vif_model = {value[:40]!r}: {found}",
         field="hw_vif_model",
-        severity="medium" if _may_work(image) else None,
-        change=Change(
-            "hw_vif_model",
-            value,
-            "virtio",
-            safe=False,
-            reason=_REASON,
-        ),
+        severity="medium" if may_work else None,
+        change=Change("hw_vif_model", value, "virtio", safe=False, reason=_REASON),
         fix=Advice((_ON_IMAGE, f"{_other_models(image)} {unsafe_because(_REASON)}")),
     )
-
-
-def _may_work(image: Image) -> bool:
-    """True if a server starts on some hosts: with an emulated CPU, or with a newer QEMU."""
-    return image.vif_model in (_LATER_ON_Z if image.on_z else {"lan9118"})
 
 
 def _other_models(image: Image) -> str:
@@ -113,12 +104,11 @@ def _other_models(image: Image) -> str:
     if image.on_z:
         return "; of the others, QEMU has only e1000e and igb on s390x, from release 10 on."
     names = [name for name in _HAS if not lacks_vif_model(name, image.nova)]
-    shown = (f"{name} (since Nova 31)" if _since(name, image) else name for name in names)
+    shown = (
+        f"{name} (since Nova 31)" if name == "igb" and image.nova is None else name
+        for name in names
+    )
     return f", or another model that Nova's libvirt driver has: {', '.join(shown)}."
-
-
-def _since(name: str, image: Image) -> bool:
-    return name == "igb" and image.nova is None
 
 
 def _problem(image: Image) -> str | None:

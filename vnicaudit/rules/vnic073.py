@@ -77,7 +77,13 @@ def applies(nova: NovaConfig) -> bool:
 
 def check(nova: NovaConfig) -> Iterator[Problem]:
     """One problem per option."""
-    yield from _without_driver(nova)
+    if (option := _empty_driver(nova)) is not None:
+        yield Problem(
+            f"{option.written} is empty: nova-compute does not start without a driver",
+            field=nova.field_of(option),
+            fix=f"Set {option.written} to libvirt.LibvirtDriver; restart nova-compute.",
+            related=nova.overridden(option),
+        )
     for option in _suspects(nova):
         if option.broken:
             yield _broken_value_problem(nova, option)
@@ -102,17 +108,6 @@ def _broken_value_problem(nova: NovaConfig, option: NovaOption) -> Problem:
         "nova-compute.",
         related=nova.overridden(option),
     )
-
-
-def _without_driver(nova: NovaConfig) -> Iterator[Problem]:
-    option = _empty_driver(nova)
-    if option is not None:
-        yield Problem(
-            f"{option.written} is empty: nova-compute does not start without a driver",
-            field=nova.field_of(option),
-            fix=f"Set {option.written} to libvirt.LibvirtDriver; restart nova-compute.",
-            related=nova.overridden(option),
-        )
 
 
 def _empty_driver(nova: NovaConfig) -> NovaOption | None:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.inside import inside
+from tests.rows import rows
 
 _ANSIBLE = "nova_nova_conf_overrides:\n  libvirt: {max_queues: 4, rx_queue_size: %s} # é\n"
 _STRING = "data:\n  nova.conf: |\n    [libvirt]\n    rx_queue_size = %s\n    max_queues = 4\n"
@@ -77,14 +78,7 @@ def test_what_is_changed_by_hand_is_not_counted(tmp_path: Path, text: str, numbe
     assert done.stdout.count("safe to fix") == number
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        "nova::compute::libvirt::rx_queue_size: 2048",
-        "parameter_defaults: {NovaLibvirtTxQueueSize: 2048}",
-        "nova-compute: {virtio-net-rx-queue-size: 2048}",
-    ],
-)
+@rows
 def test_a_diff_shows_known_names_and_no_password(tmp_path: Path, line: str) -> None:
     path = tmp_path / "a.yaml"
     path.write_text(f"{line}\nnova::db::password: geheim\n")

@@ -46,18 +46,7 @@ def test_another_form_is_not(text: str) -> None:
     assert nova_homes._forms_of(text.encode()) == []
 
 
-@pytest.mark.parametrize(
-    ("form", "text"),
-    [
-        ("local_conf", "[[a|nova.conf]]\n[b]\n"),
-        ("commands", 'crudini --set "'),
-        ("commands", "crudini,"),
-        ("puppet", "'\\"),
-        ("puppet", "nova_config { 'a/b': value => {"),
-        ("puppet", "class {"),
-        ("puppet", "/* = ( [ -"),
-    ],
-)
+@rows
 def test_a_hostile_file_is_read_in_time(form: str, text: str) -> None:
     small, large = text * 1_000, text * 8_000
     assert ratio(lambda one: configs(form, one), small, large, tries=2) <= MOST

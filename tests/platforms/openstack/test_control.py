@@ -157,13 +157,7 @@ def test_which_cloud_it_is(cloud: control.Control) -> None:
     assert (cloud.key, cloud.release) == ("http://127.0.0.1:8774/v2.1", (34, 34))
 
 
-@pytest.mark.parametrize(
-    ("url", "key"),
-    [
-        ("https://nova/v2.1/0123456789abcdef0123456789abcdef", "https://nova/v2.1"),
-        ("https://nova/compute/v2.1", "https://nova/compute/v2.1"),
-    ],
-)
+@rows
 def test_a_project_in_the_url_is_not_another_cloud(session: Session, url: str, key: str) -> None:
     found = connected(session, lambda _cloud, _service: ServiceEndpoint(url, (2, 90)))
     assert (found.key, found.release) == (key, (24, 25))

@@ -36,11 +36,6 @@ _REFERENCE = (
 """Like ``string.Template`` with the ``idpattern`` of oslo.config."""
 
 
-def is_reference(text: str) -> bool:
-    """True for a reference to another option, and nothing else."""
-    return re.fullmatch(_REFERENCE, text) is not None
-
-
 def _may_be_filled_in(match: re.Match[str]) -> bool:
     """True if an unresolved reference may be a placeholder that is filled in before Nova reads the
     file (envsubst, Terraform): ``$RINGS``, ``${rings}``. Nova's own names are in lower case."""
@@ -184,10 +179,7 @@ def is_placeholder(value: str) -> bool:
     to another option may look similar, but is none."""
     if _TO_BE_CHANGED.search(value):
         return True
-    if not is_only_placeholder(value):
-        return False
-
-    return not is_reference(value.strip())
+    return is_only_placeholder(value) and re.fullmatch(_REFERENCE, value.strip()) is None
 
 
 def as_of(config: NovaConfig, release: Release | None = None) -> NovaConfig:

@@ -71,7 +71,11 @@ def _records(resources: Value, where: Location) -> Iterator[Record]:
             made[key.text] = record_of(described("flavor", said, spot, key.text), spot.target)
         elif kind in _HEAT_IMAGES:
             image = described("image", said, spot, key.text, "extra_properties")
-            own = tuple(_own_properties(said, spot))
+            own = tuple(
+                Property(key.text, value.text, place(key, spot), value.is_said)
+                for key, value in said.entries
+                if key is not None and key.text in _OWN
+            )
             made[key.text] = record_of(
                 image._replace(properties=image.properties + own), spot.target
             )
@@ -80,12 +84,6 @@ def _records(resources: Value, where: Location) -> Iterator[Record]:
             if image_used is not None and flavor is not None:
                 used.setdefault(flavor, []).append(image_used)
     yield from with_images(made, used)
-
-
-def _own_properties(said: Value, spot: Location) -> Iterator[Property]:
-    for key, value in said.entries:
-        if key is not None and key.text in _OWN:
-            yield Property(key.text, value.text, place(key, spot), value.is_said)
 
 
 def _referred(said: Value | None) -> str | None:
