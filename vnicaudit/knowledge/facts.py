@@ -90,7 +90,7 @@ NOVA_RING_SIZES: Fact[NovaConfig] = Fact(
     f"[libvirt] rx_queue_size and tx_queue_size ({_RENDERED})",
 )
 NOVA_VALUES: Fact[NovaConfig] = Fact(
-    lambda subject: _values_known(subject),
+    _values_known,
     f"the values of options that affect NICs ({_RENDERED})",
 )
 NOVA_NAMES: Fact[NovaConfig] = Fact(

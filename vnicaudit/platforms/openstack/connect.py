@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, TypeVar
 
 from vnicaudit.base.deadlines import DaemonCall, TimeUpError
 from vnicaudit.errors import TargetError, UsageError
@@ -138,11 +138,8 @@ class CloudLogin(NamedTuple):
         raise TargetError(f"the {service} service cannot be reached: {reason}", file=self.target)
 
 
-class Login(Protocol):
-    """Logs in to a cloud."""
-
-    def __call__(self, name: str, /, *, deadline: float, total: float | None) -> CloudLogin:
-        """Log in like :func:`connect`."""
+Login = Callable[..., CloudLogin]
+"""Logs in to a cloud like :func:`connect`."""
 
 
 def connect(

@@ -14,6 +14,7 @@ import re
 from collections.abc import Mapping
 
 import msgspec
+from msgspec.structs import replace
 
 from vnicaudit.base.wording import plain, word
 from vnicaudit.errors import ActionError, GoneError, NotVisibleError, TargetError
@@ -76,18 +77,10 @@ def _copied(source: RawFlavorDetails, copy_id: str, name: str) -> dict[str, obje
         swap = int(source.swap or 0)
     except ValueError:
         raise ActionError(f"Nova's answer for flavor {source.id[:60]} is invalid: swap") from None
-    return {
-        "id": copy_id,
-        "name": name,
-        "ram": source.ram,
-        "vcpus": source.vcpus,
-        "disk": source.disk,
-        "OS-FLV-EXT-DATA:ephemeral": source.ephemeral,
-        "swap": swap,
-        "rxtx_factor": source.rxtx_factor,
-        "os-flavor-access:is_public": source.public,
-        "description": source.description,
-    }
+    made = replace(source, id=copy_id, name=name, swap=swap)
+    body: dict[str, object] = msgspec.to_builtins(made)
+    del body["extra_specs"]  # set by a request of their own
+    return body
 
 
 _STORED = (2, 98)
