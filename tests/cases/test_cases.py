@@ -17,10 +17,10 @@ from tests.docs.pages import ROOT
 class Case(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What is None is not compared. ``each``: texts, each of which is tried as the file of that
     name. ``findings``, ``errors`` and ``unjudged`` are those of the JSON report, in its order, as
-    ``[severity RULE] file:line``, and ``: words of its message`` where these matter. ``nics``: what
-    each has in effect. ``has`` and ``lacks``: words of what the command prints, without its line
-    breaks. ``before``: what is run before, whatever it prints. ``after``: what files contain in the
-    end."""
+    ``[severity RULE] file:line``, and ``: words of its message`` where these matter. ``accepted``:
+    its suppressed findings, as ``RULE file:line: reason``. ``nics``: what each has in effect.
+    ``has`` and ``lacks``: words of what the command prints, without its line breaks. ``before``:
+    what is run before, whatever it prints. ``after``: what files contain in the end."""
 
     name: str
     files: dict[str, str]
@@ -31,6 +31,7 @@ class Case(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     after: dict[str, str] = {}
     each: dict[str, list[str]] = {}
     findings: list[str] | None = None
+    accepted: list[str] | None = None
     errors: list[str] | None = None
     unjudged: list[str] | None = None
     nics: list[dict[str, Any]] | None = None
@@ -96,6 +97,8 @@ def _compare(case: Case, report: dict[str, Any]) -> None:
         for one in report["findings"]
     ]
     _assert_told(findings, case.findings)
+    moved = [(one["finding"], one["reason"]) for one in report.get("suppressed", ())]
+    _assert_told([(f"{f['rule']} {_place(f['location'])}", r) for f, r in moved], case.accepted)
     targets = report["targets"]
     for name, wanted in (("errors", case.errors), ("not_judged", case.unjudged)):
         _assert_told([(_place(o), o["message"]) for t in targets for o in t[name]], wanted)
