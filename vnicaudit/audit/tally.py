@@ -24,6 +24,7 @@ from vnicaudit.model.report import (
     Summary,
     TargetResult,
 )
+from vnicaudit.text.secrets import masked_message
 
 if TYPE_CHECKING:
     from vnicaudit.audit.chunk import Batch
@@ -89,7 +90,7 @@ class TargetCounts:
         self.unread += 1
         if len(self.errors) < MAX_ERRORS:
             file = error.file and _place(error.file)
-            self.errors.append(ReadError(_masked(error.message), file, error.line))
+            self.errors.append(ReadError(masked_message(error.message), file, error.line))
 
     @property
     def is_empty(self) -> bool:
@@ -184,13 +185,7 @@ def _names(some: Sequence[str], number: int) -> str:
 def _place(name: str) -> str:
     """The path of a file unchanged; anything else, such as a URI, without its password."""
     address = "://" in name or ("@" in name and not os.path.lexists(name))
-    return _masked(name) if address else name
-
-
-def _masked(message: str) -> str:
-    from vnicaudit.text.secrets import masked_message  # slow to import, and seldom needed
-
-    return masked_message(message)
+    return masked_message(name) if address else name
 
 
 class Totals:

@@ -82,10 +82,11 @@ class Assumptions(msgspec.Struct, frozen=True):
 
     def host_of(self, domain: Domain, host: HostConfig | None) -> HostConfig:
         """The host (None: unknown) for judging one of its domains: with the versions that run this
-        very domain, where they are known, overridden by these assumptions."""
-        if host is None:
-            host = NO_HOST
-        return self.applied(_versions_of(domain, host))
+        very domain, where they are known (a guest keeps the QEMU it was started with until it is
+        powered off), overridden by these assumptions."""
+        host = host or NO_HOST
+        own, libvirts = domain.qemu_version, domain.libvirt_version
+        return self.applied(_with_versions(host, own, libvirts, assumed=host.assumed))
 
     def applied(self, host: HostConfig) -> HostConfig:
         """The host with these versions instead of its own."""
@@ -188,10 +189,7 @@ class AuditWork(Work):
         return MacAuditor(self._rule_ids, self.platforms.wordings, self.catalogue)
 
     def load(self) -> None:
-        """Import the rules that judge definitions, what compares their NICs, and the usual words of
-        fixes."""
-        from vnicaudit.audit.judging import macs  # noqa: F401 (worker processes inherit it)
-
+        """Import the rules that judge definitions, and the usual words of fixes."""
         self._auditor.load()
         self.platforms.wordings.of("libvirt")
 
@@ -303,12 +301,6 @@ class AuditWork(Work):
         if severity is None or severity == finding.severity:
             return finding
         return msgspec.structs.replace(finding, severity=severity)
-
-
-def _versions_of(domain: Domain, host: HostConfig) -> HostConfig:
-    """The host with the versions that run this very domain, if its QEMU reports them: a guest keeps
-    the QEMU it was started with until it is powered off."""
-    return _with_versions(host, domain.qemu_version, domain.libvirt_version, assumed=host.assumed)
 
 
 def _with_versions(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime, timezone
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 from xml.sax.saxutils import quoteattr
 
 import msgspec
@@ -216,24 +216,16 @@ _READ_AT = datetime(2026, 1, 1, 12, tzinfo=timezone.utc)
 """When the objects of a case were read."""
 
 
-class OneRule(NamedTuple):
-    """A single rule, with the settings of a case."""
+class _Judges:
+    """The judges of a single rule, with the settings of a case."""
 
-    id: str
-    catalogue: Catalogue
-    platforms: Platforms
-
-    def auditor(self) -> DomainAuditor:
-        """Judges NICs and domains."""
-        return DomainAuditor([self.id], self.platforms, self.catalogue)
-
-    def hosts(self) -> HostAuditor:
-        """Judges hosts and links."""
-        return HostAuditor([self.id], self.platforms.wordings, self.catalogue)
-
-    def descriptions(self) -> DescriptionAuditor:
-        """Judges configurations, images, flavors and preferences."""
-        return DescriptionAuditor([self.id], self.platforms.wordings, self.catalogue)
+    def __init__(self, rule_id: str, catalogue: Catalogue, platforms: Platforms) -> None:
+        words = platforms.wordings
+        self.domains = DomainAuditor([rule_id], platforms, catalogue)
+        self.hosts = HostAuditor([rule_id], words, catalogue)
+        self.descriptions = DescriptionAuditor([rule_id], words, catalogue)
+        self.sites = SiteAuditor([rule_id], words, catalogue)
+        self.macs = MacAuditor([rule_id], words, catalogue)
 
 
 def judge(
@@ -249,19 +241,19 @@ def judge(
     rules = catalogue or shipped_catalogue()
     if case.settings:
         rules = rules.adjusted({rule_id: RuleOptions(table=case.settings)})
-    rule = OneRule(rule_id, rules, platforms)
-    if (described := _judge_description(rule, case)) is not None:
+    judges = _Judges(rule_id, rules, platforms)
+    if (described := _judge_description(judges, case)) is not None:
         return described
     host = record_of(HostConfig, case.host)
     if case.server is not None and case.xml is None:
-        return rule.auditor().audit_domain(server_of(case.server), host, CLOUD)
+        return judges.domains.audit_domain(server_of(case.server), host, CLOUD)
     if case.xml is None and case.command is None:
-        return rule.hosts().audit("host", _host_subject(host, case), "host")
+        return judges.hosts.audit("host", _host_subject(host, case), "host")
     if "mac" in rules.listed(rule_id).scopes:
-        return _judge_macs(rule, case, owner)
+        return _judge_macs(judges, case, owner)
     text, before = document(case)
     domain = _owned(with_facts(_domain(text, case), case), owner)
-    audited = rule.auditor().audit_domain(domain, host, FILE)
+    audited = judges.domains.audit_domain(domain, host, FILE)
     return msgspec.structs.replace(audited, findings=_moved_up(audited.findings, before))
 
 
@@ -273,20 +265,20 @@ def _host_subject(host: HostConfig, case: Case) -> HostSubject:
     return VisitedHost(host, frozenset(case.uses), guests, case.workload, facts=facts)
 
 
-def _judge_description(rule: OneRule, case: Case) -> Audited | None:
+def _judge_description(judges: _Judges, case: Case) -> Audited | None:
     """Findings on a configuration, a manifest, an image or a flavor; None for another case."""
     if case.nova_conf is not None or case.nova_confs or case.nova_nodes:
-        return _judge_nova(rule, case)
+        return _judge_nova(judges, case)
     if case.manifest is not None:
-        return _judge_manifest(rule, case)
+        return _judge_manifest(judges, case)
     if case.objects:
-        return _judge_cluster(rule, case)
+        return _judge_cluster(judges, case)
     if case.image is not None:
         image = Assumptions(nova=_release(case)).interpreted(image_of(case.image, case.definition))
-        return rule.descriptions().audit(image, OPENSTACK_FILE)
+        return judges.descriptions.audit(image, OPENSTACK_FILE)
     if case.flavor is not None:
         flavor = flavor_of(case.flavor, case.definition, case.booted)
-        return rule.descriptions().audit(flavor, OPENSTACK_FILE)
+        return judges.descriptions.audit(flavor, OPENSTACK_FILE)
     return None
 
 
@@ -307,16 +299,15 @@ def _moved_up(findings: Iterable[Finding], lines: int) -> tuple[Finding, ...]:
     )
 
 
-def _judge_nova(rule: OneRule, case: Case) -> Audited:
+def _judge_nova(judges: _Judges, case: Case) -> Audited:
     """Findings on all files of a case: on each file alone, or on the nodes compared with each
     other."""
     if case.nova_nodes:
         nodes = [node_of(config) for config in _configs(case)]
         known = [node for node in nodes if node is not None]
-        auditor = SiteAuditor([rule.id], rule.platforms.wordings, rule.catalogue)
-        audited = [auditor.audit(node, found) for node, found in differing_nodes(known)]
+        audited = [judges.sites.audit(node, found) for node, found in differing_nodes(known)]
     else:
-        audited = [rule.descriptions().audit(config, NOVA_FILE) for config in _configs(case)]
+        audited = [judges.descriptions.audit(config, NOVA_FILE) for config in _configs(case)]
     return _put_together(audited, NOVA_FILE, "config")
 
 
@@ -336,22 +327,22 @@ def _release(case: Case) -> Release | None:
     return None if case.nova_release is None else release_of(case.nova_release)
 
 
-def _judge_manifest(rule: OneRule, case: Case) -> Audited:
+def _judge_manifest(judges: _Judges, case: Case) -> Audited:
     """Findings on everything in a file of manifests."""
     audited = []
     for found in read_manifests(
         (case.manifest or "").encode(), target=MANIFEST_FILE, file=MANIFEST_FILE
     ):
         if isinstance(found, Domain):
-            audited.append(rule.auditor().audit_domain(found, HostConfig(), MANIFEST_FILE))
+            audited.append(judges.domains.audit_domain(found, HostConfig(), MANIFEST_FILE))
         elif isinstance(found, Description):
-            audited.append(rule.descriptions().audit(found, MANIFEST_FILE))
+            audited.append(judges.descriptions.audit(found, MANIFEST_FILE))
         else:
             raise ValueError(f"{found.file}:{found.line}: {found.message}")
     return _put_together(audited, MANIFEST_FILE, "domain")
 
 
-def _judge_cluster(rule: OneRule, case: Case) -> Audited:
+def _judge_cluster(judges: _Judges, case: Case) -> Audited:
     """Findings on a cluster and each of its VMs. All lists were read, except those of
     ``unread``."""
     # imported here: no other case needs it
@@ -365,13 +356,13 @@ def _judge_cluster(rule: OneRule, case: Case) -> Audited:
     for resource in (*NEEDED_LISTS, *case.listed):
         if resource not in case.unread:
             reading.listed(resource)
-    audited = [rule.descriptions().audit(reading.facts, CLUSTER)]
+    audited = [judges.descriptions.audit(reading.facts, CLUSTER)]
     domains = [domain for each in found if (domain := reading.domain(each))]
     if case.xml is not None:
         domains = [_launched(domain, case) for domain in domains]
-    audited += [rule.auditor().audit_domain(each, HostConfig(), CLUSTER) for each in domains]
+    audited += [judges.domains.audit_domain(each, HostConfig(), CLUSTER) for each in domains]
     seen = (nics_seen(domain, CLUSTER) for domain in domains)
-    audited += _sharing(rule, (encoded(nics) for nics in seen))
+    audited += _sharing(judges, (encoded(nics) for nics in seen))
     return _put_together(audited, CLUSTER, "cluster")
 
 
@@ -397,23 +388,22 @@ def _put_together(audited: list[Audited], file: str, scope: AuditedScope) -> Aud
     )
 
 
-def _judge_macs(rule: OneRule, case: Case, owner: str | None) -> Audited:
+def _judge_macs(judges: _Judges, case: Case, owner: str | None) -> Audited:
     """Findings on all NICs of the case that share a MAC address."""
     text, before = document(case)
     domains = read_bytes(text.encode(), target=FILE, file=FILE)
     known = (_owned(with_facts(domain, case), owner) for domain in domains)
-    audited = _sharing(rule, (encoded(nics_seen(domain, FILE)) for domain in known))
+    audited = _sharing(judges, (encoded(nics_seen(domain, FILE)) for domain in known))
     found = (finding for one in audited for finding in one.findings)
     return Audited(FILE, FILE, findings=_moved_up(found, before))
 
 
-def _sharing(rule: OneRule, nics: Iterable[list[EncodedNic]]) -> Iterator[Audited]:
+def _sharing(judges: _Judges, nics: Iterable[list[EncodedNic]]) -> Iterator[Audited]:
     """Judgements on NICs of several guests that share a MAC address."""
     table = MacTable()
     for of_guest in nics:
         table.take(of_guest)
-    auditor = MacAuditor([rule.id], rule.platforms.wordings, rule.catalogue)
-    return map(auditor.audit, table.subjects())
+    return map(judges.macs.audit, table.subjects())
 
 
 def _domain(text: str, case: Case) -> Domain:

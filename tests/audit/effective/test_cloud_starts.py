@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from tests.audit.clouds import TARGET, flavor, image, server
 from tests.shares import examples
-from vnicaudit.audit.explain import layers
+from vnicaudit.audit.explain_layers import layers
 from vnicaudit.audit.judging.catalogue import rule_ids
 from vnicaudit.audit.judging.domains import DomainAuditor
 from vnicaudit.cli.wiring.platforms import every_platform

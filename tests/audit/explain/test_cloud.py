@@ -15,7 +15,8 @@ from tests.audit.clouds import (
     port,
     server,
 )
-from vnicaudit.audit.explain import ExplainWork, layers
+from vnicaudit.audit.explain import ExplainWork
+from vnicaudit.audit.explain_layers import layers
 from vnicaudit.audit.reading.servers import NodesByHost, with_node, with_server
 from vnicaudit.audit.work import Assumptions
 from vnicaudit.cli.wiring.platforms import every_platform

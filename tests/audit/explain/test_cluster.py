@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from vnicaudit.audit.explain import layers
+from vnicaudit.audit.explain_layers import layers
 from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.model.domain import ClusterDomain, Domain, DomainConfig
 from vnicaudit.model.host import HostConfig

@@ -3,7 +3,7 @@
 import pytest
 from msgspec.structs import replace
 
-from vnicaudit.audit.explain import layers
+from vnicaudit.audit.explain_layers import layers
 from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.model.domain import (
     Domain,

@@ -3,7 +3,7 @@
 import pytest
 from msgspec.structs import replace
 
-from vnicaudit.audit.explain_next import next_checks
+from vnicaudit.audit.explain import next_checks
 from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.model.domain import Domain, DomainConfig, DomainState, LiveFacts
 from vnicaudit.model.finding import Location

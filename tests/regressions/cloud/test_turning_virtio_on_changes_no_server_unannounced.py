@@ -16,7 +16,7 @@ from tests.remedy.planning.cloud.clouds import port as planned_port
 from tests.remedy.planning.cloud.clouds import server as planned_server
 from tests.remedy.planning.units import cloud_of
 from tests.remedy.works import work
-from vnicaudit.audit.explain import layers
+from vnicaudit.audit.explain_layers import layers
 from vnicaudit.audit.judging.catalogue import shipped_catalogue
 from vnicaudit.audit.reading.servers import with_server
 from vnicaudit.cli.wiring.platforms import every_platform

@@ -65,11 +65,6 @@ def unrecognised_reason(kinds: FileKinds, data: bytes) -> str:
     return f"not recognised: none of {kinds}"
 
 
-def nothing_in(kind: FileKind) -> str:
-    """The error for a file of this kind that contains nothing to be judged."""
-    return f"recognised as {kind.name}, but it contains nothing to judge: no {kind.looks_for}"
-
-
 # Descriptions of a file in YAML or code, each with the comments in the file that accept its
 # findings.
 #
@@ -395,7 +390,8 @@ def _items(recognise: Callable[[], _Recognised], file: _Input) -> Iterator[Item]
         yield part
     if empty:
         silent = all(each.looks_for for each, _part in parts.parts)
-        yield from _nothing(content, file, nothing_in(kind) if silent else "")
+        why = f"recognised as {kind.name}, but it contains nothing to judge: no {kind.looks_for}"
+        yield from _nothing(content, file, why if silent else "")
 
 
 def _nothing(content: Content, file: _Input, why: str) -> Iterator[Item]:
