@@ -136,7 +136,6 @@ class Measured(msgspec.Struct, frozen=True, kw_only=True):
     """Payload carried during the measured time, in both directions; for CPU per Gbit."""
     transactions: float | None = None
     """Requests answered during the measured time; for CPU per transaction."""
-    generator_cpu: float | None = None
     generator_limited: bool = False
     cpu_waits: Mapping[End, float] = {}
     """Per cent of the time that a process of the generator was ready to run but had no CPU: the

@@ -124,8 +124,6 @@ class CpuUse(msgspec.Struct, frozen=True):
     target: float | None = None
     peer: float | None = None
     host: float | None = None
-    host_vhost: float | None = None
-    """The part of ``host`` that vhost workers used."""
     busy_poll: bool = False
     """The data path polls (DPDK): its CPUs are busy regardless of load, so the cost per Gbit means
     nothing."""
@@ -155,8 +153,6 @@ class Covariates(msgspec.Struct, frozen=True):
     """Per cent of the run that a vCPU waited for a CPU (domstats, ``vcpu.N.delay``)."""
     throttled: float | None = None
     """Per cent of the run that a CPU quota (cgroup) held the target or the peer back."""
-    generator_cpu: float | None = None
-    """Per cent of one CPU that the busiest thread of the generator used."""
     generator_limited: bool = False
     """The generator could not offer the intended load, or was itself the bottleneck."""
     seconds: float | None = None
@@ -254,8 +250,6 @@ class Path(msgspec.Struct, frozen=True, kw_only=True):
     """bit/s of the slowest physical link; None: unknown, or there is none (same host)."""
     encapsulation: str = "none"
     same_host: bool | None = None
-    hostname: str | None = None
-    """The name that was used in place of ``address``; the peer resolved it."""
 
 
 class Setup(msgspec.Struct, frozen=True):
@@ -300,8 +294,6 @@ class Effect(msgspec.Struct, frozen=True):
     percent: float
     low95: float
     high95: float
-    low90: float
-    high90: float
     p: float
     p_holm: float
     """Adjusted for the number of comparisons: for a primary one, that of the primary ones; for any

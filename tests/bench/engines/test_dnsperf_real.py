@@ -136,7 +136,6 @@ def test_at_full_speed(ends: Ends, nsd: int, transport: str) -> None:
     assert found.values["query_rate"] > 100
     assert found.values["latency_mean"] <= found.values["latency_max"]
     assert found.details["rcode_NOERROR"] == 100.0
-    assert found.generator_cpu is not None
     assert found.seconds == pytest.approx(2, rel=0.5)
 
 

@@ -90,13 +90,6 @@ def test_a_rate_is_kept_to_or_it_is_said(ends: Ends) -> None:
     assert clearest(lambda: measured(workload, ends), deviation, 0.03) <= 0.03
 
 
-def test_how_busy_the_generator_was_is_said(ends: Ends) -> None:
-    found = measured(_workload("rr1c-1x1", connections=2), ends)
-    assert found.generator_cpu is not None
-    assert found.generator_cpu > 0
-    assert found.generator_limited or found.generator_cpu < 95
-
-
 def test_other_sizes_can_be_asked_for(ends: Ends) -> None:
     found = measured(_workload("rr1c-3x70000"), ends)
     assert (found.error, found.bytes) == ("", (found.transactions or 0) * 70003)

@@ -123,13 +123,13 @@ def test_ends_whose_machine_is_not_known_may_be_two() -> None:
 
 def test_a_guest_is_taken_out_of_a_peer_that_is_its_hypervisor() -> None:
     peer = Used(9e6, seconds=10.0, boot="host")
-    host = HostUse(6e6, 1e6, 10.0, "host")
+    host = HostUse(6e6, 10.0, "host")
     use = attribute(spent(Used(2e6, seconds=10.0, boot="guest"), peer, host), 10.0, 0.0)
-    assert use == CpuUse(target=2e6, peer=3e6, host=6e6, host_vhost=1e6)
+    assert use == CpuUse(target=2e6, peer=3e6, host=6e6)
 
 
 @pytest.mark.parametrize(
-    ("host", "polls"), [(HostUse(boot="host"), False), (HostUse(6e6, 0, 10.0, "host"), True)]
+    ("host", "polls"), [(HostUse(boot="host"), False), (HostUse(6e6, 10.0, "host"), True)]
 )
 def test_where_the_guests_part_is_not_known_the_peers_is_not_either(
     host: HostUse, polls: bool

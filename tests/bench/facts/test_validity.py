@@ -52,7 +52,7 @@ def codes(covariates: Covariates, limits: ValidityLimits = DEFAULT) -> list[str]
             "the hypervisor under the target took 5 % of its CPU time (steal), more than 2 %; "
             "only 0 of 10 seconds were measured, less than 95 %",
         ),
-        (Covariates(generator_limited=True, generator_cpu=100.0), ""),
+        (Covariates(generator_limited=True), ""),
     ],
 )
 def test_why_a_run_does_not_count(covariates: Covariates, why: str) -> None:

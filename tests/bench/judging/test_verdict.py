@@ -79,7 +79,7 @@ def comparison(verdict: Verdict, workload: str = "tcp", p_holm: float = 0.001) -
         after_arm="after",
         before=ArmSummary(10, 9.41e9),
         after=ArmSummary(10, 9.41e9 * (1 + percent / 100)),
-        effect=Effect(percent, percent - 2, percent + 2, percent - 1, percent + 1, 0.0001, p_holm,
+        effect=Effect(percent, percent - 2, percent + 2, 0.0001, p_holm,
                       "mann-whitney-exact"),
         verdict=verdict,
     )  # fmt: skip

@@ -81,8 +81,8 @@ def samples_of(
                 started=(START + timedelta(seconds=13 * order)).isoformat().replace("+00:00", "Z"),
                 values={name: column[block] for name, column in values[arm].items()},
                 details={"retransmits": block, "version": "3.12"},
-                covariates=Covariates(0.1, 0.0, 0.0, None, 61.0, False, 10.0,
-                                      CpuUse(4.7e6, 5.1e6, 9.9e6, 2.2e6)),
+                covariates=Covariates(0.1, 0.0, 0.0, None, False, 10.0,
+                                      CpuUse(4.7e6, 5.1e6, 9.9e6)),
                 raw=(Ran(("iperf3", "-c", "192.0.2.10", "-J"), 0, '{"end":{}}', "", 12.4,
                          "ssh://root@gen1"),),
             )  # fmt: skip

@@ -248,15 +248,13 @@ class Flow(NamedTuple):
 
 
 class WindowTotals(NamedTuple):
-    """Traffic received in the window, over all pairs. ``offered``, ``lost_packets``: packets.
-    ``slices``: the intervals used, of each pair."""
+    """Traffic received in the window, over all pairs. ``offered``, ``lost_packets``: packets."""
 
     seconds: float
     bytes: float
     rate: float
     offered: float
     lost_packets: float
-    slices: tuple[tuple[Slice, ...], ...]
 
     @property
     def loss(self) -> float:
@@ -338,7 +336,6 @@ def part(flows: Sequence[Flow], begin: Sequence[float], seconds: float) -> Windo
         rate=sum(8 * b / s for b, s in zip(carried, lengths, strict=True)),
         offered=sum(s.packets for own in kept for s in own) + missing,
         lost_packets=max(0.0, sum(s.lost_packets for own in kept for s in own)) + missing,
-        slices=kept,
     )
 
 

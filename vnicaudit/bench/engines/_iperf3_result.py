@@ -74,14 +74,6 @@ def sent_packets(found: Iperf3Outcome, way: Way) -> float:
     return _sent_per_second(found, way, "packets")
 
 
-def generator_cpu(plan: Iperf3Load, found: Iperf3Outcome) -> float | None:
-    """Per cent of one CPU of the busiest thread on the peer; None if it has several and the report
-    does not distinguish them."""
-    if _threads(plan.peer.version, max(plan.streams)) > 1:
-        return None
-    return max(_peer_cpu(pair) for pair in found.pairs)
-
-
 def _saturated(plan: Iperf3Load, found: Iperf3Outcome, way: Way) -> bool:
     version, cpu = (
         (plan.peer.version, _peer_cpu) if way == "rx" else (plan.target.version, _target_cpu)
@@ -129,7 +121,6 @@ def measurement_of(plan: Iperf3Load, said: Sequence[PairRuns]) -> Measured:
         seconds=fmean(part.seconds for part in result.parts.values()),
         load_seconds=plan.duration,
         bytes=sum(part.bytes for part in result.parts.values()),
-        generator_cpu=generator_cpu(plan, result),
         generator_limited=limited(plan, result),
         raw=raw,
     )

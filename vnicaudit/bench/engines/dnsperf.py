@@ -108,7 +108,6 @@ def _steady(job: DnsperfJob) -> Measured:
         details=job.details,
         seconds=max(one.seconds for one in batch.statistics),
         transactions=float(job.completed),
-        generator_cpu=batch.busiest,
         generator_limited=_limited(batch, rate),
         raw=tuple(job.raw),
     )
@@ -155,7 +154,6 @@ def _capacity(job: DnsperfJob) -> Measured:
         values={"query_rate": found.rate},
         details=job.details,
         transactions=float(job.completed),
-        generator_cpu=first.busiest,
         generator_limited=found.generator_limited or busy,
         raw=tuple(job.raw),
     )

@@ -141,7 +141,6 @@ def measurement_of(
         seconds=workload.seconds,
         bytes=carried_bytes(report),
         transactions=report.answered,
-        generator_cpu=100 * max(side.cpu for side in sides),
         generator_limited=limited,
         cpu_waits={"target": waits[1], "peer": waits[0]},
         raw=raw,

@@ -121,7 +121,6 @@ def attribute(
         target_parts=parts(spent.target),
         peer_parts=parts(spent.peer),
         host=part(spent.host.total, spent.host.seconds),
-        host_vhost=part(spent.host.vhost, spent.host.seconds),
         busy_poll=spent.busy_poll,
     )
 
@@ -255,7 +254,6 @@ class Watch:
             peer_steal=peer.steal,
             vcpu_delay=longest_wait(before.delays, after.delays, after.at - before.at),
             throttled=max(held, default=None),
-            generator_cpu=measured.generator_cpu,
             generator_limited=measured.generator_limited,
             seconds=measured.seconds,
             cpu=attribute(spent, measured.seconds, warmup, measured.load_seconds),

@@ -245,12 +245,11 @@ class QemuReading(NamedTuple):
 
 
 class HostUse(NamedTuple):
-    """CPU use in microseconds: total, and the part of the vhost workers; the seconds it was used
-    in, and the boot of the hypervisor. ``waited``: per cent of that time that the longest-waiting
+    """CPU use in microseconds, with the vhost workers; the seconds it was used in, and the boot of
+    the hypervisor. ``waited``: per cent of that time that the longest-waiting
     of its threads waited for a CPU. None: unknown."""
 
     total: float | None = None
-    vhost: float | None = None
     seconds: float | None = None
     boot: str = ""
     waited: float | None = None
@@ -302,12 +301,10 @@ def host_use(before: QemuReading, after: QemuReading, *, vhost: bool) -> HostUse
     if vhost and not (after.threads or after.workers):
         return HostUse(boot=boot)
     each = 1e6 / after.clock.ticks
-    workers = _spent(before.workers, after.workers)
-    process = after.process.spent - before.process.spent
-    total, vhost_part = process + workers, _spent(before.threads, after.threads) + workers
+    total = after.process.spent - before.process.spent + _spent(before.workers, after.workers)
     window = after.clock.uptime - before.clock.uptime
     waited = longest_wait(before.waited, after.waited, window)
-    return HostUse(total * each, vhost_part * each, window, boot, waited)
+    return HostUse(total * each, window, boot, waited)
 
 
 def _spent(before: dict[int, Process], after: dict[int, Process]) -> int:

@@ -244,20 +244,18 @@ def _logs(before: Sequence[float], after: Sequence[float]) -> tuple[list[float],
 def effect_of(
     metric: Metric, shift: Shift, arms: tuple[Sequence[float], Sequence[float]] | None = None
 ) -> Effect | None:
-    """Return the effect for the report, with intervals at 95 and 90 %, and the centres of the
-    values of both ``arms``; None if there are too few values for them. ``p_holm`` is as if this
+    """Return the effect for the report, with its interval at 95 %, and the centres of the values
+    of both ``arms``; None if there are too few values for one. ``p_holm`` is as if this
     were the only comparison."""
     before, after = _centres(metric, arms, shift) if arms else (None, None)
-    wide, narrow = shift.interval(0.05), shift.interval(0.10)
-    if wide is None or narrow is None:
+    interval = shift.interval(0.05)
+    if interval is None:
         return None
-    (low95, high95), (low90, high90) = _effects(metric, wide), _effects(metric, narrow)
+    low95, high95 = _effects(metric, interval)
     return Effect(
         percent=percent(metric, shift.estimate),
         low95=low95,
         high95=high95,
-        low90=low90,
-        high90=high90,
         p=shift.p,
         p_holm=shift.p,
         test=shift.test,

@@ -295,7 +295,6 @@ def _host_setup(host: GuestHost, path: Path) -> Setup:
 
 def _path(given: PathOption, ends: Ends, profile: Profile, *, one_kernel: bool) -> Path:
     nic = nic_with(ends.target, ends.address)
-    wanted = address_option(given.target)
     domain = domain_of(given.target)
     hypervisor = None if domain is None else hypervisor_of(given.target)
     return Path(
@@ -310,7 +309,6 @@ def _path(given: PathOption, ends: Ends, profile: Profile, *, one_kernel: bool) 
         line_rate=profile.line_rate,
         encapsulation=profile.encapsulation,
         same_host=True if one_kernel else _same_host(given, hypervisor or None),
-        hostname=wanted if wanted is not None and is_host_name(wanted) else None,
     )
 
 
