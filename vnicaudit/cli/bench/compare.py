@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated
 
 import click
 import msgspec
 
 from vnicaudit.bench.judging.stored_comparison import compare_results, warnings
-from vnicaudit.cli.bench.options import ReportOptions, report_options
+from vnicaudit.cli.bench.options import ReportOptions
 from vnicaudit.cli.bench.output import check_places, code_of, write_reports
 from vnicaudit.cli.bench.show import named_measurement
 from vnicaudit.cli.options.candidates import measurements
-from vnicaudit.cli.options.output import OutputOptions, output_options
-from vnicaudit.cli.options.records import SectionedCommand, as_record, state_folder
+from vnicaudit.cli.options.output import OutputOptions
+from vnicaudit.cli.options.records import SectionedCommand, option, state_folder, takes
 from vnicaudit.cli.output.progress import tell
 from vnicaudit.errors import UsageError
 from vnicaudit.reports.safe import safe
@@ -29,12 +30,15 @@ Exit codes: 0 compared, 1 something regressed, 2 usage, or they cannot be compar
 4 too few runs were valid."""
 
 
-class BenchCompareOptions(msgspec.Struct, frozen=True):
+class BenchCompareOptions(msgspec.Struct, frozen=True, kw_only=True):
     """The options of ``vnicaudit bench compare``: two measurements by name or file."""
 
     before: str
     after: str
-    arms: str | None
+    arms: Annotated[
+        str | None,
+        option("Arm of each measurement to compare, if it has several.", metavar="A,B"),
+    ] = None
     report: ReportOptions
     state: str | None
     output: OutputOptions
@@ -43,14 +47,7 @@ class BenchCompareOptions(msgspec.Struct, frozen=True):
 @click.command("compare", cls=SectionedCommand, epilog=_EPILOG)
 @click.argument("before", metavar="A", shell_complete=measurements)
 @click.argument("after", metavar="B", shell_complete=measurements)
-@click.option(
-    "--arms",
-    metavar="A,B",
-    help="Arm of each measurement to compare, if it has several.",
-)
-@report_options
-@output_options
-@as_record(BenchCompareOptions)
+@takes(BenchCompareOptions)
 def command(options: BenchCompareOptions) -> int:
     """Compare measurement B with measurement A and show the difference of each value.
 

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import click
 import msgspec
 
-from vnicaudit.bench.line_rate import ENCAPSULATIONS, Framing, line_rate, parse_rate
-from vnicaudit.cli.options.output import (
-    Format,
-    OutputOptions,
-    format_option,
-    output_options,
-    screen_options,
-)
-from vnicaudit.cli.options.records import SectionedCommand, as_record
+from vnicaudit.bench.line_rate import Encapsulation, Framing, line_rate, parse_rate
+from vnicaudit.cli.options.output import FormatOption, OutputOptions, screen_options
+from vnicaudit.cli.options.records import SectionedCommand, option, takes
 from vnicaudit.cli.output.files import emit
 from vnicaudit.reports.bench.profiles import line_rate_text
 from vnicaudit.reports.safe import encode
@@ -26,50 +22,37 @@ Examples:
   vnicaudit bench line-rate --speed 25G --goodput 13.4G"""
 
 
-class BenchLineRateOptions(msgspec.Struct, frozen=True):
+class BenchLineRateOptions(msgspec.Struct, frozen=True, kw_only=True):
     """The options of ``vnicaudit bench line-rate``."""
 
-    speed: str
-    mtu: int
-    encapsulation: str
-    ipv6: bool
-    goodput: str | None
-    format: Format
+    speed: Annotated[
+        str,
+        option(
+            "Speed of the slowest physical link, as 25G or 100M. The speed of a virtual NIC means "
+            "nothing.",
+            required=True,
+            metavar="RATE",
+        ),
+    ]
+    mtu: Annotated[
+        int,
+        option("MTU of the sending interface, inside the tunnel if there is one.", metavar="BYTES"),
+    ] = 1500
+    encapsulation: Annotated[Encapsulation, option("Encapsulation of the packets.")] = "none"
+    ipv6: Annotated[bool, option("Assume IPv6 packets.")] = False
+    goodput: Annotated[
+        str | None,
+        option(
+            "Show what share of the line rate this measured throughput is (13.4G).",
+            metavar="RATE",
+        ),
+    ] = None
+    format: FormatOption = "text"
     output: OutputOptions
 
 
 @click.command("line-rate", cls=SectionedCommand, epilog=_EPILOG)
-@click.option(
-    "--speed",
-    required=True,
-    metavar="RATE",
-    help="Speed of the slowest physical link, as 25G or 100M. The speed of a virtual NIC means "
-    "nothing.",
-)
-@click.option(
-    "--mtu",
-    type=int,
-    default=1500,
-    show_default=True,
-    metavar="BYTES",
-    help="MTU of the sending interface, inside the tunnel if there is one.",
-)
-@click.option(
-    "--encapsulation",
-    type=click.Choice(ENCAPSULATIONS),
-    default="none",
-    show_default=True,
-    help="Encapsulation of the packets.",
-)
-@click.option("--ipv6", is_flag=True, help="Assume IPv6 packets.")
-@click.option(
-    "--goodput",
-    metavar="RATE",
-    help=("Show what share of the line rate this measured throughput is (13.4G)."),
-)
-@format_option
-@output_options
-@as_record(BenchLineRateOptions)
+@takes(BenchLineRateOptions)
 def command(options: BenchLineRateOptions) -> int:
     """Show a link's theoretical maximum: TCP and UDP payload, and packets per second.
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import random
 import re
 import shlex
+from typing import Annotated
 
 import click
 import msgspec
 
 from vnicaudit.bench.running.opening import ArmCommands
-from vnicaudit.cli.options.output import OutputOptions, output_options, pairs
-from vnicaudit.cli.options.records import group, together
+from vnicaudit.cli.options.output import OutputOptions, pairs
+from vnicaudit.cli.options.records import option
 from vnicaudit.cli.output.files import (
     STDOUT,
     check_different,
@@ -30,53 +31,34 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]{0,39}")
 class ReportOptions(msgspec.Struct, frozen=True):
     """Formats and places of reports, paired."""
 
-    formats: tuple[str, ...]
-    outputs: tuple[str, ...]
+    formats: Annotated[
+        tuple[str, ...],
+        option(
+            "Output format; prometheus is for node_exporter. "
+            "Repeatable, one for each --output.  [default: text]",
+            "--format",
+            type=click.Choice(FORMATS),
+        ),
+    ] = ()
+    outputs: Annotated[
+        tuple[str, ...],
+        option(
+            "Write a format to FILE; `-` is standard output. Without --format, the suffix (.json, "
+            ".html …) decides the format, and the text still goes to standard output.",
+            "-o",
+            "--output",
+            metavar="FILE",
+            type=click.Path(dir_okay=False, allow_dash=True),
+        ),
+    ] = ()
 
 
-class MeasuringOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """Options of ``bench run`` about the line, its reports and where it is stored."""
+class MeasuringOptions(msgspec.Struct, frozen=True):
+    """Options of ``bench run`` about its reports and where the measurement is stored."""
 
-    line_rate: str | None
     report: ReportOptions
     state: str | None
     output: OutputOptions
-
-
-report_options = group(
-    "report",
-    ReportOptions,
-    click.option(
-        "--format",
-        "formats",
-        multiple=True,
-        type=click.Choice(FORMATS),
-        help="Output format; prometheus is for node_exporter. "
-        "Repeatable, one for each --output.  [default: text]",
-    ),
-    click.option(
-        "-o",
-        "--output",
-        "outputs",
-        multiple=True,
-        metavar="FILE",
-        type=click.Path(dir_okay=False, allow_dash=True),
-        help="Write a format to FILE; `-` is standard output. Without --format, the suffix (.json, "
-        ".html …) decides the format, and the text still goes to standard output.",
-    ),
-)
-"""Options for the output of a measurement."""
-
-line_rate_option = click.option(
-    "--line-rate",
-    metavar="SPEED",
-    help="Speed of the slowest physical link of the path (25G). Results are then also shown as a "
-    "percentage of what it can carry. The nominal speed of a virtual NIC means nothing.  "
-    "[default: the profile's]",
-)
-
-measuring_options = together(line_rate_option, report_options, output_options)
-"""Options of :class:`MeasuringOptions`."""
 
 
 def report_places(report: ReportOptions) -> list[tuple[str, str]]:
@@ -171,47 +153,43 @@ def drawn_seed() -> int:
 class GeneratorOptions(msgspec.Struct, frozen=True):
     """Options of a measurement over a cluster."""
 
-    cluster: str | None
-    cluster_paths: str | None
-    pod_image: str | None
-    nodes: str | None
-    machine: str | None
-    yes: bool
-
-
-generator_options = group(
-    "over",
-    GeneratorOptions,
-    click.option(
-        "--cluster",
-        metavar="kube:CONTEXT",
-        help="Start generator pods in this cluster, measure the paths of --paths, and remove the "
-        "pods. The plan is shown first.",
-    ),
-    click.option(
-        "--paths",
-        "cluster_paths",
-        metavar="PATH,...",
-        help="Paths of the cluster: host, hostnetwork, pod-same, pod-cross, vm-same, vm-cross, "
-        "nad:NS/NAME. Each step is compared with the path that has one thing less.",
-    ),
-    click.option(
-        "--image",
-        "pod_image",
-        metavar="IMAGE",
-        help="Image of the generator pods, with a shell and the programs of the profile.",
-    ),
-    click.option(
-        "--nodes",
-        metavar="A,B",
-        help="Nodes of the pods; the targets are on the first.  [default: chosen]",
-    ),
-    click.option(
-        "--vm",
-        "machine",
-        metavar="[USER@]NS/NAME",
-        help="Virtual machine of the paths vm-same and vm-cross, reached by ssh.",
-    ),
-    click.option("--yes", "-y", is_flag=True, help="Start the pods without asking."),
-)
-"""Options of :class:`GeneratorOptions`."""
+    cluster: Annotated[
+        str | None,
+        option(
+            "Start generator pods in this cluster, measure the paths of --paths, and remove the "
+            "pods. The plan is shown first.",
+            metavar="kube:CONTEXT",
+        ),
+    ] = None
+    cluster_paths: Annotated[
+        str | None,
+        option(
+            "Paths of the cluster: host, hostnetwork, pod-same, pod-cross, vm-same, vm-cross, "
+            "nad:NS/NAME. Each step is compared with the path that has one thing less.",
+            "--paths",
+            metavar="PATH,...",
+        ),
+    ] = None
+    pod_image: Annotated[
+        str | None,
+        option(
+            "Image of the generator pods, with a shell and the programs of the profile.",
+            "--image",
+            metavar="IMAGE",
+        ),
+    ] = None
+    nodes: Annotated[
+        str | None,
+        option(
+            "Nodes of the pods; the targets are on the first.  [default: chosen]", metavar="A,B"
+        ),
+    ] = None
+    machine: Annotated[
+        str | None,
+        option(
+            "Virtual machine of the paths vm-same and vm-cross, reached by ssh.",
+            "--vm",
+            metavar="[USER@]NS/NAME",
+        ),
+    ] = None
+    yes: Annotated[bool, option("Start the pods without asking.", "--yes", "-y")] = False

@@ -7,14 +7,8 @@ import msgspec
 
 from vnicaudit.bench.profiles.load import load_profile, shipped_profiles
 from vnicaudit.cli.options.candidates import profiles
-from vnicaudit.cli.options.output import (
-    Format,
-    OutputOptions,
-    format_option,
-    output_options,
-    screen_options,
-)
-from vnicaudit.cli.options.records import SectionedCommand, as_record
+from vnicaudit.cli.options.output import FormatOption, OutputOptions, screen_options
+from vnicaudit.cli.options.records import SectionedCommand, takes
 from vnicaudit.cli.output.files import emit
 from vnicaudit.reports.bench.profiles import render, render_one, to_json
 
@@ -30,19 +24,17 @@ Examples:
 Exit codes: 0 valid, 2 no such profile, or a mistake in it."""
 
 
-class BenchProfilesOptions(msgspec.Struct, frozen=True):
+class BenchProfilesOptions(msgspec.Struct, frozen=True, kw_only=True):
     """The options of ``vnicaudit bench profiles``."""
 
     profile: str | None
-    format: Format
+    format: FormatOption = "text"
     output: OutputOptions
 
 
 @click.command("profiles", cls=SectionedCommand, epilog=_EPILOG)
 @click.argument("profile", required=False, metavar="[PROFILE]", shell_complete=profiles)
-@format_option
-@output_options
-@as_record(BenchProfilesOptions)
+@takes(BenchProfilesOptions)
 def command(options: BenchProfilesOptions) -> int:
     """List the profiles, or show one: its workloads, how they are judged, and how long it takes.
 

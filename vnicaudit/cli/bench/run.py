@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from fnmatch import fnmatchcase
+from typing import Annotated
 
 import click
+import msgspec
 from msgspec.structs import replace
 
 from vnicaudit.base.wording import count
@@ -21,15 +23,13 @@ from vnicaudit.cli.bench.options import (
     arms_of,
     commands_of,
     drawn_seed,
-    generator_options,
-    measuring_options,
     named_values,
     readable,
 )
 from vnicaudit.cli.bench.output import check_places, measure, runs_words
 from vnicaudit.cli.bench.pods import measure_over_cluster
 from vnicaudit.cli.options.candidates import profiles
-from vnicaudit.cli.options.records import Number, SectionedCommand, as_record
+from vnicaudit.cli.options.records import Number, SectionedCommand, option, takes
 from vnicaudit.cli.output.progress import tell
 from vnicaudit.cli.wiring import Wiring, pass_wiring
 from vnicaudit.errors import UsageError
@@ -60,84 +60,91 @@ Exit codes: 0 measured, 1 something regressed, 2 usage, 4 an endpoint could not 
 reached or too few runs were valid, 130 interrupted."""
 
 
-class BenchRunOptions(MeasuringOptions, frozen=True, kw_only=True):
+class BenchRunOptions(msgspec.Struct, frozen=True, kw_only=True):
     """The options of ``vnicaudit bench run``."""
 
     paths: tuple[str, ...]
-    profile: str
-    arms: tuple[str, ...]
-    states: tuple[str, ...]
-    settings: tuple[str, ...]
-    labels: tuple[str, ...]
-    only: tuple[str, ...]
-    repeats: int | None
-    seconds: float | None
+    profile: Annotated[
+        str,
+        option(
+            "Profile to measure with: see `vnicaudit bench profiles`.",
+            "-p",
+            "--profile",
+            shell_complete=profiles,
+            metavar="NAME|FILE",
+        ),
+    ] = "quick"
+    arms: Annotated[
+        tuple[str, ...],
+        option(
+            "Compare states of one path: COMMAND, run at the target, sets the state; NAME@peer "
+            "names one for the peer. The first is the initial state; it is restored at the end. "
+            "Repeatable.",
+            "--arm",
+            metavar="NAME[@peer]=COMMAND",
+        ),
+    ] = ()
+    states: Annotated[
+        tuple[str, ...],
+        option(
+            "Command that sets a server state named in the profile. The first is the initial "
+            "state; it is restored at the end. Repeatable.",
+            "--server",
+            metavar="NAME=COMMAND",
+        ),
+    ] = ()
+    settings: Annotated[
+        tuple[str, ...],
+        option(
+            "Engine option, instead of the profile's: dnsperf.name='www.example.org A'. "
+            "Repeatable.",
+            "--set",
+            metavar="ENGINE.OPTION=VALUE",
+        ),
+    ] = ()
+    labels: Annotated[
+        tuple[str, ...],
+        option("Label to store with the result. Repeatable.", "--label", metavar="KEY=VALUE"),
+    ] = ()
+    only: Annotated[
+        tuple[str, ...],
+        option(
+            "Run only workloads whose id matches (`iperf3.tcp.*`). Repeatable.", metavar="PATTERN"
+        ),
+    ] = ()
+    repeats: Annotated[
+        int | None,
+        option(
+            "Number of runs of each workload in each arm, instead of the profile's.",
+            type=click.IntRange(min=1, max=100),
+            metavar="N",
+        ),
+    ] = None
+    seconds: Annotated[
+        float | None,
+        option(
+            "Length of a run, instead of the profile's.",
+            type=Number(min=1, max=86_400),
+            metavar="S",
+        ),
+    ] = None
     over: GeneratorOptions
+    line_rate: Annotated[
+        str | None,
+        option(
+            "Speed of the slowest physical link of the path (25G). Results are then also shown as "
+            "a percentage of what it can carry. The nominal speed of a virtual NIC means nothing.  "
+            "[default: the profile's]",
+            metavar="SPEED",
+        ),
+    ] = None
+    measuring: MeasuringOptions
 
 
 @click.command("run", cls=SectionedCommand, epilog=_EPILOG)
 @click.argument("paths", metavar="[PATH]...", nargs=-1)
-@click.option(
-    "-p",
-    "--profile",
-    shell_complete=profiles,
-    default="quick",
-    show_default=True,
-    metavar="NAME|FILE",
-    help="Profile to measure with: see `vnicaudit bench profiles`.",
-)
-@click.option(
-    "--arm",
-    "arms",
-    multiple=True,
-    metavar="NAME[@peer]=COMMAND",
-    help="Compare states of one path: COMMAND, run at the target, sets the state; NAME@peer names "
-    "one for the peer. The first is the initial state; it is restored at the end. Repeatable.",
-)
-@click.option(
-    "--server",
-    "states",
-    multiple=True,
-    metavar="NAME=COMMAND",
-    help="Command that sets a server state named in the profile. The first is the initial state; "
-    "it is restored at the end. Repeatable.",
-)
-@click.option(
-    "--set",
-    "settings",
-    multiple=True,
-    metavar="ENGINE.OPTION=VALUE",
-    help="Engine option, instead of the profile's: dnsperf.name='www.example.org A'. Repeatable.",
-)
-@click.option(
-    "--label",
-    "labels",
-    multiple=True,
-    metavar="KEY=VALUE",
-    help=("Label to store with the result. Repeatable."),
-)
-@click.option(
-    "--only",
-    multiple=True,
-    metavar="PATTERN",
-    help="Run only workloads whose id matches (`iperf3.tcp.*`). Repeatable.",
-)
-@click.option(
-    "--repeats",
-    type=click.IntRange(min=1, max=100),
-    metavar="N",
-    help="Number of runs of each workload in each arm, instead of the profile's.",
-)
-@click.option(
-    "--seconds",
-    type=Number(min=1, max=86_400),
-    metavar="S",
-    help="Length of a run, instead of the profile's.",
-)
-@generator_options
-@measuring_options
 @pass_wiring
-@as_record(BenchRunOptions)
+@takes(BenchRunOptions)
 def command(options: BenchRunOptions, wiring: Wiring) -> int:
     """Measure a network PATH, or compare paths or settings.
 
@@ -145,21 +152,21 @@ def command(options: BenchRunOptions, wiring: Wiring) -> int:
     state of the machines, never because of its result. All results are stored: see `vnicaudit bench
     show`.
     """
-    check_places(options.report)
+    check_places(options.measuring.report)
     if options.over.cluster is not None:
         return measure_over_cluster(
-            options, options.over, wiring,
+            options.measuring, options.over, wiring,
             lambda paths: _request(options, wiring.adapters, paths),
         )  # fmt: skip
-    if options.over != GeneratorOptions(*(None,) * 5, yes=options.over.yes):
+    if options.over != GeneratorOptions(yes=options.over.yes):
         raise UsageError("--paths, --image, --nodes and --vm belong to --cluster kube:CONTEXT")
     if not options.paths:
         raise click.UsageError("Missing argument 'PATH...', or --cluster with --paths.")
     request = _request(options, wiring.adapters)
     terms = measurement_terms_of(request)
-    if not options.output.quiet:
+    if not options.measuring.output.quiet:
         _tell_if_runs_are_too_few(request, terms)
-    return measure(request, options)
+    return measure(request, options.measuring)
 
 
 def _tell_if_runs_are_too_few(request: MeasurementRequest, terms: MeasurementTerms) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Annotated
 
 import click
 import msgspec
@@ -12,11 +13,11 @@ from msgspec.structs import replace
 
 from vnicaudit.bench import history
 from vnicaudit.bench.judging.stored_comparison import judged_so_far
-from vnicaudit.cli.bench.options import ReportOptions, report_options, report_places
+from vnicaudit.cli.bench.options import ReportOptions, report_places
 from vnicaudit.cli.bench.output import check_places, write_reports
 from vnicaudit.cli.options.candidates import measurements
-from vnicaudit.cli.options.output import OutputOptions, output_options, screen_options
-from vnicaudit.cli.options.records import SectionedCommand, as_record, state_folder
+from vnicaudit.cli.options.output import OutputOptions, screen_options
+from vnicaudit.cli.options.records import SectionedCommand, option, state_folder, takes
 from vnicaudit.cli.output.files import ReportOutput, emit
 from vnicaudit.cli.output.progress import tell
 from vnicaudit.errors import UsageError, VnicauditError
@@ -36,11 +37,18 @@ Examples:
   vnicaudit bench show --table                          all measurements as tables"""
 
 
-class BenchShowOptions(msgspec.Struct, frozen=True):
+class BenchShowOptions(msgspec.Struct, frozen=True, kw_only=True):
     """The options of ``vnicaudit bench show``: measurements by name or file."""
 
     runs: tuple[str, ...]
-    table: bool
+    table: Annotated[
+        bool,
+        option(
+            "Show only the medians, as a table for each kind of workload: Mb/s and queries per "
+            "second by NIC and number of vCPUs, as text or Markdown. Without RUN: all stored, "
+            "finished measurements."
+        ),
+    ] = False
     report: ReportOptions
     state: str | None
     output: OutputOptions
@@ -48,16 +56,7 @@ class BenchShowOptions(msgspec.Struct, frozen=True):
 
 @click.command("show", cls=SectionedCommand, epilog=_EPILOG)
 @click.argument("runs", nargs=-1, metavar="[RUN|FILE]...", shell_complete=measurements)
-@click.option(
-    "--table",
-    is_flag=True,
-    help="Show only the medians, as a table for each kind of workload: Mb/s and queries per second "
-    "by NIC and number of vCPUs, as text or Markdown. Without RUN: all stored, finished "
-    "measurements.",
-)
-@report_options
-@output_options
-@as_record(BenchShowOptions)
+@takes(BenchShowOptions)
 def command(options: BenchShowOptions) -> int:
     """List stored measurements, newest first, or show (and convert) one of them, or a file of
     k8s-netperf.
