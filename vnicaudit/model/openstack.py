@@ -177,10 +177,10 @@ class Flavor(_WithProperties, frozen=True):
     servers: int | None = None
     """Number of visible servers that use it; None: not counted."""
 
-    def contradicted(self, spec: str, name: str) -> tuple[Image, ...]:
-        """Images of the flavor that set the flag ``name`` to the opposite of the value of ``spec``
+    def contradicted(self, name: str) -> tuple[Image, ...]:
+        """Images of the flavor that set a flag of :data:`FLAVOR_WORDS` to the opposite of its value
         here: Nova refuses a server with both (``FlavorImageConflict``)."""
-        if (said := self.certain_value(spec)) is None:
+        if (said := self.certain_value(FLAVOR_WORDS[name])) is None:
             return ()
         flags = ((image, image.certain_value(name)) for image in self.images)
         return tuple(

@@ -89,6 +89,7 @@ from typing import Annotated
 
 from vnicaudit.knowledge import facts
 from vnicaudit.knowledge.fixes.wording import unsafe_because
+from vnicaudit.knowledge.kubevirt_versions import multiqueue_blocks_cpu_hotplug
 from vnicaudit.model.finding import S390, VIRTIO, Change
 from vnicaudit.model.kubevirt import Manifest
 from vnicaudit.model.nic import UNKNOWN
@@ -244,9 +245,6 @@ def _of_all(subject: DomainSubject, change: Change, manifest: Manifest | None = 
 
 def _cost(version: str | None) -> str:
     """A warning of the cost of multiqueue on some versions of KubeVirt; empty: this is none."""
-    # imported here: audits of anything but manifests do not need it
-    from vnicaudit.knowledge.kubevirt_versions import multiqueue_blocks_cpu_hotplug
-
     return {None: _IF_OLD, True: _OLD, False: ""}[multiqueue_blocks_cpu_hotplug(version)]
 
 

@@ -97,20 +97,17 @@ def check(subject: Subject) -> Iterator[Problem]:
         severity = "error"
         confidence = confidence if version >= _MEASURED else "medium"
     by = "" if behind is None else f" by {behind.by}"
+    reason = "the ring has 256 descriptors anyway, wherever the domain starts"
+    unset = Change("tx_queue_size", str(size), None, safe=True, reason=reason)
     yield Problem(
         f"tx_queue_size={size}{by} on type='{subject.backend or subject.nic.type}', which has 256 "
         f"at most: {effect}",
         field="tx_queue_size",
         severity=severity,
         confidence=confidence,
-        change=None if behind else _change_to_unset(size),
+        change=None if behind else unset,
         fix="" if behind is None else RemoveBehind((BehindSetting(behind.name, behind.by),)),
     )
-
-
-def _change_to_unset(size: int | None) -> Change:
-    reason = "the ring has 256 descriptors anyway, wherever the domain starts"
-    return Change("tx_queue_size", str(size), None, safe=True, reason=reason)
 
 
 def _ring_override(subject: Subject) -> Behind | None:

@@ -128,7 +128,7 @@ def applies_flavor(flavor: Flavor) -> bool:
         return True
     packed = flavor.property(FLAVOR_WORDS[PACKED])
     return (packed is not None and not packed.certain) or any(
-        _clashing(flavor, name) for name in FLAVOR_WORDS
+        flavor.contradicted(name) for name in FLAVOR_WORDS
     )
 
 
@@ -144,7 +144,7 @@ def check_flavor(flavor: Flavor) -> Iterator[Problem]:
         )
     for name in FLAVOR_WORDS:
         if name != MULTIQUEUE or not ignored:
-            for image in _clashing(flavor, name):
+            for image in flavor.contradicted(name):
                 yield _conflict(flavor, image, name)
 
 
@@ -203,10 +203,6 @@ def _taken_away(node: NodeFacts) -> Iterator[Problem]:
         severity="low",
         fix="Change nova.conf there and hard-reboot the server, or do without multiqueue.",
     )
-
-
-def _clashing(flavor: Flavor, name: str) -> tuple[Image, ...]:
-    return flavor.contradicted(FLAVOR_WORDS[name], name)
 
 
 def _conflict(flavor: Flavor, image: Image, name: str) -> Problem:

@@ -50,20 +50,6 @@ def test_each_option_that_is_referred_to_is_looked_up_once(monkeypatch: pytest.M
     assert count["winner"] == 2
 
 
-def test_many_references_to_one_option_are_one_look(monkeypatch: pytest.MonkeyPatch) -> None:
-    count = calls(monkeypatch, NovaIndex, "winner")
-    found = config("[DEFAULT]\nmy_ip = 192.0.2.1\n" + "host = $my_ip\n" * 5000)
-    assert {option.value for option in found.options} == {"192.0.2.1"}
-    assert count["winner"] == 1
-
-
-def test_the_first_reference_that_is_lost_ends_the_look(monkeypatch: pytest.MonkeyPatch) -> None:
-    count = calls(monkeypatch, resolve.References, "_value")
-    found = config(f"[DEFAULT]\nhost = $lost{'$my_ip' * 1000}\nmy_ip = 192.0.2.1\n")
-    assert [option.certain for option in found.options] == [False, True]
-    assert count["_value"] == 1
-
-
 def test_values_that_grow_without_end_stay_open() -> None:
     names = sorted(knowledge().strings["DEFAULT"])[:5]
     longer = [f"{name} = {f'${before}' * 200}" for before, name in pairwise(names)]

@@ -290,11 +290,7 @@ def _name_of_path(path: str) -> str:
     for part in reversed(parts):
         if part not in _NO_NAME:
             return part
-    if parts[0] != "etc":
-        return ""
-    import socket  # slow to import, and only for this machine's own configuration
-
-    return socket.gethostname()
+    return os.uname().nodename if parts[0] == "etc" else ""
 
 
 def _values(node: SiteNode) -> tuple[tuple[str, str], ...]:

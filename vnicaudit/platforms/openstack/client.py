@@ -111,7 +111,12 @@ class Client:
     def _patiently(self, what: str, ask: Callable[[], _Answer]) -> bytes:
         late, waited = 0, 0.0
         for asked, pause in enumerate((*self.cloud.session.pauses, None), 1):
-            self._check_time()
+            if self.cloud.is_over():
+                raise CallError(
+                    f"not completely read within {self.cloud.total:g} s; VNICAUDIT_CLOUD_DEADLINE "
+                    "allows more",
+                    file=self.cloud.target,
+                )
             try:
                 answer = ask()
             except TimeUpError:
@@ -135,15 +140,6 @@ class Client:
             waited += pause
             sleep(pause)
         raise failed
-
-    def _check_time(self) -> None:
-        """Raises CallError if the total time for this cloud is used up."""
-        if self.cloud.is_over():
-            total = self.cloud.total
-            raise CallError(
-                f"not completely read within {total:g} s; VNICAUDIT_CLOUD_DEADLINE allows more",
-                file=self.cloud.target,
-            )
 
     def _error(self, what: str, reason: str, asked: int, status: int | None = None) -> CallError:
         times = "" if asked == 1 else f"; tried {asked} times"

@@ -170,11 +170,11 @@ class Control:
             raise ActionError(
                 f"it has {len(volumes)} volumes, and at most {_MOST_VOLUMES} are checked"
             )
-        found = []
-        for volume in volumes:
-            if states.attached_to(self._volume(server_id, volume)) - {server_id}:
-                found.append(volume)
-        return tuple(found)
+        return tuple(
+            volume
+            for volume in volumes
+            if states.attached_to(self._volume(server_id, volume)) - {server_id}
+        )
 
     def trouble(self, server_id: str) -> str:
         """The error of the last request for a server, as recorded by Nova; empty if the request
