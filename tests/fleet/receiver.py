@@ -49,13 +49,13 @@ class _Handler(BaseHTTPRequestHandler):
     server: Receiver
 
     def do_POST(self) -> None:
-        body = self.rfile.read(int(self.headers["Content-Length"]))
+        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         self.server.got.append(Got(self.command, self.path, dict(self.headers), body))
         script = self.server.script
         word = script.pop(0) if len(script) > 1 else script[0]
         getattr(self, f"_{word}", lambda: self._status(word))()
 
-    do_PUT = do_POST
+    do_GET = do_PUT = do_POST
 
     def log_message(self, format: str, *args: object) -> None:
         """Quiet."""

@@ -1,20 +1,13 @@
 """What is said of a cloud that cannot be entered."""
 
-import datetime
-import ssl
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
 
+from tests.fleet.receiver import certificate, receiving
 from tests.platforms.openstack.cloud import PASSWORD, FakeCloud, silent_until
 from tests.platforms.openstack.conftest import CLOUD
 from tests.platforms.openstack.entering import connect
@@ -120,13 +113,14 @@ def test_no_tls_where_tls_was_meant(
 
 
 def test_a_certificate_that_nobody_vouches_for(
-    nowhere: Path, monkeypatch: pytest.MonkeyPatch, self_signed: str
+    nowhere: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write(nowhere, monkeypatch, admin_at(self_signed))
-    assert refused("admin").endswith(
-        "its certificate is not trusted: name the CA's file with cacert: in clouds.yaml, or with "
-        "OS_CACERT"
-    )
+    with receiving(certificate=certificate(nowhere, "localhost")) as server:
+        write(nowhere, monkeypatch, admin_at(f"https://localhost:{server.server_port}"))
+        assert refused("admin").endswith(
+            "its certificate is not trusted: name the CA's file with cacert: in clouds.yaml, or "
+            "with OS_CACERT"
+        )
 
 
 def test_an_authority_whose_file_is_missing(nowhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -196,43 +190,3 @@ def test_requests_are_counted_by_service() -> None:
     found.endpoint("compute")
     found.endpoint("network")
     assert dict(found.session.calls) == {"identity": 2, "compute": 1}
-
-
-@pytest.fixture
-def self_signed(tmp_path: Path) -> Iterator[str]:
-    """The URL of a server that has made its certificate itself."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "127.0.0.1")])
-    now = datetime.datetime.now(datetime.timezone.utc)
-    certificate = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(1)
-        .not_valid_before(now - datetime.timedelta(days=1))
-        .not_valid_after(now + datetime.timedelta(days=1))
-        .sign(key, hashes.SHA256())
-    )
-    file = tmp_path / "own.pem"
-    private = key.private_bytes(
-        serialization.Encoding.PEM,
-        serialization.PrivateFormat.PKCS8,
-        serialization.NoEncryption(),
-    )
-    file.write_bytes(private + certificate.public_bytes(serialization.Encoding.PEM))
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(file)
-
-    class Quiet(HTTPServer):
-        def handle_error(self, request: object, client_address: object) -> None:
-            """A client that hangs up is what is wanted."""
-
-    server = Quiet(("127.0.0.1", 0), BaseHTTPRequestHandler)
-    server.socket = context.wrap_socket(server.socket, server_side=True)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    yield f"https://127.0.0.1:{server.server_address[1]}"
-    server.shutdown()
-    server.server_close()
-    thread.join()

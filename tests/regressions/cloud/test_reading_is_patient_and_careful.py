@@ -5,11 +5,11 @@ said the token in its error had it printed, and answers of a login were read who
 import threading
 from collections.abc import Callable, Iterator
 from functools import partial
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import NamedTuple
 
 import pytest
 
+from tests.fleet.receiver import Receiver, receiving
 from tests.platforms.openstack.cloud import Asked, FakeCloud, Reply, recorded_error, reply
 from tests.platforms.openstack.conftest import cloud, nowhere
 from tests.platforms.openstack.entering import connect, read, run
@@ -162,41 +162,19 @@ def test_a_token_that_another_thread_renewed_fails_nobody(cloud: FakeCloud) -> N
 
 
 @pytest.fixture
-def elsewhere() -> Iterator[tuple[str, list[tuple[str, str, bytes]]]]:
-    """Another host: what it was sent."""
-    seen: list[tuple[str, str, bytes]] = []
-
-    class Handler(BaseHTTPRequestHandler):
-        def _any(self) -> None:
-            body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-            seen.append((self.command, self.headers.get("X-Auth-Token") or "", body))
-            self.send_response(200)
-            self.send_header("Content-Length", "2")
-            self.end_headers()
-            self.wfile.write(b"{}")
-
-        do_GET = do_POST = _any
-
-        def log_message(self, *_parts: object) -> None:
-            """Nothing."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}", seen
-    server.shutdown()
-    server.server_close()
+def elsewhere() -> Iterator[Receiver]:
+    """Another host."""
+    with receiving() as receiver:
+        yield receiver
 
 
-def test_a_redirect_takes_no_token_elsewhere(
-    cloud: FakeCloud, elsewhere: tuple[str, list[tuple[str, str, bytes]]]
-) -> None:
-    url, seen = elsewhere
+def test_a_redirect_takes_no_token_elsewhere(cloud: FakeCloud, elsewhere: Receiver) -> None:
+    url = f"http://127.0.0.1:{elsewhere.server_port}"
     cloud.intercept = lambda asked: (
         Reply(302, b"", (("Location", f"{url}/x"),)) if asked.path == SERVERS else None
     )
     servers, errors = everything("admin")
-    assert (servers, seen) == (0, [])
+    assert (servers, elsewhere.got) == (0, [])
     assert errors == [
         (
             f"compute: GET {cloud.url}{SERVERS}: {cloud.url}{SERVERS} redirects to {url}/x, "
@@ -206,16 +184,13 @@ def test_a_redirect_takes_no_token_elsewhere(
     ]
 
 
-def test_a_redirect_takes_no_password_elsewhere(
-    cloud: FakeCloud, elsewhere: tuple[str, list[tuple[str, str, bytes]]]
-) -> None:
-    url, seen = elsewhere
+def test_a_redirect_takes_no_password_elsewhere(cloud: FakeCloud, elsewhere: Receiver) -> None:
     cloud.intercept = lambda asked: (
-        Reply(307, b"", (("Location", f"{url}/x"),)) if asked.method == "POST" else None
+        Reply(307, b"", (("Location", elsewhere.url),)) if asked.method == "POST" else None
     )
     with pytest.raises(TargetError, match=r"redirects to .*, which is not followed"):
         connect("admin", deadline=30)
-    assert seen == []
+    assert elsewhere.got == []
 
 
 def test_a_redirect_on_the_same_host_is_followed(cloud: FakeCloud) -> None:
