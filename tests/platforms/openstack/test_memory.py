@@ -1,18 +1,15 @@
 """How much is kept of a cloud with many servers."""
 
 import gc
-import json
 import tracemalloc
 from collections.abc import Iterator
 
-import msgspec
 import pytest
 
 from tests.platforms.openstack.cloud import Asked, FakeCloud, Item, Reply, load, reply
 from tests.platforms.openstack.entering import read
 from vnicaudit.model.domain import Server
 from vnicaudit.model.fleet import CloudItem as ReadItem
-from vnicaudit.platforms.openstack.network import Ports, RawPort
 
 SERVERS, PORTS = "/compute/v2.1/servers/detail", "/network/v2.0/ports"
 FEW, MANY = 600, 2_600
@@ -113,25 +110,3 @@ def test_five_times_the_servers_need_no_more_memory(warm: FakeCloud) -> None:
 def test_of_a_server_only_its_port_is_kept_before_it_comes(warm: FakeCloud) -> None:
     more = peak(warm, MANY, ports=True) - peak(warm, FEW, ports=True)
     assert more / (MANY - FEW) < PORT
-
-
-def test_a_port_that_waits_for_its_server_is_small() -> None:
-    [raw] = [each for each in load("admin/ports") if each["device_id"].startswith("89ec0f0b")]
-    decoder = msgspec.json.Decoder(RawPort)
-    ports = Ports()
-    ports.add(decoder.decode(json.dumps(raw)))
-    gc.collect()
-    tracemalloc.start()
-    for number in range(MANY):
-        own = {
-            "id": f"p{number:035}",
-            "device_id": identity(number),
-            "mac_address": f"m{number:16}",
-        }
-        ports.add(decoder.decode(json.dumps({**raw, **own})))
-    used = tracemalloc.get_traced_memory()[0]
-    tracemalloc.stop()
-    assert used / MANY < 600
-    for number in range(MANY):
-        assert len(ports.take(identity(number))) == 1
-    assert ports.take(identity(0)) == []
