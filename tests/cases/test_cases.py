@@ -20,7 +20,8 @@ class Case(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ``[severity RULE] file:line``, and ``: words of its message`` where these matter. ``accepted``:
     its suppressed findings, as ``RULE file:line: reason``. ``nics``: what each has in effect.
     ``has`` and ``lacks``: words of what the command prints, without its line breaks. ``before``:
-    what is run before, whatever it prints. ``after``: what files contain in the end."""
+    what is run before, whatever it prints. ``after``: what files contain in the end; ``absent``:
+    files that are not there then."""
 
     name: str
     files: dict[str, str]
@@ -29,6 +30,7 @@ class Case(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     env: dict[str, str] = {}
     before: list[str] = []
     after: dict[str, str] = {}
+    absent: list[str] = []
     each: dict[str, list[str]] = {}
     findings: list[str] | None = None
     accepted: list[str] | None = None
@@ -89,6 +91,7 @@ def test_case(tmp_path: Path, case: Case, files: dict[str, str]) -> None:
             ] == case.nics
     for name, text in case.after.items():
         assert (tmp_path / name).read_bytes() == text.encode()
+    assert [name for name in case.absent if (tmp_path / name).exists()] == []
 
 
 def _compare(case: Case, report: dict[str, Any]) -> None:

@@ -9,7 +9,6 @@ import pytest
 from lxml import etree
 
 from tests.cli.inside import inside
-from tests.rows import rows_of_tuples
 
 GUEST = """<domain type='kvm'><name>a</name>
 <os><type arch='x86_64' machine='pc'>hvm</type></os>
@@ -62,46 +61,6 @@ def test_a_format_that_is_named_wins(guest: Path, tmp_path: Path) -> None:
     both = ("--format", "sarif", "-o", place, "-o", tmp_path / "b.csv")
     inside("audit", guest, *both)
     assert (tmp_path / "b.csv").read_text().startswith('"rule","name",')
-
-
-@pytest.mark.parametrize("name", ["report.pdf", "report.yaml"])
-def test_a_suffix_of_no_format_is_refused(guest: Path, tmp_path: Path, name: str) -> None:
-    result = inside("audit", guest, "-o", tmp_path / name)
-    assert result.returncode == 2
-    assert f"{name}: the file name does not tell the format: add --format (" in result.stderr
-    assert not (tmp_path / name).exists()
-
-
-@pytest.mark.parametrize("name", ["plan.md", "plan.csv", "plan.html", "plan.txt", "guest.xml"])
-def test_a_plan_is_in_no_file_of_another_format(guest: Path, tmp_path: Path, name: str) -> None:
-    result = inside("plan", guest, "-o", tmp_path / "new" / name)
-    assert result.returncode == 2
-    assert f"{name}: a plan is written as JSON: name it plan.json" in result.stderr
-
-
-@rows_of_tuples
-def test_nothing_is_written_under_the_name_of_a_compressed_file(
-    guest: Path, tmp_path: Path, command: tuple[str, ...]
-) -> None:
-    inside("audit", guest, "-o", tmp_path / "a.json")
-    result = inside(*command, "new.json.gz", cwd=tmp_path)
-    assert result.returncode == 2
-    assert result.stderr == (
-        "Error: new.json.gz: vnicaudit writes no compressed files: write new.json, then compress "
-        "it\n"
-    )
-    assert not (tmp_path / "new.json.gz").exists()
-
-
-@pytest.mark.parametrize("name", ["new.sarif", "new.xml", "new.html", "new.prom"])
-def test_a_comparison_is_in_no_file_of_another_format(
-    guest: Path, tmp_path: Path, name: str
-) -> None:
-    report = tmp_path / "a.json"
-    inside("audit", guest, "-o", report)
-    result = inside("diff", report, report, "-o", tmp_path / name)
-    assert result.returncode == 2
-    assert f"{name}: the file name does not tell the format: add --format (" in result.stderr
 
 
 def test_findings_on_images_name_their_image(tmp_path: Path) -> None:
