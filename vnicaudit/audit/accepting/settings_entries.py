@@ -103,23 +103,17 @@ def _unused(entry: Suppression, *, judged: bool) -> Finding:
 
 def invalid(problem: str, about: Ref, place: Location, form: Form) -> Finding:
     """SUPP003 for one entry at that place."""
-    name, severity, _summary = _NAMES[INVALID]
-    who = about.id or place.file or f"{place.target}#{about.name}"
-    fingerprint = fingerprint_of(INVALID, who, problem)
     where = "a comment" if form == "comment" else "the metadata"
-    return Finding(
-        INVALID, name, severity, "high",
-        f"a suppression in {where} is not valid, and suppresses nothing: {problem}",
-        about, place, SETTINGS, None, fingerprint,
-        f"Correct it: {_FORMS[form]}. `vnicaudit rules` lists the rules.",
-    )  # fmt: skip
+    message = f"a suppression in {where} is not valid, and suppresses nothing: {problem}"
+    fix = f"Correct it: {_FORMS[form]}. `vnicaudit rules` lists the rules."
+    who = about.id or place.file or f"{place.target}#{about.name}"
+    return _new_finding(INVALID, about, place, message, fix, fingerprint_of(INVALID, who, problem))
 
 
 def _finding(
     rule: str, entry: Suppression, about: Ref, message: str, fix: str,
     severity: Severity | None = None,
 ) -> Finding:  # fmt: skip
-    name, usual, _summary = _NAMES[rule]
     place = entry.location
     if place.xpath is None and entry.lines is None:
         # in the settings, whose path differs between machines: by name only
@@ -127,19 +121,18 @@ def _finding(
     else:
         who = about.id or place.file or f"{place.target}#{about.name}"
     fingerprint = fingerprint_of(rule, who, f"{entry}\0{entry.reason}")
+    return _new_finding(rule, about, place, message, fix, fingerprint, severity)
+
+
+def _new_finding(
+    rule: str, about: Ref, place: Location, message: str, fix: str, fingerprint: str,
+    severity: Severity | None = None,
+) -> Finding:  # fmt: skip
+    name, usual, _summary = _NAMES[rule]
     return Finding(
-        rule,
-        name,
-        severity or usual,
-        "high",
-        message,
-        about,
-        entry.location,
-        SETTINGS,
-        None,
-        fingerprint,
+        rule, name, severity or usual, "high", message, about, place, SETTINGS, None, fingerprint,
         fix,
-    )
+    )  # fmt: skip
 
 
 def _reason_and_owner(entry: Suppression) -> str:

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 LISTS_RULES = "; `vnicaudit rules` lists them"
 
 _DIGITS = "0123456789"
-_LOOK_ALIKE = str.maketrans("LIO", "110")
 
 
 def id_hint(word: str, ids: Sequence[str]) -> str:
@@ -58,7 +57,7 @@ def has_known_prefix(word: str, ids: Sequence[str]) -> bool:
 def closest_id(word: str, ids: Sequence[str]) -> str:
     """The one id that the user probably meant; empty if none is close, if several are equally
     close, or if its number would be another one."""
-    word = _digits_for_look_alikes(word.upper().replace("-", ""), ids)
+    word = word.upper().replace("-", "")
     if word in ids:
         return word
     same_number = [one for one in ids if _without_zeros(one) == _without_zeros(word)]
@@ -80,14 +79,6 @@ def _closest(word: str, ids: Sequence[str]) -> str:
     near = get_close_matches(word, ids, 2)
     likeness = [SequenceMatcher(None, one, word).ratio() for one in near]
     return "" if not near or likeness[1:] == likeness[:1] else near[0]
-
-
-def _digits_for_look_alikes(word: str, ids: Sequence[str]) -> str:
-    """The word with letters in its number replaced by the digits they resemble (``VNIC0O1``)."""
-    for prefix in {one.rstrip(_DIGITS) for one in ids}:
-        if word.startswith(prefix):
-            return prefix + word[len(prefix) :].translate(_LOOK_ALIKE)
-    return word
 
 
 S = TypeVar("S")

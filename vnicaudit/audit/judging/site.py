@@ -116,29 +116,24 @@ class SiteAuditor(Auditor):
         return replace(collector.audited(node.target, file, "site"), file=file)
 
 
-class _UsualValue:
-    """The value that most nodes of a site have; if several are equally frequent, the first of
-    them."""
-
-    def __init__(self, values: list[NodeValue]) -> None:
-        (self.value, self.nodes) = Counter(value.value for value in values).most_common(1)[0]
-        self.total = len(values)
-        alike = (value.place for value in values if value.value == self.value)
-        self.places = tuple(place for place, _ in zip(alike, range(_SHOWN), strict=False))
-
-
-def _usual_value(option: str, members: list[SiteNode]) -> _UsualValue | None:
+def _usual_value(option: str, members: list[SiteNode]) -> tuple[str, list[NodeValue]] | None:
+    """The value that most nodes of a site have (if several are equally frequent, the first of
+    them), and all values; None: only one node has the option."""
     values = [value for node in members for value in node.values if value.option == option]
-    return _UsualValue(values) if len(values) > 1 else None
+    if len(values) < 2:
+        return None
+    return Counter(value.value for value in values).most_common(1)[0][0], values
 
 
-def _differences(node: SiteNode, usual: dict[str, _UsualValue | None]) -> Iterator[Difference]:
+def _differences(
+    node: SiteNode, usual: dict[str, tuple[str, list[NodeValue]] | None]
+) -> Iterator[Difference]:
     for own in node.values:
-        most = usual[own.option]
-        if most is not None and own.value != most.value:
-            yield Difference(
-                own.option, own.value, most.value, most.nodes, most.total, own.place, most.places
-            )
+        most, values = usual[own.option] or (own.value, [])
+        if own.value != most:
+            alike = [value.place for value in values if value.value == most]
+            shown = tuple(alike[:_SHOWN])
+            yield Difference(own.option, own.value, most, len(alike), len(values), own.place, shown)
 
 
 def _distinct(nodes: Iterable[SiteNode]) -> Iterator[SiteNode]:
