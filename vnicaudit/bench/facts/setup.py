@@ -20,7 +20,7 @@ not meant to change at all.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from vnicaudit.bench.contract import Endpoint, readable
 from vnicaudit.bench.facts.guest_process import GuestProcess
@@ -266,28 +266,15 @@ def host_setup_of(endpoint: Endpoint, guest: GuestProcess | None) -> Setup:
     return Setup(endpoint.url, {**base.facts, **facts}, {**base.unknown, **unknown})
 
 
-_LINK = ("nic", "nic.mtu", "nic.speed", "nic.duplex")
-_SETTINGS = (
-    "nic.driver", "nic.driver_version", "nic.firmware", "nic.offload.", "nic.channels.",
-    "nic.rings.", "nic.coalescing.",
-)  # fmt: skip
-_WITH_ANOTHER_DRIVER = ("nic.mtu",)
-
-
 def link_changes(first: Setup, later: Setup, *, changed_here: bool) -> tuple[str, ...]:
     """``nic.mtu changed from 1500 to 9000``: one for each difference in facts known at both checks.
     ``changed_here``: it is the target, whose NIC may be the subject of the change."""
-    return tuple(_differences(first, later, changed_here=changed_here))
-
-
-def _differences(first: Setup, later: Setup, *, changed_here: bool) -> Iterator[str]:
-    driver = "nic.driver"
-    another = first.facts.get(driver) != later.facts.get(driver)
-    for name in sorted(first.facts.keys() & later.facts.keys()):
-        told = name in _WITH_ANOTHER_DRIVER if changed_here and another else _is_of_link(name)
-        if told and first.facts[name] != later.facts[name]:
-            yield f"{name} changed from {first.facts[name]} to {later.facts[name]}"
-
-
-def _is_of_link(name: str) -> bool:
-    return name in _LINK or any(name.startswith(each) for each in _SETTINGS)
+    was, now = first.facts, later.facts
+    names = [name for name in sorted(was.keys() & now.keys()) if name.partition(".")[0] == "nic"]
+    if changed_here and was.get("nic.driver") != now.get("nic.driver"):
+        names = [name for name in names if name == "nic.mtu"]
+    return tuple(
+        f"{name} changed from {was[name]} to {now[name]}"
+        for name in names
+        if was[name] != now[name] and name != "nic.numa_node"
+    )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from itertools import chain
 from pathlib import Path
 
 import msgspec
@@ -32,38 +31,33 @@ def other_schema(schema: str) -> str:
     return f"{WHAT}: its schema is {schema[:80]!r}; a measurement is {BENCH_SCHEMA}"
 
 
-def strangers(result: BenchResult) -> Iterator[str]:
-    """Samples and results of a workload or an arm that the file does not declare: no table would
-    show them."""
-    known = {workload.id for workload in result.workloads}
-    arms = set(result.arms)
-    for number, sample in enumerate(result.samples):
-        yield from _stranger(f"samples[{number}].workload", sample.workload, known)
-        yield from _stranger(f"samples[{number}].arm", sample.arm, arms)
-    for number, one in enumerate(result.results):
-        yield from _stranger(f"results[{number}].workload", one.workload, known)
-        yield from _stranger(f"results[{number}].before_arm", one.before_arm, arms)
-        yield from _stranger(f"results[{number}].after_arm", one.after_arm, arms)
+def faults(result: BenchResult) -> Iterator[str]:
+    """Samples and results of a workload or an arm that the file does not declare, which no table
+    would show; and samples that cannot exist: the same run twice, which would count twice as
+    evidence, and negative values."""
+    known = {"workload": {workload.id for workload in result.workloads}, "arm": set(result.arms)}
 
+    def stranger(place: str, kind: str, name: str) -> Iterator[str]:
+        if name not in known[kind]:
+            yield f"{place}: there is no {kind} {name[:80]!r}"
 
-def impossible(result: BenchResult) -> Iterator[str]:
-    """Samples that cannot exist: the same run twice, which would count twice as evidence, and
-    negative values."""
     seen: set[tuple[str, str, int]] = set()
     for number, sample in enumerate(result.samples):
+        place = f"samples[{number}]"
+        yield from stranger(f"{place}.workload", "workload", sample.workload)
+        yield from stranger(f"{place}.arm", "arm", sample.arm)
         run = (sample.arm, sample.workload, sample.order)
         if run in seen:
-            yield f"samples[{number}]: run {sample.order} of {sample.arm[:80]!r} appears twice"
+            yield f"{place}: run {sample.order} of {sample.arm[:80]!r} appears twice"
         seen.add(run)
         for metric, value in sample.values.items():
             if value < 0:
-                yield f"samples[{number}].values.{metric[:80]}: less than 0"
-
-
-def _stranger(place: str, name: str, known: set[str]) -> Iterator[str]:
-    if name not in known:
-        kind = "workload" if place.endswith("workload") else "arm"
-        yield f"{place}: there is no {kind} {name[:80]!r}"
+                yield f"{place}.values.{metric[:80]}: less than 0"
+    for number, one in enumerate(result.results):
+        place = f"results[{number}]"
+        yield from stranger(f"{place}.workload", "workload", one.workload)
+        yield from stranger(f"{place}.before_arm", "arm", one.before_arm)
+        yield from stranger(f"{place}.after_arm", "arm", one.after_arm)
 
 
 MAX_BYTES = 1 << 30
@@ -105,7 +99,7 @@ def from_json(data: bytes, name: str) -> BenchResult:
         raise UsageError(f"{name}: not UTF-8: {WHAT}") from None
     except RecursionError:
         raise UsageError(f"{name}: nested too deeply: {WHAT}") from None
-    for fault in chain(strangers(result), impossible(result)):
+    for fault in faults(result):
         raise UsageError(f"{name}: {WHAT}: {fault}")
     return result
 
