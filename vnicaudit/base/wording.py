@@ -247,7 +247,7 @@ def operator_words(what: str) -> str:
     return f"{said} that matches {found['regex']}" if found["regex"] else said
 
 
-_AT = re.compile(r"(?P<reason>.*) - at `\$\.?(?P<path>.*)`", re.DOTALL)
+_AT = re.compile(r"(?P<reason>.*) - at (?:`key` in )?`\$\.?(?P<path>.*)`", re.DOTALL)
 
 
 def reason_at(error: Exception) -> tuple[str, str]:

@@ -126,7 +126,7 @@ def test_one_change_cures_findings_of_several_rules() -> None:
     assert [(cure.key.change, cure.key.safe, cure.number) for cure in cures] == [
         ("model → virtio", "safe", 5), ("model → virtio", "unsafe", 1),
     ]  # fmt: skip
-    assert cures[0].rules == ("r0", "r1")
+    assert list(cures[0].rules) == ["r0", "r1"]
 
 
 def test_what_was_not_checked_is_said() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING
@@ -97,24 +97,24 @@ def tell_inventory(
     chosen: ChosenHosts, redactor: Redactor | None = None, scheduler: str | None = None
 ) -> None:
     """Print the notes on an inventory, and on the scheduler whose workers read its hosts."""
-    for note in inventory_notes(chosen, redactor):
+    for note in inventory_notes(chosen, redactor, scheduler):
         tell(safe(f"Note: {note}"))
+
+
+def inventory_notes(
+    chosen: ChosenHosts, redactor: Redactor | None = None, scheduler: str | None = None
+) -> Iterator[str]:
+    """Notes on an inventory, on patterns of ``--limit`` that match nothing, and on the
+    scheduler."""
+    shown = None if redactor is None else redactor.knowing(chosen.inventory.hosts)
+    for note in chosen.inventory.notes:
+        yield note if shown is None else shown.text(note)
+    for pattern in chosen.unmatched:
+        named = pattern if shown is None else shown.pattern(pattern)
+        yield f"--limit: {named!r} matches no host or group"
     if _is_exposed(scheduler):
         where = f"VNICAUDIT_SCHEDULER={scheduler}"
-        if redactor is not None:
-            where = redactor.knowing(chosen.inventory.hosts).text(where)
-        tell(safe(f"Note: {where}: {_EXPOSED}"))
-
-
-def inventory_notes(chosen: ChosenHosts, redactor: Redactor | None = None) -> Iterable[str]:
-    """Notes on an inventory, and on patterns of ``--limit`` that match nothing."""
-    if redactor is not None:
-        redactor = redactor.knowing(chosen.inventory.hosts)
-    for note in chosen.inventory.notes:
-        yield note if redactor is None else redactor.text(note)
-    for pattern in chosen.unmatched:
-        shown = pattern if redactor is None else redactor.pattern(pattern)
-        yield f"--limit: {shown!r} matches no host or group"
+        yield f"{where if shown is None else shown.text(where)}: {_EXPOSED}"
 
 
 # ``-i openstack:CLOUD``: the compute nodes of a cloud.

@@ -271,9 +271,10 @@ def _cures(cures: list[Cure], end: PageEnd) -> Iterator[str]:
         query["safe"] = cure.key.safe
         link = urlencode({name: value for name, value in query.items() if value})
         word = "problem" if cure.number == 1 else "problems"
-        title = cure.key.change or summaries.get(cure.key.rule, cure.rules[0])
-        about = f"owner {cure.key.owner}: {', '.join(cure.rules[:4])}"
-        about += f" and {len(cure.rules) - 4} more" if len(cure.rules) > 4 else ""
+        rules = list(cure.rules)
+        title = cure.key.change or summaries.get(cure.key.rule, rules[0])
+        about = f"owner {cure.key.owner}: {', '.join(rules[:4])}"
+        about += f" and {len(rules) - 4} more" if len(rules) > 4 else ""
         about += "; needs review" if cure.key.safe == "unsafe" else ""
         yield f'<li><p class="count">{cure.number:,} <small>{word}</small></p><div>'
         yield f'<a href="#findings?{text(link)}">{text(title)}</a> '

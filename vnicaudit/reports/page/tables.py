@@ -19,7 +19,6 @@ from vnicaudit.knowledge.fixes.hypervisors import by_plan
 from vnicaudit.model.finding import (
     SEVERITIES,
     Change,
-    Confidence,
     Finding,
     Severity,
     name_of,
@@ -269,62 +268,49 @@ class ChangeKey(NamedTuple):
     safe: str
 
 
-class Cure(NamedTuple):
-    """A change, its wording, and the number of findings it fixes."""
+class Cure(msgspec.Struct):
+    """A change, its wording for the first finding, and what it fixes: the names of the rules, the
+    number of findings, and the worst severity. ``sure``: not only findings of low confidence."""
 
     key: ChangeKey
-    rules: tuple[str, ...]
-    severity: Severity
     fix: str
-    number: int
+    rules: dict[str, None] = {}
+    number: int = 0
+    severity: Severity = SEVERITIES[0]
+    sure: bool = False
+
+    def count(self, one: Finding) -> None:
+        """Count a finding that the change fixes."""
+        self.rules[one.name] = None
+        self.number += 1
+        self.severity = _worse(self.severity, one.severity)
+        self.sure |= one.confidence != "low"
 
 
-class RuleCount(NamedTuple):
-    """A rule, and its number of findings."""
+class RuleCount(msgspec.Struct):
+    """A rule, its number of findings, and their worst severity."""
 
     rule: str
     name: str
-    severity: Severity
-    number: int
-
-
-class FindingKind(NamedTuple):
-    """Findings that are counted together. ``name``: of the rule."""
-
-    rule: str
-    name: str
-    severity: Severity
-    confidence: Confidence
-    key: ChangeKey | None
+    severity: Severity = SEVERITIES[0]
+    number: int = 0
 
 
 class AnswerCounts:
-    """Counters whose size depends on rules and changes, not on the number of subjects."""
+    """Counters whose size depends on rules and changes, not on the number of subjects. ``hints``:
+    the number of findings of low confidence."""
 
     def __init__(self) -> None:
-        self.nics = self.guests = 0
+        self.nics = self.guests = self.hints = 0
         self.paths: Counter[str] = Counter()
-        self._kinds: Counter[FindingKind] = Counter()
-        self._fixes: dict[ChangeKey, str] = {}
-        """The words of the first finding of each change."""
+        self.severities: Counter[Severity] = Counter()
+        self._rules: dict[tuple[str, str], RuleCount] = {}
+        self._cures: dict[ChangeKey, Cure] = {}
 
     @property
     def findings(self) -> int:
         """Number of all findings."""
-        return self._kinds.total()
-
-    @property
-    def hints(self) -> int:
-        """Number of findings of low confidence."""
-        return sum(number for kind, number in self._kinds.items() if kind.confidence == "low")
-
-    @property
-    def severities(self) -> Counter[Severity]:
-        """Number of findings by severity."""
-        counts: Counter[Severity] = Counter()
-        for kind, number in self._kinds.items():
-            counts[kind.severity] += number
-        return counts
+        return self.severities.total()
 
     def add(self, subject: Audited) -> None:
         """Count a subject."""
@@ -333,59 +319,39 @@ class AnswerCounts:
         self.paths.update(subject.paths or map(path_of, subject.rows))
         self.paths.subtract(subject.paths_before)
         for one in subject.findings:
-            change = self._change(one, subject)
-            kind = FindingKind(one.rule, one.name, one.severity, one.confidence, change)
-            self._kinds[kind] += 1
+            self.severities[one.severity] += 1
+            self.hints += one.confidence == "low"
+            rule = self._rules.setdefault((one.rule, one.name), RuleCount(one.rule, one.name))
+            rule.number += 1
+            rule.severity = _worse(rule.severity, one.severity)
+            if cure := self._cure(one, subject):
+                cure.count(one)
 
     def problems(self) -> list[RuleCount]:
         """Rules with findings, sorted by severity, then by number."""
-        counts: Counter[tuple[str, str]] = Counter()
-        worst: dict[str, Severity] = {}
-        for kind, number in self._kinds.items():
-            counts[kind.rule, kind.name] += number
-            worst[kind.rule] = _worse(worst.get(kind.rule, kind.severity), kind.severity)
-        rows = [RuleCount(*rule, worst[rule[0]], number) for rule, number in counts.items()]
         return sorted(
-            rows, key=lambda row: (-SEVERITIES.index(row.severity), -row.number, row.rule)
+            self._rules.values(),
+            key=lambda row: (-SEVERITIES.index(row.severity), -row.number, row.rule),
         )
 
     def cures(self, most: int) -> list[Cure]:
         """The changes that fix most problems. Changes that fix only findings of low confidence, or
         nothing of at least medium severity, are included only if there are no others."""
-        cures: dict[ChangeKey, Cure] = {}
-        sure = set()
-        for kind, number in self._kinds.items():
-            key = kind.key
-            if key is not None:
-                one = cures.get(key) or Cure(key, (), kind.severity, self._fixes[key], 0)
-                cures[key] = _with_kind(one, kind, number)
-                if kind.confidence != "low":
-                    sure.add(key)
-        rows = list(cures.values())
-        certain = [row for row in rows if row.key in sure]
+        rows = list(self._cures.values())
+        certain = [row for row in rows if row.sure]
         serious = [row for row in certain if SEVERITIES.index(row.severity) >= _SERIOUS]
         return sorted(serious or certain or rows, key=lambda row: (-row.number, row.key))[:most]
 
-    def _change(self, finding: Finding, subject: Audited) -> ChangeKey | None:
+    def _cure(self, finding: Finding, subject: Audited) -> Cure | None:
         """The change that fixes a finding; None if there are too many changes to count."""
         change = finding.change
         safety = "" if change is None else "safe" if change.safe else "unsafe"
         words = change_words(change)
         key = ChangeKey("" if words else finding.rule, name_of(finding.owner), words, safety)
-        if key not in self._fixes:
-            if len(self._fixes) >= _CHANGES:
-                return None
-            marks = SubjectMarks(subject)
-            fix = marks.sentence(by_plan(finding), finding.about.mac)
-            self._fixes[key] = fix.translate(_ANYONE)
-        return key
-
-
-def _with_kind(one: Cure, kind: FindingKind, number: int) -> Cure:
-    """A change that also fixes that number of findings of another kind."""
-    rules = one.rules if kind.name in one.rules else (*one.rules, kind.name)
-    worst = _worse(one.severity, kind.severity)
-    return one._replace(rules=rules, severity=worst, number=one.number + number)
+        if key not in self._cures and len(self._cures) < _CHANGES:
+            fix = SubjectMarks(subject).sentence(by_plan(finding), finding.about.mac)
+            self._cures[key] = Cure(key, fix.translate(_ANYONE))
+        return self._cures.get(key)
 
 
 def _worse(one: Severity, other: Severity) -> Severity:
