@@ -4,10 +4,12 @@ and words for guests and their taps in messages.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from vnicaudit.base import wording
 from vnicaudit.knowledge.host_cpus import interrupts_of, near, serves_on
+from vnicaudit.knowledge.host_setting_values import change_of
+from vnicaudit.knowledge.host_settings import HostSetting
 from vnicaudit.model.host_facts import HostFacts, HostLink
 from vnicaudit.model.rule import Fact, HostSubject, Judge, LinkSubject, Problem, VisitedHost
 
@@ -116,6 +118,23 @@ HOST_WINDOW = host_fact(
     lambda facts: facts.window is not None,
     "a window: two readings of the host's counters (on a live host: --window 2)",
 )
+
+
+def offloads_off(
+    subject: LinkSubject, names: Sequence[str], link: str, safe: str
+) -> Iterator[Problem]:
+    """One problem for each of these offloads that is off on a link, as it is called in a sentence,
+    and that its driver would let be on by itself."""
+    for name in names:
+        feature = subject.link.feature(name)
+        if feature is None or feature.on or feature.fixed or feature.requested:
+            continue
+        setting = HostSetting("feature", subject.link.name, name)
+        yield Problem(
+            f"{name} is off on {link}, which carries {guests_named(subject.carries)}",
+            field=name,
+            change=change_of(subject.facts, setting, "on", safe),
+        )
 
 
 # CPUs, and how packets are steered to them.

@@ -93,14 +93,12 @@ def vduse_name(port: OvsPort) -> str | None:
 def guests_of(port: OvsPort, subject: VisitedHost) -> Iterator[HostGuest]:
     """The running guests that name a vhost port's socket, or the vDPA device made from it."""
     path = port.options.get("vhost-server-path", "")
-    name = vduse_name(port)
-    devices = subject.facts.vdpa or ()
-    nodes = {device.path for device in devices if device.name == name and device.path}
+    node = (subject.facts.vdpa or {}).get(vduse_name(port) or "")
     for guest in subject.guests:
         sockets = {nic.socket for nic in guest.nics if nic.socket}
         ends = {socket.rpartition("/")[2] for socket in sockets}
         is_named = port.name in ends if port.type == VHOST_SERVER else path in sockets
-        if guest.running and (is_named or sockets & nodes):
+        if guest.running and (is_named or node in sockets):
             yield guest
 
 

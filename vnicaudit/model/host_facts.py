@@ -17,7 +17,7 @@ from typing import Literal
 
 import msgspec
 
-from vnicaudit.model.host import VdpaDevice, Version
+from vnicaudit.model.host import Version
 
 Cpus = tuple[int, ...]
 """Numbers of CPUs, in ascending order."""
@@ -401,7 +401,8 @@ class HostFacts(_Record, frozen=True, dict=True):
     ovs: Ovs = Ovs()
     """Empty: unknown, or there is no Open vSwitch (``has_ovs`` tells)."""
     has_ovs: bool | None = None
-    vdpa: tuple[VdpaDevice, ...] | None = None
+    vdpa: dict[str, str] | None = None
+    """Device on the vDPA bus -> the path that a NIC names."""
     z: ZFacts | None = None
     """None on other architectures."""
     log: KernelLog | None = None

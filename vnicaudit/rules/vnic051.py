@@ -52,8 +52,6 @@ from collections.abc import Iterator
 
 from vnicaudit.knowledge import host_needs
 from vnicaudit.knowledge.host_links import leads_out
-from vnicaudit.knowledge.host_setting_values import change_of
-from vnicaudit.knowledge.host_settings import HostSetting
 from vnicaudit.model.rule import Judge, LinkSubject, Problem, Rule
 
 _OFFLOADS = (
@@ -76,18 +74,7 @@ def applies(subject: LinkSubject) -> bool:
 
 def check(subject: LinkSubject) -> Iterator[Problem]:
     """One problem for each offload that is off."""
-    link = subject.link
-    for name in _OFFLOADS:
-        feature = link.feature(name)
-        if feature is None or feature.on or feature.fixed or feature.requested:
-            continue
-        guests = host_needs.guests_named(subject.carries)
-        setting = HostSetting("feature", link.name, name)
-        yield Problem(
-            f"{name} is off on {link.name}, which carries {guests}",
-            field=name,
-            change=change_of(subject.facts, setting, "on", _SAFE),
-        )
+    return host_needs.offloads_off(subject, _OFFLOADS, subject.link.name, _SAFE)
 
 
 RULE = Rule(

@@ -46,8 +46,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vnicaudit.knowledge import host_needs
-from vnicaudit.knowledge.host_setting_values import change_of
-from vnicaudit.knowledge.host_settings import HostSetting
 from vnicaudit.model.rule import Judge, LinkSubject, Problem, Rule
 
 _OFFLOADS = ("rx-checksumming", "tx-checksumming", "tcp-segmentation-offload")
@@ -61,18 +59,8 @@ def applies(subject: LinkSubject) -> bool:
 
 def check(subject: LinkSubject) -> Iterator[Problem]:
     """One problem for each that is off."""
-    link = subject.link
-    for name in _OFFLOADS:
-        feature = link.feature(name)
-        if feature is None or feature.on or feature.fixed or feature.requested:
-            continue
-        setting = HostSetting("feature", link.name, name)
-        yield Problem(
-            f"{name} is off on the OSA adapter {link.name}, which carries "
-            f"{host_needs.guests_named(subject.carries)}",
-            field=name,
-            change=change_of(subject.facts, setting, "on", "it can be switched off again"),
-        )
+    link = f"the OSA adapter {subject.link.name}"
+    return host_needs.offloads_off(subject, _OFFLOADS, link, "it can be switched off again")
 
 
 RULE = Rule(

@@ -33,10 +33,7 @@ _KEYS = (
     "net.core.netdev_budget_usecs",
     "net.core.netdev_max_backlog",
     "net.bridge.bridge-nf-call-iptables",
-    "net.bridge.bridge-nf-call-ip6tables",
-    "net.bridge.bridge-nf-call-arptables",
     "net.ipv4.ip_forward",
-    "net.ipv6.conf.all.forwarding",
     COST,
 )
 

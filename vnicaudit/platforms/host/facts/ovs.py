@@ -15,7 +15,7 @@ import msgspec
 from vnicaudit.knowledge.host_scripts import FIND_OVS
 from vnicaudit.knowledge.ovs_ports import SEGMENTATION_EVENTS
 from vnicaudit.model.decoding import json_as
-from vnicaudit.model.host import VdpaDevice, Version
+from vnicaudit.model.host import Version
 from vnicaudit.model.host_facts import (
     Counters,
     Lookups,
@@ -68,7 +68,6 @@ QUEUES = _appctl("dpif-netdev/pmd-rxq-show", "dpif-netdev.pmd-rxq-show")
 SLEEP = _appctl("dpif-netdev/pmd-sleep-show", "dpif-netdev.pmd-sleep-show")
 COVERAGE = _appctl("coverage/show", "coverage.show", is_counter=True)
 DATAPATHS = _appctl("dpctl/show", "dpctl.show_-s_system_*", is_counter=True)
-VDPA = HostCommand("vdpa -j dev show")
 _VDPA_NODES = "/sys/bus/vdpa/devices/*/vhost-vdpa-*"
 
 _OPTIONS = frozenset({
@@ -104,7 +103,8 @@ _VERSION = re.compile(r"(?:Open vSwitch\) )?(\d{1,4}\.\d{1,4}(?:\.\d{1,4})?)")
 
 def read(readings: HostReadings) -> dict[str, object]:
     """Open vSwitch and the vDPA devices, as far as they answered."""
-    fields: dict[str, object] = {"vdpa": vdpa_devices(readings)}
+    nodes = (path.split("/") for path in readings.texts(_VDPA_NODES))
+    fields: dict[str, object] = {"vdpa": {parts[5]: f"/dev/{parts[6]}" for parts in nodes}}
     texts = [readings.output(each.name) for each in (TABLES, *OF_SOS)]
     rows = [row for text in texts if text for row in rows_of(text) if _NAMES & row.keys()]
     alone = value_of(readings.output(OTHER_CONFIG.name) or "")
@@ -316,37 +316,6 @@ def replied(readings: HostReadings, command: HostCommand) -> str | None:
         return None
 
 
-class _Vdpa(msgspec.Struct, frozen=True):
-    """One device of ``vdpa -j dev show``."""
-
-    mgmtdev: str = ""
-
-
-class _VdpaDevices(msgspec.Struct, frozen=True):
-    dev: dict[str, _Vdpa]
-
-
-def vdpa_devices(readings: HostReadings) -> tuple[VdpaDevice, ...] | None:
-    """The devices of the vDPA bus; None: neither its folder nor the tool tells of any."""
-    nodes = {path.split("/")[5]: path.split("/")[6] for path in readings.texts(_VDPA_NODES)}
-    makers: dict[str, str] = dict.fromkeys(nodes, "")
-    try:
-        told = json_as(readings.output(VDPA.name) or "", _VdpaDevices).dev
-    except (msgspec.MsgspecError, RecursionError):
-        if not nodes:
-            return None
-    else:
-        makers |= {name: device.mgmtdev for name, device in told.items()}
-    return tuple(
-        VdpaDevice(
-            name=name,
-            path=f"/dev/{nodes[name]}" if name in nodes else None,
-            vduse=maker == "vduse" if maker else None,
-        )
-        for name, maker in sorted(makers.items())
-    )
-
-
 def _map(value: Value | None) -> dict[str, str] | None:
     return value if isinstance(value, dict) else None
 
@@ -374,7 +343,7 @@ FACT = HostFact(
     read,
     present=(_VDPA_NODES,),
     commands=(TABLES, STATISTICS, *OF_SOS, OTHER_CONFIG, VERSION, QUEUES, SLEEP, COVERAGE,
-              DATAPATHS, VDPA),
+              DATAPATHS),
     script=_WHERE,
 )  # fmt: skip
 CONFIGURATION = HostFact("ovs", read, commands=(TABLES,), script=_WHERE)
