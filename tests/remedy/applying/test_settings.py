@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import count
 from pathlib import Path
+from typing import cast
 
 import pytest
 from msgspec.structs import replace
@@ -26,8 +27,10 @@ from tests.remedy.applying.settings_host import (
     seen,
     settings_world,
     step_to,
+    value_in,
     veth_namespace,
 )
+from tests.rows import rows
 from vnicaudit.cli.wiring.adapters import adapters
 from vnicaudit.errors import RefusedError, UsageError
 from vnicaudit.knowledge.host_setting_values import value_of
@@ -48,6 +51,7 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SettingsWorld:
 
 
 OTHER_MAC = "52:54:00:00:00:02"
+OTHER_MACHINE = "22" * 12
 
 
 def with_links(world: SettingsWorld, *others: Mapping[str, object]) -> HostFacts:
@@ -163,12 +167,17 @@ def test_a_device_with_its_mac_address_is_named(world: SettingsWorld) -> None:
         assert (told, world.host.now) == (is_named, renamed)
 
 
-def test_another_device_of_its_name_is_left(world: SettingsWorld) -> None:
+def test_another_device_or_host_of_its_name_is_left(world: SettingsWorld) -> None:
     step = step_to(world.host.now, TARGET, {RPS: "3"})
-    world.host.now = other = with_links(world, {"mac": OTHER_MAC})
-    (unit,) = world.apply((step,), world.context()).run.steps
-    assert (unit.outcome, unit.codes, world.host.now) == ("refused", ("drift",), other)
-    assert "another device has the name eth0 now" in unit.message
+    others = {
+        "another device has the name eth0 now": with_links(world, {"mac": OTHER_MAC}),
+        f"another host answers as {TARGET} now": replace(FACTS, machine=OTHER_MACHINE),
+    }
+    for told, other in others.items():
+        world.host.now = other
+        (unit,) = world.apply((step,), world.context()).run.steps
+        assert (unit.outcome, unit.codes, world.host.now) == ("refused", ("drift",), other)
+        assert told in unit.message
 
 
 def test_another_device_that_got_its_name_since_is_left(world: SettingsWorld) -> None:
@@ -182,17 +191,9 @@ def test_another_device_that_got_its_name_since_is_left(world: SettingsWorld) ->
     assert with_links(world, {"mac": "52:54:00:00:00:01"}) == FACTS
 
 
-def test_another_host_of_its_name_is_left(world: SettingsWorld) -> None:
-    step = step_to(world.host.now, TARGET, {RPS: "3"})
-    world.host.now = other = replace(FACTS, machine="22" * 12)
-    (unit,) = world.apply((step,), world.context()).run.steps
-    assert (unit.outcome, unit.codes, world.host.now) == ("refused", ("drift",), other)
-    assert f"another host answers as {TARGET} now" in unit.message
-
-
 def test_another_host_that_got_its_name_since_is_left(world: SettingsWorld) -> None:
     applied(world, {RPS: "3"})
-    world.host.now = other = replace(world.host.now, machine="22" * 12)
+    world.host.now = other = replace(world.host.now, machine=OTHER_MACHINE)
     for over_edits in (False, True):
         (back,) = world.rollback(world.context(), RollbackSelection(over_edits=over_edits))
         (unit,) = back.run.steps
@@ -218,21 +219,10 @@ def test_a_link_that_was_put_into_a_bond_since_keeps_its_features(world: Setting
     assert (unit.outcome, unit.codes, world.host.now) == ("refused", ("state",), bonded)
 
 
-@pytest.mark.parametrize(
-    ("field", "value"),
-    [("sysctl::kernel.core_pattern", "1"), ("rps:../../x:rx-0", "1"), ("mtu:eth0", "1279"),
-     (RPS, "3; reboot"), ("rps:eth1:rx-0", "3"), ("queue-length:-eth0", "3"), (FLOWS, "1\n2"),
-     ("sysctl::net.core.netdev_max_backlog", "0"), ("sysctl::net.core.../../x", "0"),
-     ("feature:eth0:loopback", "on"), ("feature:eth0:ntuple", "off"), (FLOWS, "2147483648"),
-     ("queue-length:eth0", "0"), ("ring:eth0:rx", "0"), ("channels:eth0:other", "1"),
-     ("private-flag:eth0:link-down-on-close", "on")],
-)  # fmt: skip
+@rows
 def test_an_edited_plan_sets_nothing_else(world: SettingsWorld, field: str, value: str) -> None:
     step = step_to(world.host.now, TARGET, {RPS: "3"})
-    old, values = (
-        {field: "off" if value == "on" else "on" if value == "off" else "1"},
-        {field: value},
-    )
+    old, values = {field: {"on": "off", "off": "on"}.get(value, "1")}, {field: value}
     unit = replace(step.unit, values=values, old=old)
     diff, digest = setting_diff("eth0", old, values), setting_digest(TARGET, unit)
     step = replace(step, unit=unit, diff=diff, digest=digest)
@@ -260,68 +250,27 @@ def test_a_plan_names_no_program_to_reach_a_host(world: SettingsWorld) -> None:
         world.apply((step,), world.context())
 
 
-@pytest.mark.parametrize(
-    ("kind", "name", "word"),
-    [
-        ("ring", "rx", "ring"),
-        ("channels", "combined", "channels"),
-        ("feature", "tso", "features"),
-        ("mtu", "", "mtu"),
-        ("queue-length", "", "txqueuelen"),
-        ("rps", "rx-0", "/sys/class/net/eth*/queues/rx-[0-9]/rps_cpus"),
-    ],
-)
-def test_a_profile_of_tuned_owns_what_it_sets(kind: SettingKind, name: str, word: str) -> None:
-    tuned = SettingOwner(name="tuned", evidence="/x", sets=(word,))
-    facts = replace(FACTS, owners=(tuned,))
-    assert owners_of([HostSetting(kind, "eth0", name)], facts) == [tuned]
-    others: tuple[HostSetting, ...] = (
-        HostSetting("xps", "eth0", "tx-0"), HostSetting("rps", "br0", "rx-0"),
-        HostSetting("private-flag", "eth0", "x"),
-        HostSetting("ovs-interface", "eth0", "mtu_request"),
-    )  # fmt: skip
-    assert owners_of(others, facts) == []
+@rows
+def test_who_owns_a_setting(owner: str, sets: list[str], of: str, owned: bool) -> None:
+    links = tuple(
+        HostLink(name=name, qeth=Qeth(device=device))
+        for name, device in (("osa0", "0.0.f500"), ("osa1", "0.0.f600"))
+    )
+    found = SettingOwner(name=owner, evidence="/x", sets=tuple(sets))
+    kind, device, name = of.split(":", 2)
+    setting = HostSetting(cast(SettingKind, kind), device, name)
+    assert owners_of([setting], HostFacts(links=links, owners=(found,))) == [found] * owned
 
 
-def test_what_sets_up_links_owns_no_sysctl_and_no_file_of_them() -> None:
-    facts = HostFacts(owners=(SettingOwner(name="nmstate", evidence="/x"),))
-    assert owners_of([HostSetting("sysctl", "", "net.core.somaxconn")], facts) == []
-    assert owners_of([HostSetting("file", "", "/etc/sysctl.d/90-vnicaudit-1.conf")], facts) == []
-    kept = HostSetting("file", "eth0", "/etc/udev/rules.d/90-vnicaudit-1.rules")
-    assert owners_of([kept], facts) == [*facts.owners]
-
-
-def test_a_rule_of_zdev_owns_the_attributes_of_its_device() -> None:
-    zdev = SettingOwner(name="zdev", evidence="/x", sets=("0.0.f500:buffer_count",))
-    links = tuple(HostLink(name=name, qeth=Qeth(device=device)) for name, device in (
-        ("osa0", "0.0.f500"), ("osa1", "0.0.f600")
-    ))  # fmt: skip
-    facts = HostFacts(links=links, owners=(zdev,))
-    assert owners_of([HostSetting("qeth", "osa0", "buffer_count")], facts) == [zdev]
-    assert owners_of([HostSetting("vnicc", "osa0", "flooding")], facts) == []
-    assert owners_of([HostSetting("qeth", "osa1", "buffer_count")], facts) == []
-    flooding = replace(facts, owners=(replace(zdev, sets=("0.0.f600:vnicc/flooding",)),))
-    assert owners_of([HostSetting("vnicc", "osa1", "flooding")], flooding) == [*flooding.owners]
-
-
-@pytest.mark.parametrize(
-    ("owner", "field", "is_blocked"),
-    [
-        (SettingOwner(name="tuned", evidence="/x", sets=("features",)), TX, True),
-        (SettingOwner(name="tuned", evidence="/x", sets=("features",)), RPS, False),
-        (SettingOwner(name="performance-profile", evidence="/x", sets=("rps",)), RPS, True),
-        (SettingOwner(name="machine-config", evidence="/x"), ENTRIES, True),
-        (SettingOwner(name="os-net-config", evidence="/x"), ENTRIES, False),
-        (SettingOwner(name="os-net-config", evidence="/x"), TX, True),
-        (SettingOwner(name="nmstate", evidence="/x"), ENTRIES, False),
-        (SettingOwner(name="ifupdown", evidence="/x", sets=("links",)), TX, False),
-    ],
-)
-def test_an_owner_makes_its_own_changes(owner: SettingOwner, field: str, is_blocked: bool) -> None:
-    step = step_to(replace(FACTS, owners=(owner,)), TARGET, {field: "1" if field != TX else "off"})
+@rows
+def test_an_owner_makes_its_own_changes(
+    owner: str, sets: list[str], field: str, is_blocked: bool
+) -> None:
+    by = SettingOwner(name=owner, evidence="/x", sets=tuple(sets))
+    step = step_to(replace(FACTS, owners=(by,)), TARGET, {field: "1" if field != TX else "off"})
     assert [one.code for one in step.blocked] == ["owner-changes-it"] * is_blocked
     told = (*(one.text for one in step.blocked), *step.notes)
-    assert any("/x" in text for text in told) is (is_blocked or owner.name == "ifupdown")
+    assert any("/x" in text for text in told) is (is_blocked or owner == "ifupdown")
 
 
 # The program is ended anywhere, and run again or taken back.
@@ -365,63 +314,55 @@ def test_killed_anywhere(
     assert place > len(CHANGES) * 2
 
 
-@pytest.mark.parametrize("resume", ["apply", "rollback"])
-def test_what_was_changed_after_the_end_of_the_program_is_kept(
-    resume: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for place, folder in enumerate(folders(tmp_path)):
-        world = settings_world(folder, monkeypatch)
-        step = step_to(FACTS, TARGET, CHANGES)
+def killed_worlds(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[tuple[int, SettingsWorld, Step]]:
+    """For each place in turn a world in which the program was killed there."""
+    step = step_to(FACTS, TARGET, CHANGES)
+    for place, own in enumerate(folders(folder)):
+        world = settings_world(own, monkeypatch)
         if life(world, step, place):
             break
-        world.host.put(RPS, "4")
+        yield place, world, step
+    assert place > len(CHANGES) * 2
+
+
+@pytest.mark.parametrize("resume", ["apply", "rollback"])
+@pytest.mark.parametrize("what", ["setting", "device"])
+def test_what_was_changed_after_the_end_of_the_program_is_kept(
+    what: str, resume: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A setting, or another device that got the name."""
+    for place, world, step in killed_worlds(tmp_path, monkeypatch):
+        if what == "setting":
+            world.host.put(RPS, "4")
+        else:
+            world.host.now = with_links(world, {"mac": OTHER_MAC})
+        other = world.host.now
         if resume == "apply":
             life(world, step, None)
-        elif runs(str(folder)):
+        elif runs(str(world.folder)):
             life(world, step, None, back=True)
-        (link,) = world.host.now.links or ()
-        (queue, _other) = link.queues or ()
-        assert queue.cpus == (2,), place
-    assert place > len(CHANGES) * 2
+        if what == "setting":
+            assert value_in(world.host.now, RPS) == "4", place
+        else:
+            assert world.host.now == other, place
 
 
 def test_another_host_that_got_the_name_after_the_end_of_the_program_is_left(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for place, folder in enumerate(folders(tmp_path)):
-        world = settings_world(folder, monkeypatch)
-        step = step_to(FACTS, TARGET, CHANGES)
-        if life(world, step, place):
-            break
+    for place, world, step in killed_worlds(tmp_path, monkeypatch):
         was = world.host.now
-        world.host.now = other = replace(was, machine="22" * 12)
+        world.host.now = other = replace(was, machine=OTHER_MACHINE)
         life(world, step, None)
         assert world.host.now == other, place
         world.host.now = was
         life(world, step, None)
-        for run in runs(str(folder)):
+        for run in runs(str(world.folder)):
             with suppress(UsageError):  # another run made the change
                 world.rollback(world.context(), run=run.id)
         assert world.host.now == FACTS, place
-    assert place > len(CHANGES) * 2
-
-
-@pytest.mark.parametrize("resume", ["apply", "rollback"])
-def test_a_device_that_got_the_name_after_the_end_of_the_program_is_left(
-    resume: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for place, folder in enumerate(folders(tmp_path)):
-        world = settings_world(folder, monkeypatch)
-        step = step_to(FACTS, TARGET, CHANGES)
-        if life(world, step, place):
-            break
-        world.host.now = other = with_links(world, {"mac": OTHER_MAC})
-        if resume == "apply":
-            life(world, step, None)
-        elif runs(str(folder)):
-            life(world, step, None, back=True)
-        assert world.host.now == other, place
-    assert place > len(CHANGES) * 2
 
 
 def test_killed_on_the_way_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -513,15 +454,19 @@ def test_all_settings_of_a_pass_are_one_command(monkeypatch: pytest.MonkeyPatch)
         assert (len(ran), value_of(facts, length), refused) == (3, "600", {})
 
 
-def test_checksums_and_what_goes_with_them_in_a_namespace(tmp_path: Path) -> None:
+def set_by_hand(namespace: str, *words: str) -> str:
+    """Everything there, once somebody has run that program."""
     if shutil.which("ethtool") is None:
         not_run("tests", "ethtool is not installed")
+    subprocess.run(["ip", "netns", "exec", namespace, *words], check=True)
+    return seen(namespace)
+
+
+def test_checksums_and_what_goes_with_them_in_a_namespace(tmp_path: Path) -> None:
     with veth_namespace() as namespace:
         target, stage = f"netns://{namespace}", Stage(tmp_path)
         facts = stage.adapters.host(target, 15).facts()
-        odd = ["ip", "netns", "exec", namespace, "ethtool", "-K", "v0", "tx-checksum-sctp", "off"]
-        subprocess.run(odd, check=True)
-        before = seen(namespace)
+        before = set_by_hand(namespace, "ethtool", "-K", "v0", "tx-checksum-sctp", "off")
         step = step_to(facts, target, {"feature:v0:tx-checksumming": "off"})
         (unit,) = stage.apply((step,), stage.context()).run.steps
         assert unit.outcome == "applied"
@@ -531,13 +476,10 @@ def test_checksums_and_what_goes_with_them_in_a_namespace(tmp_path: Path) -> Non
 
 
 def test_masks_of_queues_go_and_come_back_with_their_channels(tmp_path: Path) -> None:
-    if shutil.which("ethtool") is None:
-        not_run("tests", "ethtool is not installed")
     with veth_namespace() as namespace:
         target, stage = f"netns://{namespace}", Stage(tmp_path)
         mask = "echo 1 > /sys/class/net/v0/queues/rx-1/rps_cpus"
-        subprocess.run(["ip", "netns", "exec", namespace, "sh", "-c", mask], check=True)
-        before = seen(namespace)
+        before = set_by_hand(namespace, "sh", "-c", mask)
         facts = stage.adapters.host(target, 15).facts()
         step = step_to(facts, target, {"channels:v0:rx": "1", "mtu:v0": "1400"})
         (unit,) = stage.apply((step,), stage.context()).run.steps
