@@ -5,10 +5,10 @@ import shutil
 import subprocess
 from pathlib import Path
 
-import pytest
 from msgspec.structs import replace
 
 from tests.not_run import not_run
+from tests.rows import rows
 from vnicaudit.knowledge.host_settings import KEEPING, HostSetting, field_of, setting_of, takes
 from vnicaudit.knowledge.persistent_forms import OwnFile, for_nodes, in_run, is_own, own_files
 from vnicaudit.model.host_facts import HostFacts, HostLink
@@ -23,37 +23,16 @@ FACTS = HostFacts(
     ),
     own_files={folder: {} for folder in KEEPING},
 )
-_ADAPTER = f'ACTION=="add|move", SUBSYSTEM=="net", DRIVERS=="?*", ATTR{{address}}=="{MAC}", '
-_BRIDGE = 'ACTION=="add|move", SUBSYSTEM=="net", KERNEL=="br0", '
-
-
-def _echo(value: str, file: str) -> str:
-    return f"{_ADAPTER}RUN+=\"/bin/sh -c 'echo {value} > /sys/class/net/$name/queues/{file}'\""
-
-
 ENTRIES = "net.core.rps_sock_flow_entries"
-FORMS = {
-    ("mtu", "br0", "", "9000"): ("br0-mtu", _BRIDGE + 'ATTR{mtu}="9000"'),
-    ("queue-length", "ens3", "", "2000"): (
-        "ens3-queue-length", _ADAPTER + 'ATTR{tx_queue_len}="2000"'),
-    ("feature", "ens3", "tcp-segmentation-offload", "on"): (
-        "ens3-feature-tcp-segmentation-offload",
-        _ADAPTER + 'RUN+="/sbin/ethtool -K $name tso on"'),
-    ("ring", "ens3", "rx", "4096"): (
-        "ens3-ring-rx", _ADAPTER + 'RUN+="/sbin/ethtool -G $name rx 4096"'),
-    ("channels", "ens3", "combined", "4"): (
-        "ens3-channels-combined", _ADAPTER + 'RUN+="/sbin/ethtool -L $name combined 4"'),
-    ("private-flag", "ens3", "rx_striding_rq", "on"): (
-        "ens3-private-flag-rx_striding_rq",
-        _ADAPTER + 'RUN+="/sbin/ethtool --set-priv-flags $name rx_striding_rq on"'),
-    ("rps", "ens3", "rx-0", "f,ffffffff"): (
-        "ens3-rps", _echo("f,ffffffff", "rx-0/rps_cpus")),
-    ("rps-flows", "ens3", "rx-0", "4096"): (
-        "ens3-rps-flows", _echo("4096", "rx-0/rps_flow_cnt")),
-    ("xps", "ens3", "tx-0", "1"): (
-        "ens3-xps", _echo("1", "tx-0/xps_cpus")),
-}  # fmt: skip
-"""Kind, device, name and value -> the file's name between its ends, and its line."""
+
+
+def _udev() -> int:
+    if shutil.which("udevadm") is None:
+        return 0
+    return int(subprocess.run(["udevadm", "--version"], capture_output=True, text=True).stdout[:3])
+
+
+UDEV = _udev()
 
 
 def form_of(settings: dict[HostSetting, str]) -> OwnFile:
@@ -63,16 +42,29 @@ def form_of(settings: dict[HostSetting, str]) -> OwnFile:
     return made
 
 
-@pytest.mark.parametrize("setting", FORMS, ids=" ".join)
-def test_a_rule_of_udev_for_each_setting_of_a_device(setting: tuple[str, str, str, str]) -> None:
-    kind, device, name, value = setting
-    stem, line = FORMS[setting]
-    form = form_of({HostSetting(kind, device, name): value})  # type: ignore[arg-type]
-    assert form.path == f"/etc/udev/rules.d/90-vnicaudit-{stem}.rules"
-    assert form.text.split("\n")[1:] == [line]
-    file = HostSetting("file", device, form.path)
-    assert setting_of(field_of(file)) == file
+def setting_in(field: str) -> HostSetting:
+    """The setting of a field."""
+    found = setting_of(field)
+    assert found is not None
+    return found
+
+
+@rows
+def test_a_file_for_each_setting(
+    setting: str, value: str, path: str, line: str, tmp_path: Path
+) -> None:
+    one = setting_in(setting)
+    form = form_of({one: value})
+    assert (form.path, form.text.split("\n")[1:]) == (path, [line])
+    assert is_own(*form)
+    file = HostSetting("file", one.device, form.path)
+    assert setting_in(field_of(file)) == file
     assert takes(file, form.text)
+    if UDEV >= 254 and path.endswith(".rules"):  # udevadm verify comes with systemd 254
+        (rules := tmp_path / Path(path).name).write_text(f"{form.text}\n")
+        words = ["udevadm", "verify", str(rules)]
+        ran = subprocess.run(words, capture_output=True, text=True, check=False)
+        assert ran.returncode == 0, ran.stdout + ran.stderr
 
 
 def test_an_adapter_is_known_also_by_the_address_that_a_link_file_gives_it() -> None:
@@ -103,37 +95,12 @@ def test_all_queues_of_a_device_are_in_one_file() -> None:
     ]  # fmt: skip
 
 
-def test_a_setting_of_the_kernel_counts_after_sysctl_conf() -> None:
-    form = form_of({HostSetting("sysctl", name=ENTRIES): "32768"})
-    assert form.path == f"/etc/sysctl.d/99-vnicaudit-{ENTRIES}.conf"
-    assert Path(form.path).name > "99-sysctl.conf"
-    assert form.text.endswith(f"\n{ENTRIES} = 32768")
-
-
-def test_governors_and_huge_pages_are_written_at_boot() -> None:
+def test_all_governors_are_in_one_file_and_a_module_is_ours_alone() -> None:
     form = form_of({HostSetting("governor", name=f"cpu{cpu}"): "performance" for cpu in (0, 1)})
-    assert form.path == "/etc/tmpfiles.d/90-vnicaudit-governor.conf"
-    assert form.text.split("\n")[1:] == [
-        f"w /sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_governor - - - - performance"
-        for cpu in (0, 1)
-    ]
+    assert [line.split("/")[5] for line in form.text.split("\n")[1:]] == ["cpu0", "cpu1"]
     assert is_own(*form)
-    pages = form_of({HostSetting("pages", name="node0/hugepages/hugepages-2048kB"): "512"})
-    assert pages.path == "/etc/tmpfiles.d/90-vnicaudit-node0-hugepages-hugepages-2048kB.conf"
-    assert pages.text.split("\n")[1:] == [
-        "w /sys/devices/system/node/node0/hugepages/hugepages-2048kB/nr_hugepages - - - - 512"
-    ]
-    assert is_own(*pages)
-    file = HostSetting("file", "", pages.path)
-    assert setting_of(field_of(file)) == file
-
-
-def test_a_module_is_loaded_at_boot() -> None:
-    form = form_of({HostSetting("module", name="vhost_net"): "loaded"})
-    assert form.path == "/etc/modules-load.d/90-vnicaudit-vhost_net.conf"
-    assert form.text.split("\n")[1:] == ["vhost_net"]
-    assert is_own(*form)
-    assert not is_own(form.path, form.text.replace("\nvhost_net", "\nother"))
+    module = form_of({HostSetting("module", name="vhost_net"): "loaded"})
+    assert not is_own(module.path, module.text.replace("\nvhost_net", "\nother"))
 
 
 def test_systemd_writes_what_such_a_file_says(tmp_path: Path) -> None:
@@ -150,29 +117,14 @@ def test_systemd_writes_what_such_a_file_says(tmp_path: Path) -> None:
     assert governor.read_text().startswith("performance")
 
 
-def test_a_setting_of_a_module_is_set_when_that_is_loaded() -> None:
-    name = "net.bridge.bridge-nf-call-iptables"
-    form = form_of({HostSetting("sysctl", name=name): "0"})
-    assert form.path == f"/etc/udev/rules.d/90-vnicaudit-{name}.rules"
-    assert form.text.split("\n")[1:] == [
-        'ACTION=="add", SUBSYSTEM=="module", KERNEL=="br_netfilter", '
-        "RUN+=\"/bin/sh -c 'echo 0 > /proc/sys/net/bridge/bridge-nf-call-iptables'\""
-    ]
-    assert is_own(*form)
-
-
-@pytest.mark.parametrize(
-    ("setting", "why"),
-    [
-        (HostSetting("ovs", name="pmd-cpu-mask"), "no file of vnicaudit's keeps ovs"),
-        (HostSetting("mtu", "vnet0"), "whatever uses vnet0 makes it at each start"),
-        (HostSetting("mtu", "ens4"), "its MAC address is not known"),
-    ],
-)
-def test_what_no_file_keeps(setting: HostSetting, why: str) -> None:
-    (said,) = own_files({setting: "1"}, FACTS)
+@rows
+def test_what_no_file_keeps(setting: str, why: str) -> None:
+    (said,) = own_files({setting_in(setting): "1"}, FACTS)
     assert isinstance(said, str)
     assert why in said
+
+
+def test_a_device_that_nothing_identifies_has_no_file() -> None:
     twins = (*(FACTS.links or ()), HostLink(name="ens5", physical=True, mac=MAC))
     (said,) = own_files({HostSetting("mtu", "ens3"): "1"}, replace(FACTS, links=twins))
     assert "or another's too" in said
@@ -212,22 +164,6 @@ def test_nodes_of_a_pool_have_only_names_in_common() -> None:
     assert [line.split(", ")[2:-1] for line in lines] == [
         ['NAME=="ens3"'], ['NAME==""', 'KERNEL=="ens3"'],
     ]  # fmt: skip
-
-
-def _udev() -> int:
-    if shutil.which("udevadm") is None:
-        return 0
-    return int(subprocess.run(["udevadm", "--version"], capture_output=True, text=True).stdout[:3])
-
-
-@pytest.mark.skipif(_udev() < 254, reason="udevadm verify comes with systemd 254")
-def test_udev_reads_the_rules(tmp_path: Path) -> None:
-    for kind, device, name, value in FORMS:
-        form = form_of({HostSetting(kind, device, name): value})  # type: ignore[arg-type]
-        (tmp_path / Path(form.path).name).write_text(f"{form.text}\n")
-    words = ["udevadm", "verify", *map(str, tmp_path.iterdir())]
-    ran = subprocess.run(words, capture_output=True, text=True, check=False)
-    assert ran.returncode == 0, ran.stdout + ran.stderr
 
 
 def test_sysctl_sets_what_a_file_keeps(tmp_path: Path) -> None:

@@ -10,8 +10,9 @@ from urllib.parse import unquote
 import pytest
 import yaml
 
+from tests.rows import rows
 from vnicaudit.knowledge.fixes.host_owners import owners_way
-from vnicaudit.knowledge.host_settings import HostSetting
+from vnicaudit.knowledge.host_settings import HostSetting, setting_of
 from vnicaudit.model.host_facts import HostFacts, HostLink, Qeth, SettingOwner
 from vnicaudit.model.plan import OwnerFile
 
@@ -98,12 +99,6 @@ def test_governors_are_of_the_plugin_for_cpus() -> None:
     assert text == "[main]\ninclude=virtual-host\n[cpu]\ngovernor=performance\n"
 
 
-@pytest.mark.parametrize("name", ["tuned", "performance-profile"])
-def test_no_profile_of_tuned_is_shown_that_changes_nothing(name: str) -> None:
-    assert way(name, {HostSetting("private-flag", "ens3", "rx_striding_rq"): "on"}, "/a/b/c") == []
-    assert way(name, {HostSetting("ovs", name="pmd-cpu-mask"): "0x6"}, "/a/b/c") == []
-
-
 def test_a_performance_profile_has_a_tuned_object_above_it() -> None:
     evidence = "/etc/tuned/openshift-node-performance-fast/tuned.conf"
     sentence, text = way("performance-profile", {ENTRIES: "8192"}, evidence)
@@ -126,34 +121,17 @@ def test_a_policy_of_nmstate_has_what_nmstate_knows() -> None:
             "ring": {"rx": 4096}, "feature": {"tx-tcp-segmentation": True, "rx-gro": True},
         },
     }]  # fmt: skip
-    assert way("nmstate", {HostSetting("channels", "ens3", "combined"): "4"}) == []
-    assert way("nmstate", {HostSetting("mtu", "br0"): "9000"}) == []
 
 
-def test_what_deploys_openstack() -> None:
-    _sentence, text = way("os-net-config", OF_ENS3)
-    (interface,) = loaded(text)["network_config"]
-    assert interface == {
-        "type": "interface", "name": "ens3", "mtu": 9000,
-        "ethtool_opts": "-K ${DEVICE} tso on; -K ${DEVICE} gro on; -G ${DEVICE} rx 4096",
-    }  # fmt: skip
-    (bond,) = loaded(way("os-net-config", {HostSetting("mtu", "bond1"): "9000"})[1])[
-        "network_config"
-    ]
-    assert bond == {"type": "linux_bond", "name": "bond1", "mtu": 9000}
-    bridge = {HostSetting("feature", "br1", "generic-receive-offload"): "on"}
-    for no_element in (bridge, {HostSetting("mtu", "vlan10"): "9000"}, {ENTRIES: "8192"}):
-        assert way("os-net-config", no_element) == []
-    mask = HostSetting("ovs", name="pmd-cpu-mask")
-    _sentence, text = way("tripleo", {ENTRIES: "8192", mask: "0x4e"})
-    assert loaded(text) == {"parameter_defaults": {
-        "ExtraSysctlSettings": {ENTRIES.name: {"value": 8192}}, "OvsPmdCoreList": "1-3,6",
-    }}  # fmt: skip
-    assert way("tripleo", OF_ENS3) == []
-    _sentence, text = way("openstack-ansible", {ENTRIES: "8192"})
-    assert loaded(text)["openstack_user_kernel_options"] == [{"key": ENTRIES.name, "value": 8192}]
-    _sentence, text = way("juju", {ENTRIES: "8192"})
-    assert loaded(text) == {ENTRIES.name: 8192}
+@rows
+def test_a_file_for_an_owner_or_nothing(
+    owner: str, settings: dict[str, str], text: object | None
+) -> None:
+    named = {one: value for field, value in settings.items() if (one := setting_of(field))}
+    assert len(named) == len(settings)
+    found = way(owner, named, "/a/b/c")
+    assert [loaded(each) for each in found[1:]] == ([] if text is None else [text])
+    assert len(found) == (0 if text is None else 2)
 
 
 def test_kolla_sets_a_mask_from_its_file_and_one_sysctl_for_all_computes() -> None:
@@ -172,8 +150,3 @@ def test_chzdev_keeps_what_a_rule_of_zdev_sets() -> None:
     assert sentence.startswith("chzdev -p 0.0.f500 buffer_count=128 sets it")
     (sentence,) = way("zdev", {HostSetting("vnicc", "osa0", "flooding"): "1"})
     assert "0.0.f500 vnicc/flooding=1 " in sentence
-
-
-@pytest.mark.parametrize("owner", ["juju", "openstack-ansible", "kolla", "netplan"])
-def test_an_owner_without_a_form_says_nothing(owner: str) -> None:
-    assert way(owner, OF_ENS3) == []

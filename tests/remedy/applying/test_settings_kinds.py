@@ -19,6 +19,7 @@ from tests.remedy.applying.bound_host import LINK, TARGET, BoundHost, bound_host
 from tests.remedy.applying.settings_host import step_to
 from tests.rig.errors import Missing
 from tests.rig.open_vswitch import OpenVSwitch, running_on_dummies
+from tests.rows import rows
 from vnicaudit.knowledge.host_settings import HostSetting, SettingKind, words_to_set
 from vnicaudit.knowledge.qeth import SET_WHILE_OFFLINE
 from vnicaudit.remedy.planning.host_settings import setting_diff, setting_digest
@@ -27,7 +28,6 @@ SYSCTL = "sysctl::net.core.netdev_max_backlog"
 GOVERNOR = "governor::cpu1"
 PAGES = "pages::node0/hugepages/hugepages-2048kB"
 MIGRATION = "scheduler::migration_cost_ns"
-_UNTIL = "until the next boot"
 TSO = f"feature:{LINK}:tcp-segmentation-offload"
 
 
@@ -55,31 +55,7 @@ def host(
         yield host
 
 
-@pytest.mark.parametrize(
-    ("field", "value", "told", "sign"),
-    [
-        ("ovs::pmd-cpu-mask", "0x6", "", 'pmd-cpu-mask="0x6"'),
-        ("ovs::pmd-maxsleep", "500", "", 'pmd-maxsleep="500"'),
-        ("ovs::pmd-auto-lb", "true", "", 'pmd-auto-lb="true"'),
-        ("ovs-interface:p0:options:n_rxq", "3", "", 'n_rxq="3"'),
-        ("ovs-interface:br0:mtu_request", "1400", "", "mtu_request         : 1400"),
-        (SYSCTL, "2000", _UNTIL, '"netdev_max_backlog": 2000'),
-        (GOVERNOR, "performance", _UNTIL, 'cpu1/cpufreq/scaling_governor": "perf'),
-        ("sysctl::net.core.netdev_budget", "600", _UNTIL, '"netdev_budget": 600'),
-        ("sysctl::net.core.netdev_budget_usecs", "16000", _UNTIL, "16000"),
-        (MIGRATION, "60000", _UNTIL, 'migration_cost_ns": "60000"'),
-        ("irq:osa0:41", "1", _UNTIL, '41/smp_affinity_list": "1"'),
-        ("vnicc:osa0:flooding", "1", _UNTIL, 'flooding": "1"'),
-        (PAGES, "512", _UNTIL, 'nr_hugepages": "512"'),
-        ("module::vhost_net", "loaded", _UNTIL, '"module": true'),
-        ("qeth:osa0:buffer_count", "128", _UNTIL, 'buffer_count": "128"'),
-        ("mtu:osa0", "1400", _UNTIL, " mtu 1400 "),
-        ("ring:osa0:rx", "1024", _UNTIL, "RX:\t\t1024\nTX:\t\t512"),
-        ("private-flag:osa0:rx_striding_rq", "off", _UNTIL, "rx_striding_rq : off"),
-        (TSO, "off", _UNTIL, "\ntcp-segmentation-offload: off"),
-        ("queue-length:osa0", "500", _UNTIL, " qlen 500"),
-    ],
-)
+@rows
 def test_applied_seen_by_others_and_undone_to_the_byte(
     host: BoundHost, field: str, value: str, told: str, sign: str
 ) -> None:
@@ -177,15 +153,7 @@ def _drawn(numbers: random.Random) -> dict[str, str]:
     return {field: choices[field]() for field in drawn}
 
 
-@pytest.mark.parametrize(
-    ("field", "value"),
-    [
-        ("ovs::pmd-cpu-mask", "0x0"), ("ovs::pmd-cpu-mask", "6"),
-        ("ovs-interface:br0:mtu_request", "576"), ("governor::cpu1", "x y"),
-        ("sysctl::net.core.netdev_max_backlog", "0"), ("sysctl::net.core.netdev_budget", "63"),
-        (MIGRATION, "0"), ("irq:osa0:41", "x"), ("vnicc:osa0:flooding", "0"),
-    ],
-)  # fmt: skip
+@rows
 def test_a_value_that_a_plan_may_not_set_is_refused(
     host: BoundHost, field: str, value: str
 ) -> None:
