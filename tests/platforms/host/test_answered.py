@@ -1,5 +1,7 @@
 """The devices of a host, from its answer."""
 
+import pytest
+
 from vnicaudit.model.host import Host, Section
 from vnicaudit.platforms.host.readings import SectionReadings
 from vnicaudit.platforms.host.visiting.answered import host_in
@@ -22,35 +24,34 @@ def _host(texts: str, paths: str = "", *, whole: bool = True) -> Host:
     return found
 
 
-def test_kvm_and_vhost_net_are_there() -> None:
-    paths = "/dev/kvm\0\n/sys/module/kvm\0\n/dev/vhost-net\0\n"
-    host = _host(KVM.format("opens") + MODULES.format(LOADABLE), paths)
+def test_a_host_says_what_it_is() -> None:
+    host = _host("")
     facts = host.declared
     assert (host.name, facts.arch, facts.kernel) == ("kvm1", "x86_64", "6.1.0-9-amd64")
-    assert (facts.kvm, facts.vhost_net) == (True, True)
 
 
-def test_what_may_not_be_opened_is_unknown() -> None:
-    paths = "/dev/kvm\0\n/sys/module/kvm\0\n"
-    for why in ("sh: 1: cannot create /dev/kvm: Permission denied", "Operation not permitted"):
-        assert _host(KVM.format(why), paths).declared.kvm is None
-    assert _host(KVM.format("cannot open /dev/kvm: No such device"), paths).declared.kvm is False
+THERE = "/dev/kvm\0\n/sys/module/kvm\0\n"
 
 
-def test_a_host_has_neither() -> None:
-    facts = _host(MODULES.format("")).declared
-    assert (facts.kvm, facts.vhost_net) == (False, False)
-
-
-def test_a_container_may_lack_devices_that_its_host_has() -> None:
-    facts = _host(MODULES.format(""), whole=False).declared
-    assert (facts.kvm, facts.vhost_net) == (None, None)
-
-
-def test_without_lists_of_modules_vhost_net_is_unknown() -> None:
-    assert _host("").declared.vhost_net is None
-    facts = _host("/proc/config.gz\0# CONFIG_VHOST_NET is not set\n").declared
-    assert facts.vhost_net is False
+@pytest.mark.parametrize(
+    ("texts", "paths", "whole", "found"),
+    [
+        (KVM.format("opens") + MODULES.format(LOADABLE), f"{THERE}/dev/vhost-net\0\n", True,
+         (True, True)),
+        (KVM.format("sh: 1: cannot create /dev/kvm: Permission denied"), THERE, True, (None, None)),
+        (KVM.format("Operation not permitted"), THERE, True, (None, None)),
+        (KVM.format("cannot open /dev/kvm: No such device"), THERE, True, (False, None)),
+        (MODULES.format(""), "", True, (False, False)),
+        (MODULES.format(""), "", False, (None, None)),  # a container may lack what its host has
+        ("", "", True, (False, None)),
+        ("/proc/config.gz\0# CONFIG_VHOST_NET is not set\n", "", True, (False, False)),
+    ],
+)  # fmt: skip
+def test_kvm_and_vhost_net(
+    texts: str, paths: str, whole: bool, found: tuple[bool | None, bool | None]
+) -> None:
+    facts = _host(texts, paths, whole=whole).declared
+    assert (facts.kvm, facts.vhost_net) == found
 
 
 def test_vdpa_devices_and_their_drivers() -> None:

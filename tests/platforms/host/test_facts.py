@@ -101,19 +101,12 @@ def test_can_open() -> None:
     assert can_open(Path("/dev/null")) is True
 
 
-def test_a_file_is_not_the_device(tmp_path: Path) -> None:
-    files = {"dev/kvm": "", "sys/module/kvm/refcnt": "0\n", "proc/cpuinfo": CPUINFO_VMX}
-    assert read_kvm(Tree(write(tmp_path, files)), "x86_64") is False
-
-
-def test_no_device(tmp_path: Path) -> None:
-    files = {"dev/null": "", "proc/cpuinfo": CPUINFO_VMX}
-    assert read_kvm(Tree(write(tmp_path, files)), "x86_64") is False
-
-
-def test_module_not_loaded_is_left_alone(tmp_path: Path) -> None:
-    files = {"dev/kvm": "", "proc/cpuinfo": CPUINFO_VMX}
-    assert read_kvm(Tree(write(tmp_path, files)), "x86_64") is None
+@rows
+def test_kvm_without_a_device_that_can_be_opened(
+    tmp_path: Path, files: dict[str, str], found: bool | None
+) -> None:
+    root = write(tmp_path, {"proc/cpuinfo": CPUINFO_VMX, **files})
+    assert read_kvm(Tree(root), "x86_64") is found
 
 
 @pytest.mark.parametrize(
@@ -146,59 +139,21 @@ def test_module_in_the_lists_of_the_kernel(tmp_path: Path, text: str, found: boo
     assert _read(tmp_path, files) is (None if found else False)
 
 
-def test_device_and_module_that_is_not_loaded(tmp_path: Path) -> None:
-    files = {
-        "dev/vhost-net": "",
-        f"{MODULES}/modules.dep": MODULES_DEP,
-        f"{MODULES}/modules.builtin": MODULES_BUILTIN,
-    }
-    assert _read(tmp_path, files) is True
+@rows
+def test_device_and_lists_of_modules(
+    tmp_path: Path, device: str, dep: str, builtin: str | None, release: str, found: bool | None
+) -> None:
+    """``builtin`` None: there is no such list."""
+    texts = {"": "", "with": MODULES_DEP, "without": MODULES_DEP_WITHOUT}
+    folder = f"lib/modules/{release}"
+    files = {device: "", f"{folder}/modules.dep": texts[dep]}
+    files |= {} if builtin is None else {f"{folder}/modules.builtin": builtin}
+    assert _read(tmp_path, files) is found
 
 
-def test_module_built_in(tmp_path: Path) -> None:
-    files = {
-        "dev/vhost-net": "",
-        f"{MODULES}/modules.dep": "",
-        f"{MODULES}/modules.builtin": "kernel/drivers/vhost/vhost_net.ko\n",
-    }
-    assert _read(tmp_path, files) is True
-
-
-def test_module_without_device_cannot_be_told(tmp_path: Path) -> None:
-    files = {"dev/null": "", f"{MODULES}/modules.dep": MODULES_DEP}
-    assert _read(tmp_path, files) is None
-
-
-def test_neither(tmp_path: Path) -> None:
-    files = {
-        "dev/null": "",
-        f"{MODULES}/modules.dep": MODULES_DEP_WITHOUT,
-        f"{MODULES}/modules.builtin": MODULES_BUILTIN,
-    }
-    assert _read(tmp_path, files) is False
-
-
-def test_half_of_the_lists_is_not_enough(tmp_path: Path) -> None:
-    files = {"dev/null": "", f"{MODULES}/modules.dep": MODULES_DEP_WITHOUT}
-    assert _read(tmp_path, files) is None
-
-
-def test_another_kernels_modules_do_not_count(tmp_path: Path) -> None:
-    files = {
-        "dev/null": "",
-        "lib/modules/6.1.0-9-amd64/modules.dep": MODULES_DEP_WITHOUT,
-        "lib/modules/6.1.0-9-amd64/modules.builtin": MODULES_BUILTIN,
-    }
-    assert _read(tmp_path, files) is None
-
-
-def test_kernel_configured_without_it(tmp_path: Path) -> None:
+@rows
+def test_configuration_of_the_kernel(tmp_path: Path, text: str, found: bool | None) -> None:
+    """A module that it was built with may not be installed."""
     root = write(tmp_path, {"dev/null": "", "proc/version": ""})
-    (tmp_path / "proc/config.gz").write_bytes(gzip.compress(b"CONFIG_KVM=y\n"))
-    assert read_vhost_net(Tree(root), RELEASE) is False
-
-
-def test_kernel_configured_with_a_module_that_may_not_be_installed(tmp_path: Path) -> None:
-    root = write(tmp_path, {"dev/null": "", "proc/version": ""})
-    (tmp_path / "proc/config.gz").write_bytes(gzip.compress(b"CONFIG_VHOST_NET=m\n"))
-    assert read_vhost_net(Tree(root), RELEASE) is None
+    (tmp_path / "proc/config.gz").write_bytes(gzip.compress(text.encode()))
+    assert read_vhost_net(Tree(root), RELEASE) is found
