@@ -29,17 +29,7 @@ import libvirt
 
 from tests.rig.domain_xml import MAC, Definition, Nic
 from tests.rig.guests import Guest, GuestFactory
-from tests.rig.hooks import (
-    ERRORS,
-    OUTPUTS,
-    Command,
-    Ended,
-    Fault,
-    Passed,
-    Streams,
-    command,
-    faults,
-)
+from tests.rig.hooks import ERRORS, OUTPUTS, Command, Ended, Fault, Passed, Streams, command, faults
 from tests.rig.hypervisor import Hypervisor, running_hypervisor
 from tests.rig.process import log
 from tests.rig.remedy import SYSTEM

@@ -114,12 +114,6 @@ def tap_drops(
     return None
 
 
-HOST_WINDOW = host_fact(
-    lambda facts: facts.window is not None,
-    "a window: two readings of the host's counters (on a live host: --window 2)",
-)
-
-
 def offloads_off(
     subject: LinkSubject, names: Sequence[str], link: str, safe: str
 ) -> Iterator[Problem]:

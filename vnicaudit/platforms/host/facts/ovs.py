@@ -16,14 +16,7 @@ from vnicaudit.knowledge.host_scripts import FIND_OVS
 from vnicaudit.knowledge.ovs_ports import SEGMENTATION_EVENTS
 from vnicaudit.model.decoding import json_as
 from vnicaudit.model.host import Version
-from vnicaudit.model.host_facts import (
-    Counters,
-    Lookups,
-    Ovs,
-    OvsPort,
-    Pmd,
-    PmdQueue,
-)
+from vnicaudit.model.host_facts import Counters, Lookups, Ovs, OvsPort, Pmd, PmdQueue
 from vnicaudit.platforms.host.ovsdb import Row, Value, bridges_shown, rows_of, value_of
 from vnicaudit.platforms.host.readings import HostCommand, HostFact, HostReadings, number_in
 
