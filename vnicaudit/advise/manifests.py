@@ -26,7 +26,7 @@ from vnicaudit.advise.network_facts import NetworkFacts, check_network
 from vnicaudit.errors import UsageError
 from vnicaudit.knowledge.attachments import AttachmentRow, attachment_table
 from vnicaudit.knowledge.fixes.host_owners import owners_way
-from vnicaudit.knowledge.flow_steering import ENTRIES, MODERATE, MOST_ENTRIES, rfs_sizes
+from vnicaudit.knowledge.flow_steering import ENTRIES, MODERATE, MOST_ENTRIES, rfs_entries
 from vnicaudit.knowledge.host_settings import HostSetting
 from vnicaudit.model.advice import FlowAdvice, NetworkAdvice
 from vnicaudit.model.host_facts import HostFacts, SettingOwner
@@ -233,7 +233,7 @@ def _machine_config(steered: Sequence[tuple[NetworkFacts, FlowAdvice]]) -> Owner
     """RFS on nodes, whose table is one for all connections: those of all flows, and as many as the
     kernel's documentation has for a moderately loaded server."""
     connections = sum(facts.flow.connections or 0 for facts, _advice in steered)
-    entries = rfs_sizes(min(max(MODERATE, connections), MOST_ENTRIES), 1).entries
+    entries = rfs_entries(min(max(MODERATE, connections), MOST_ENTRIES))
     settings = {HostSetting("sysctl", name=ENTRIES): str(entries)}
     queues_of: dict[str, int] = {}
     for facts, _advice in steered:
@@ -241,7 +241,7 @@ def _machine_config(steered: Sequence[tuple[NetworkFacts, FlowAdvice]]) -> Owner
     if sum(queues_of.values()) > _MOST_QUEUES:
         raise UsageError(f"{_RFS_FILE}: more than {_MOST_QUEUES} receive queues in one object")
     for device, queues in queues_of.items():
-        share = str(rfs_sizes(entries, queues).per_queue)
+        share = str(rfs_entries(entries, queues))
         for number in range(queues):
             settings[HostSetting("rps-flows", device, f"rx-{number}")] = share
     owner = SettingOwner(name="machine-config", evidence="")

@@ -10,7 +10,7 @@ moderately loaded server. net/core/sysctl_net_core.c takes no more than 2**29.
 from __future__ import annotations
 
 from shlex import quote
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from vnicaudit.knowledge.host_cpus import is_profiles_mask
 from vnicaudit.model.host_facts import HostFacts, HostLink, Queue
@@ -23,22 +23,11 @@ _NEARLY = 0.9
 """Share of a link's speed at which it counts as streaming at line rate: a threshold of our own."""
 
 
-class RfsSizes(NamedTuple):
-    """Entries of the host's table, and of the table of each receive queue."""
-
-    entries: int
-    per_queue: int
-
-
-def rfs_sizes(connections: int, queues: int) -> RfsSizes:
-    """Sizes for that many connections at a time, as the kernel keeps them."""
-    entries = _power_of_two(connections)
-    return RfsSizes(entries, _power_of_two(-(-entries // queues)))
-
-
-def _power_of_two(number: int) -> int:
-    """The number, rounded up to a power of two."""
-    return 1 << (number - 1).bit_length()
+def rfs_entries(connections: int, queues: int = 1) -> int:
+    """Entries of the host's table for that many connections at a time, or of the table of each of
+    its receive queues, as the kernel keeps them: rounded up to a power of two."""
+    share = -(-(1 << (connections - 1).bit_length()) // queues)
+    return 1 << (share - 1).bit_length()
 
 
 def set_on_each(device: str, name: Literal["rps_cpus", "rps_flow_cnt"], value: str | int) -> str:

@@ -51,7 +51,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vnicaudit.knowledge import host_needs
-from vnicaudit.knowledge.flow_steering import ENTRIES, MODERATE, rfs_sizes, set_on_each
+from vnicaudit.knowledge.flow_steering import ENTRIES, MODERATE, rfs_entries, set_on_each
 from vnicaudit.knowledge.host_cpus import near
 from vnicaudit.knowledge.host_setting_values import change_of, change_on_queues
 from vnicaudit.knowledge.host_settings import CAN_BE_SET_BACK, HostSetting, command_for
@@ -70,7 +70,7 @@ def check(subject: VisitedHost) -> Iterator[Problem]:
     entries = facts.sysctl(ENTRIES) or 0
     set_on = [link.name for link in _steered(facts) if _flows(link)]
     for link in _steered(facts) if entries and not set_on else ():
-        share = rfs_sizes(entries, len(link.rps_queues() or ()) or 1).per_queue
+        share = rfs_entries(entries, len(link.rps_queues() or ()) or 1)
         yield Problem(
             f"{ENTRIES} is {entries}, but {link.name} has no entries in rps_flow_cnt, nor has "
             "another adapter: receive flow steering does nothing",

@@ -71,7 +71,7 @@ def check(subject: VisitedHost) -> Iterator[Problem]:
     for name, need in _needed(subject):
         nodes = {pages.node for pages in facts.huge_pages or ()}
         node = nodes.pop() if len(nodes) == 1 else None
-        size, free = max(_free(facts).items(), key=lambda item: item[1], default=(2048, 0))
+        size, free = _free(facts)
         if free < need:
             yield Problem(
                 f"{name} needs {_amount(need)} of huge pages to start, and {_amount(free)} are free"
@@ -82,9 +82,7 @@ def check(subject: VisitedHost) -> Iterator[Problem]:
             )
     if _waits(facts.ovs):
         for node, need in _of_dpdk(facts.ovs):
-            size, free = max(
-                _free(facts, node).items(), key=lambda item: item[1], default=(2048, 0)
-            )
+            size, free = _free(facts, node)
             if free < need:
                 yield Problem(
                     f"DPDK of Open vSwitch does not run, and needs {_amount(need)} of huge pages "
@@ -127,13 +125,13 @@ def _of_dpdk(ovs: Ovs) -> Iterator[tuple[int, int]]:
             yield node, int(mib) * _MIB
 
 
-def _free(facts: HostFacts, node: int | None = None) -> dict[int, int]:
-    """Size of pages -> free memory in pages of that size, both in KiB."""
+def _free(facts: HostFacts, node: int | None = None) -> tuple[int, int]:
+    """The size of pages of which most memory is free, and that memory, both in KiB."""
     found: dict[int, int] = {}
     for pages in facts.huge_pages or ():
         if node is None or pages.node == node:
             found[pages.size] = found.get(pages.size, 0) + pages.free * pages.size
-    return found
+    return max(found.items(), key=lambda item: item[1], default=(2048, 0))
 
 
 def _amount(kib: int) -> str:

@@ -13,7 +13,7 @@ from vnicaudit.cli.output.files import emit
 from vnicaudit.cli.output.progress import tell
 from vnicaudit.cli.wiring import Wiring, pass_wiring
 from vnicaudit.errors import TargetError, UsageError
-from vnicaudit.knowledge.flow_steering import ENTRIES, MOST_ENTRIES, rfs_sizes, set_on_each
+from vnicaudit.knowledge.flow_steering import ENTRIES, MOST_ENTRIES, rfs_entries, set_on_each
 from vnicaudit.model.host_facts import HostFacts
 from vnicaudit.reports.safe import safe
 
@@ -65,8 +65,8 @@ def command(options: HostRfsOptions, wiring: Wiring) -> int:
         raise UsageError("--queues is for an adapter without a TARGET")
     else:
         queues = _queues(facts_at(options.target, wiring.platforms()), options.target)
-    entries = rfs_sizes(options.connections, 1).entries
-    sizes = {name: rfs_sizes(options.connections, each).per_queue for name, each in queues.items()}
+    entries = rfs_entries(options.connections)
+    sizes = {name: rfs_entries(options.connections, each) for name, each in queues.items()}
     emit(f"rps_sock_flow_entries  {entries}\n")
     for name, size in sizes.items():
         of = "" if options.target is None else f" of {safe(name)}, {queues[name]} in all"

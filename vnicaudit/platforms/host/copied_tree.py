@@ -75,10 +75,7 @@ class CopiedTree:
         """The absolute paths that match a pattern, part by part, in the order of their names. As in
         a shell, ``*`` does not stand for a dot at the beginning."""
         parts = pattern.strip("/").split("/")
-        for number, path in enumerate(self._matching("", "", parts)):
-            if number >= _MOST_MATCHES:
-                return
-            yield path
+        return islice(self._matching("", "", parts), _MOST_MATCHES)
 
     def _matching(self, real: str, shown: str, parts: list[str]) -> Iterator[str]:
         wanted, rest = parts[0], parts[1:]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, Protocol, TypeVar
 
 import msgspec
@@ -88,6 +88,12 @@ class HostFact(NamedTuple):
     in_container: bool = True
     """False: a container tells its own, or its host's without the names it has there; it is not
     asked."""
+
+    def patterns(self) -> Iterator[str]:
+        """Patterns of all files that it is read from, also in a sosreport."""
+        yield from (*self.files, *self.counters, *self.present)
+        yield from (path for excerpt in self.excerpts for path in excerpt.files)
+        yield from (path for command in self.commands for path in command.sos)
 
 
 TIME = "/proc/uptime"

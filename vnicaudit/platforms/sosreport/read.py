@@ -86,20 +86,11 @@ def tree_of(target: str) -> CopiedTree:
     """The files of a report. Raises TargetError."""
     if os.path.isdir(target):
         return CopiedTree(FolderFiles(target), target)
-    wanted = [path for fact in EVERY_FACT for path in (*fact.files, *fact.counters, *fact.present)]
-    wanted += [path for fact in EVERY_FACT for excerpt in fact.excerpts for path in excerpt.files]
-    wanted += [path for fact in EVERY_FACT for command in fact.commands for path in command.sos]
-    wanted += [f"{folder}/{name}" for folder in _NOVA for name in _IN_NOVA]
-    wanted += [
-        "machineinfo.json",
-        *STATUS,
-        *DUMPED,
-        *DEFINED,
-        *LOGS,
-        *PROCESSES,
-        *_HOSTNAME,
-        *_MODULES,
-        _ZEROCOPY,
+    wanted = [
+        *(pattern for fact in EVERY_FACT for pattern in fact.patterns()),
+        *(f"{folder}/{name}" for folder in _NOVA for name in _IN_NOVA),
+        *("machineinfo.json", _ZEROCOPY, *_HOSTNAME, *_MODULES),
+        *(*STATUS, *DUMPED, *DEFINED, *LOGS, *PROCESSES),
     ]
     return CopiedTree(ArchiveFiles(target, wanted), target)
 
