@@ -34,7 +34,7 @@ from typing import NamedTuple
 import tests.rig
 from tests.rig.dns import answers
 from vnicaudit.bench.endpoints.opening import parse_path
-from vnicaudit.bench.engines import ENGINES
+from vnicaudit.bench.engines import load_engine
 from vnicaudit.bench.facts.covariates import ValidityLimits
 from vnicaudit.bench.judging.statistics import median_interval
 from vnicaudit.bench.judging.stopping import Slot
@@ -198,7 +198,7 @@ WORKS = ("rx", "tx", "streams", "udp", "dns")
 def measure(work: Work, pairs: int, draw: random.Random) -> Compared:
     """Measure both ways ``pairs`` times, each pair in random order."""
     found = Compared([], [])
-    ENGINES.load(work.workload.engine).check(work.workload)
+    load_engine(work.workload.engine).check(work.workload)
     with ExitStack() as stack:
         if work.workload.engine == "dnsperf":
             stack.enter_context(dns_server())

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import msgspec
 
-from vnicaudit.bench.engines import ENGINES
+from vnicaudit.bench.engines import engine_names, load_engine
 from vnicaudit.bench.facts.guards import GUARDS
 from vnicaudit.bench.judging.effect import SHARE_MARGIN, is_share
 from vnicaudit.bench.metrics import METRICS
@@ -140,7 +140,7 @@ def page() -> str:
         example=_example(),
         keys="\n".join(_keys(ProfileTable)),
         workload_keys="\n".join(_keys(WorkloadTable)),
-        engines="\n\n".join(map(_engine, ENGINES.names())),
+        engines="\n\n".join(map(_engine, engine_names())),
         higher=", ".join(f"`{one.name}`" for one in METRICS.values() if one.better == "higher"),
         metrics="\n".join(_metrics()),
         guards=", ".join(f"`{name}`" for name in GUARDS),
@@ -180,7 +180,7 @@ def _keys(kind: Kind) -> Iterator[str]:
 
 
 def _engine(name: str) -> str:
-    engine = ENGINES.load(name)
+    engine = load_engine(name)
     manual = inspect.cleandoc(engine.__doc__ or "").replace("``", "`")
     patterns = "\n".join(
         f"| `{pattern}` | {_metric_names(metrics)} |"

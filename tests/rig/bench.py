@@ -15,7 +15,7 @@ from tests.adapters import open_endpoint
 from tests.rig.guests import Guest
 from tests.rig.process import require, wait_for
 from vnicaudit.bench.contract import Ends
-from vnicaudit.bench.engines import ENGINES
+from vnicaudit.bench.engines import load_engine
 from vnicaudit.bench.judging.effect import RankShift
 from vnicaudit.bench.profiles.load import load_profile
 from vnicaudit.bench.profiles.profile import with_seconds
@@ -196,7 +196,7 @@ class Interleaved:
         bare: dict[str, list[float]],
     ) -> tuple[Callable[[], None], Callable[[], None]]:  # fmt: skip
         def engine() -> None:
-            measured = ENGINES.load(workload.engine).measure(workload, ends)
+            measured = load_engine(workload.engine).measure(workload, ends)
             assert not measured.error, measured
             ours[workload.id].append(measured.values[workload.decides[0]])
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.bench.engines.here import Here
-from vnicaudit.bench.engines import ENGINES, iperf3
+from vnicaudit.bench.engines import engine_names, iperf3, load_engine
 from vnicaudit.bench.engines import _iperf3_command as command
 from vnicaudit.bench.engines._iperf3_command import Iperf3Install, Iperf3Load, Iperf3Version
 from vnicaudit.bench.metrics import METRICS
@@ -271,9 +271,9 @@ def test_refuses(answer: str, words: str) -> None:
 # What all engines have in common.
 
 
-@pytest.mark.parametrize("name", ENGINES.names())
+@pytest.mark.parametrize("name", engine_names())
 def test_each_engine_meets_the_contract(name: str) -> None:
-    engine = ENGINES.load(name)
+    engine = load_engine(name)
     assert engine.PATTERNS
     for pattern, metrics in engine.PATTERNS.items():
         assert metrics, pattern

@@ -10,7 +10,7 @@ from tests.bench.clearest import clearest
 from tests.bench.engines.here import Here
 from tests.bench.generator.roles import group_lives, listens
 from vnicaudit.bench.contract import Ends, Measured
-from vnicaudit.bench.engines import ENGINES, rr
+from vnicaudit.bench.engines import load_engine, rr
 from vnicaudit.bench.metrics import METRICS
 from vnicaudit.errors import UsageError
 from vnicaudit.model.measurement import Ran, Workload
@@ -194,7 +194,7 @@ def test_what_cannot_be_run_is_refused(changes: dict[str, object], problem: str)
 
 
 def test_it_is_an_engine() -> None:
-    engine = ENGINES.load("rr")
+    engine = load_engine("rr")
     assert tuple(engine.PATTERNS) == (
         "rr1c-1x1", "rr1c-200x1000", "rr1c-200x30k", "crr-1x1",
     )  # fmt: skip

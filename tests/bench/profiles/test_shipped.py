@@ -11,7 +11,7 @@ import pytest
 
 from docs import generate_profiles
 from tests.bench.profiles.test_load import FULL, MINIMAL, MISTAKES
-from vnicaudit.bench.engines import ENGINES
+from vnicaudit.bench.engines import engine_names, load_engine
 from vnicaudit.bench.judging.terms import fewest_runs, turns_decide
 from vnicaudit.bench.metrics import METRICS
 from vnicaudit.bench.profiles.keys import Kind, ProfileTable, WorkloadTable, descriptions, examples
@@ -192,9 +192,9 @@ def test_it_names_every_profile_engine_pattern_and_metric() -> None:
     page = text()
     for name in shipped_profiles():
         assert f"\n### {name}\n" in page
-    for name in ENGINES.names():
+    for name in engine_names():
         section = page.partition(f"\n### {name}\n")[2].partition("\n## ")[0]
-        assert all(f"| `{pattern}` |" in section for pattern in ENGINES.load(name).PATTERNS)
+        assert all(f"| `{pattern}` |" in section for pattern in load_engine(name).PATTERNS)
     assert all(f"| `{metric}` |" in page for metric in METRICS)
 
 

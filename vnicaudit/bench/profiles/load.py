@@ -19,7 +19,7 @@ import vnicaudit
 from vnicaudit.audit.settings.file import read_settings_file
 from vnicaudit.base.wording import close_to
 from vnicaudit.bench.contract import Engine
-from vnicaudit.bench.engines import ENGINES
+from vnicaudit.bench.engines import load_engine
 from vnicaudit.bench.facts.guards import GUARDS
 from vnicaudit.bench.judging.terms import DEFAULT, MOST_ALPHA, fewest_runs
 from vnicaudit.bench.line_rate import parse_rate
@@ -103,7 +103,7 @@ def workloads(table: WorkloadTable, place: TablePlace) -> list[Workload]:
     """Every combination, in the order of the table. Raises UsageError for one that its engine
     cannot run."""
     try:
-        engine = ENGINES.load(table.engine)
+        engine = load_engine(table.engine)
     except UsageError as error:
         raise place.error(f"engine: {error}") from None
     _check_workload_keys(table, engine, place)

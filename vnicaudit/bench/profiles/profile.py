@@ -10,7 +10,7 @@ import msgspec
 from msgspec.structs import replace
 
 from vnicaudit.base.wording import close_to, shortened
-from vnicaudit.bench.engines import ENGINES
+from vnicaudit.bench.engines import load_engine
 from vnicaudit.bench.judging.terms import usual_turns
 from vnicaudit.bench.line_rate import Encapsulation
 from vnicaudit.bench.metrics import METRICS
@@ -140,7 +140,7 @@ def with_seconds(profile: Profile, seconds: float) -> Profile:
 def _checked(profile: Profile, changed: Iterable[Workload]) -> Profile:
     workloads = tuple(changed)
     for workload in workloads:
-        ENGINES.load(workload.engine).check(workload)
+        load_engine(workload.engine).check(workload)
     return replace(profile, workloads=workloads)
 
 

@@ -28,7 +28,7 @@ from vnicaudit.bench.endpoints.opening import (
     require_tools,
 )
 from vnicaudit.bench.endpoints.turns import TURN_SECONDS, Say, wait_for_turns
-from vnicaudit.bench.engines import ENGINES
+from vnicaudit.bench.engines import load_engine
 from vnicaudit.bench.facts.covariates import Watch
 from vnicaudit.bench.facts.guards import GUARDS
 from vnicaudit.bench.facts.guest_process import GuestHost, find_guest, guest_nic
@@ -44,7 +44,7 @@ from vnicaudit.remedy.hypervisor import GetAdapters, Hypervisor, Machine
 class BenchPlugins(NamedTuple):
     """The load generators, loaded by name, and the guard rails that are checked besides."""
 
-    engine: Callable[[str], Engine] = ENGINES.load
+    engine: Callable[[str], Engine] = load_engine
     guards: Mapping[str, Guard] = GUARDS
 
 
@@ -195,7 +195,7 @@ class OpenedEndpoints:
 
     def require(self, opened: Iterable[OpenedArm], workloads: Iterable[Workload]) -> None:
         """Raises EndpointError that names every missing program at an end."""
-        needs = [ENGINES.load(workload.engine).needs(workload) for workload in workloads]
+        needs = [load_engine(workload.engine).needs(workload) for workload in workloads]
         for each in opened:
             require_tools(each.ends.target, [tool for need in needs for tool in need.target])
             require_tools(each.ends.peer, [tool for need in needs for tool in need.peer])
