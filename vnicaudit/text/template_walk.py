@@ -180,9 +180,6 @@ def _behind_own_braces(text: str, start: int, close: int, end: int) -> int:
 # Tell whether a configuration is a template (Jinja, ERB, Go, Terraform), and the lines of one
 # without its syntax.
 
-OPENERS = ("{{", "{%", "{#", "<%", "%{")
-"""Every tag begins with one of these."""
-
 
 class TemplateLine(msgspec.Struct, frozen=True):
     """Remainder of one line after its tags are removed. ``section_lost``: from here on the section
@@ -197,9 +194,6 @@ class TemplateLine(msgspec.Struct, frozen=True):
 
 def is_template(text: str) -> bool:
     """True for a text with any template syntax in it."""
-    if not any(opener in text for opener in OPENERS):
-        return False
-
     return is_opened(text, erb=True)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import lru_cache
 from itertools import islice
 from typing import Literal
 
@@ -213,8 +212,9 @@ _SOCKETS = ("client", "mcast", "server", "udp")
 _MOST_INSIDE = 64
 """Maximum number of elements read inside one child."""
 
-_PCI_ATTRIBUTES = ("domain", "bus", "slot", "function")
-_CCW_ATTRIBUTES = ("cssid", "ssid", "devno")
+_PCI = (("domain", "bus", "slot", "function"), "0x0", "{:04x}:{:02x}:{:02x}.{:x}")
+_CCW = (("cssid", "ssid", "devno"), "", "{:02x}.{:x}.{:04x}")
+"""The parts of an address, what a missing one is, and the form of its name."""
 _NO_PCI_ADDRESS = "0000:00:00.0"
 """libvirt treats the all-zero address as none (``virPCIDeviceAddressIsEmpty``), and chooses one."""
 
@@ -354,10 +354,10 @@ def _read_address(walk: _InterfaceWalk, element: etree._Element) -> None:
     kind = element.get("type")
     if kind == "pci":
         walk.raw.append(("address/pci", tuple(element.items())))
-        found = _pci_name(tuple([element.get(name, "0x0") for name in _PCI_ATTRIBUTES]))
+        found = _address_name(element, *_PCI)
         walk.address = None if found == _NO_PCI_ADDRESS else found
     elif kind == "ccw":
-        walk.address = _ccw_name([number(element.get(name, "")) for name in _CCW_ATTRIBUTES])
+        walk.address = _address_name(element, *_CCW)
 
 
 def _read_driver(walk: _InterfaceWalk, element: etree._Element) -> None:
@@ -418,20 +418,13 @@ def _assigned_device(address: etree._Element | None) -> str | None:
         return None
     if address.get("bus") is None and address.get("slot") is None:
         return None
-    return _pci_name(tuple([address.get(name, "0x0") for name in _PCI_ATTRIBUTES]))
+    return _address_name(address, *_PCI)
 
 
-@lru_cache(maxsize=1024)  # guests have their devices at the same addresses
-def _pci_name(parts: tuple[str, ...]) -> str | None:
-    numbers = [number(part) for part in parts]
-    if None in numbers:
-        return None
-    domain, bus, slot, function = numbers
-    return f"{domain:04x}:{bus:02x}:{slot:02x}.{function:x}"
-
-
-def _ccw_name(numbers: list[int | None]) -> str | None:
-    if None in numbers:
-        return None
-    cssid, ssid, devno = numbers
-    return f"{cssid:02x}.{ssid:x}.{devno:04x}"
+def _address_name(
+    address: etree._Element, parts: tuple[str, ...], missing: str, form: str
+) -> str | None:
+    """The name of an address, from its numbers; None if one is no number, or missing."""
+    texts = (address.get(part, missing) for part in parts)
+    numbers = [value for text in texts if (value := number(text)) is not None]
+    return form.format(*numbers) if len(numbers) == len(parts) else None

@@ -11,7 +11,7 @@ wins.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice, pairwise
 from typing import NamedTuple
 
@@ -72,34 +72,17 @@ def read_commandlines(
     return nics, tuple(_unread(args, added.problems))
 
 
-def set_behind(elements: Sequence[etree._Element]) -> dict[str, dict[str, str]]:
+def _set_behind(elements: Sequence[etree._Element]) -> dict[str, Properties]:
     """Alias -> properties that ``-set device.ALIAS.PROPERTY=TEXT`` sets (qemu(1)); it does not
     affect devices that libvirt passes as JSON."""
-    found: dict[str, dict[str, str]] = {}
+    found: dict[str, Properties] = {}
     words = [arg.get("value", "") for one in elements for arg in islice(one.iter(_ARG), _MAX_ARGS)]
     for option, text in pairwise(words):
         where, equals, value = text.partition("=")
         parts = where.split(".")
         if option in ("-set", "--set") and equals and len(parts) == 3 and parts[0] == "device":
-            found.setdefault(parts[1], {})[parts[2]] = value
+            found.setdefault(parts[1], {})[parts[2]] = Behind(parts[2], value, SET)
     return found
-
-
-def defaults_behind(elements: Sequence[etree._Element], device: str) -> dict[str, str]:
-    """Property -> value that ``-global`` among the arguments gives a device of this name, unless
-    libvirt sets it itself. Such defaults also apply to devices passed as JSON (measured with QEMU
-    7.2)."""
-    found: dict[str, str] = {}
-    for one in elements:
-        words = [arg.get("value", "") for arg in islice(one.iter(_ARG), _MAX_ARGS)]
-        found.update(device_defaults(device, global_properties(parse(words))))
-    return found
-
-
-def property_faults(device: str, given: Mapping[str, str]) -> list[str]:
-    """Reasons why QEMU refuses the properties of a NIC's device; empty for a device that is unknown
-    here. The bus is chosen by libvirt, so it is not judged."""
-    return list(device_faults(device, {"bus": "", **given})) if is_device(device) else []
 
 
 def _args(elements: Sequence[etree._Element], place: Location, base: int) -> Iterator[_Arg]:
@@ -176,9 +159,8 @@ def overridden(
     among the arguments of ``<qemu:commandline>``. ``live``: the aliases are those of the running
     guest."""
     wanted = _properties_by_alias(elements)
-    for alias, properties in set_behind(commandlines).items():
-        given = {name: Behind(name, text, SET) for name, text in properties.items()}
-        wanted.setdefault(alias, {}).update(given)
+    for alias, properties in _set_behind(commandlines).items():
+        wanted.setdefault(alias, {}).update(properties)
     changed = _declared(nics, wanted)
     if live:
         changed = (_with_properties(nic, wanted.get(nic.alias or "", {})) for nic in nics)
@@ -229,7 +211,7 @@ def _config(config: NicConfig, given: Properties) -> NicConfig:
     cleared: dict[str, object] = {
         _FIELDS[name]: None
         for name in given
-        if name in _FIELDS and not (name in _RINGS and _is_refused_ring(getattr(config, name)))
+        if name in _FIELDS and not (name in _RINGS and _is_refused(getattr(config, name)))
     }
     if any(name.endswith(_OFFLOADS) for name in given):
         cleared |= {"host_off": (), "guest_off": ()}
@@ -237,7 +219,7 @@ def _config(config: NicConfig, given: Properties) -> NicConfig:
     return replace(config, behind=behind, **cleared)
 
 
-def _is_refused_ring(size: int | None) -> bool:
+def _is_refused(size: int | None) -> bool:
     """True for a ring size that libvirt refuses in the definition, whatever overrides it."""
     return bool(size) and as_ring(str(size)) & (as_ring(str(size)) - 1) != 0
 
@@ -273,7 +255,12 @@ def _virtio_device(config: NicConfig, arch: str | None) -> str:
 
 
 def _defaults(commandlines: Sequence[etree._Element], device: str) -> tuple[Behind, ...]:
-    found = defaults_behind(commandlines, device)
+    """What ``-global`` among the arguments gives a device of this name, unless libvirt sets it
+    itself. Such defaults also apply to devices passed as JSON (measured with QEMU 7.2)."""
+    found: dict[str, str] = {}
+    for one in commandlines:
+        words = [arg.get("value", "") for arg in islice(one.iter(_ARG), _MAX_ARGS)]
+        found.update(device_defaults(device, global_properties(parse(words))))
     return tuple(Behind(name, found[name], GLOBAL) for name in sorted(found))
 
 
@@ -281,16 +268,15 @@ def _faults(device: str, *groups: Sequence[Behind]) -> tuple[str, ...]:
     """Reasons why QEMU refuses the properties of a NIC, each with the place where it is set; empty
     if a ``driver`` among them makes the NIC a different device."""
     given = [one for group in groups for one in group if one.text not in ("", MAYBE)]
-    if any(one.name == "driver" for one in given):
+    if any(one.name == "driver" for one in given) or not is_device(device):
         return ()
     rings = _RINGS if device.startswith("virtio-net") else ()
-    return tuple(
-        f"{by}: {fault}"
-        for by in (OVERRIDE, SET, GLOBAL)
-        for fault in property_faults(
-            device, {one.name: one.text for one in given if one.by == by and one.name not in rings}
-        )
-    )
+    found: list[str] = []
+    for by in (OVERRIDE, SET, GLOBAL):
+        own = {one.name: one.text for one in given if one.by == by and one.name not in rings}
+        # libvirt chooses the bus
+        found += (f"{by}: {fault}" for fault in device_faults(device, {"bus": "", **own}))
+    return tuple(found)
 
 
 def _virtio_faults(device: str, given: Sequence[Behind]) -> tuple[str, ...]:
