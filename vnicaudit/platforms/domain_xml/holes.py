@@ -16,13 +16,14 @@ import msgspec
 from lxml import etree
 from msgspec.structs import replace
 
-from vnicaudit.knowledge.models import is_model, stands_for_model
+from vnicaudit.knowledge.models import stands_for_model
 from vnicaudit.knowledge.systems import KVM_OR_QEMU
 from vnicaudit.model.domain import Domain, DomainConfig
 from vnicaudit.model.finding import ARM, RISCV
 from vnicaudit.model.nic import Nic, NicConfig
 from vnicaudit.platforms.domain_xml.documents import effect, has_tag
 from vnicaudit.platforms.domain_xml.nics import CHILDREN
+from vnicaudit.platforms.domain_xml.refusals import is_bare
 from vnicaudit.text.beginning import is_only_placeholder, opened, placeholder_text
 
 # Placeholders without brackets: ``NICDRIVER``, ``XXXXXXX``, also ``GUESTNAME`` or ``MEMORY``.
@@ -31,33 +32,9 @@ from vnicaudit.text.beginning import is_only_placeholder, opened, placeholder_te
 # itself is that of a placeholder, or other words in the definition are. Nothing is then judged.
 
 
-_WORD = re.compile(r"[A-Z][A-Z0-9_]{1,60}")
 _NAMES = re.compile(r"X{3,}|[A-Z0-9_]*(?:GUEST|DOMAIN|VM|HOST|INSTANCE)_?NAME[A-Z0-9_]*|NAME")
-_SHORTEST = 3
-"""Minimum letters in the name of an element; an attribute's needs one more. A shorter name (``rx``,
-``bar``, ``max``) is the end of too many words."""
 _NEVER_WORDS = ("memory", "currentMemory", "vcpu", "uuid")
 """Elements of a domain that hold a number or a UUID: libvirt refuses a word there."""
-
-
-def _is_bare(text: str) -> bool:
-    """True for a word in capitals that is not a NIC model and so may be a placeholder."""
-    text = text.strip()
-    return _WORD.fullmatch(text) is not None and not is_model(text)
-
-
-def _names_itself(tag: str, name: str, text: str) -> bool:
-    """True if the value of the attribute ``name`` of an element is a placeholder by its wording:
-    ``CHANGEME``, or the name of its element or attribute (``MACADDR``, ``VLAN_ID``,
-    ``DRIVERNAME``). ``MAYBE`` and ``DISABLED`` count as (wrong) values."""
-    text = text.strip()
-    if not _is_bare(text):
-        return False
-    names = {tag.upper()} if len(tag) >= _SHORTEST else set()
-    names |= {name.upper()} if len(name) > _SHORTEST else set()
-    return stands_for_model(text) or any(
-        text.startswith(own) or text.endswith(own) or own in text.split("_") for own in names
-    )
 
 
 def may_hold_bare(domain: Domain) -> bool:
@@ -68,7 +45,7 @@ def may_hold_bare(domain: Domain) -> bool:
 @lru_cache(maxsize=4096)  # a fleet has many NICs but few kinds of them
 def _may_be_bare(nic: NicConfig) -> bool:
     values = (nic.model, nic.type, nic.driver_name)
-    return bool(nic.invalid or nic.refused) or any(_is_bare(value or "") for value in values)
+    return bool(nic.invalid or nic.refused) or any(is_bare(value or "") for value in values)
 
 
 def bare_word(domain: etree._Element) -> str | None:
@@ -76,14 +53,8 @@ def bare_word(domain: etree._Element) -> str | None:
     words = [domain.findtext(name) or "" for name in _NEVER_WORDS]
     name = (domain.findtext("name") or "").strip()
     words += [name] if _NAMES.fullmatch(name) else []
-    if found := next(filter(_is_bare, words), None):
-        return found
-    for interface in domain.iterfind("devices/interface"):
-        for part in interface.iter("*"):
-            for key, value in _attributes(part):
-                if _names_itself(str(part.tag), key, value):
-                    return value
-    return None
+    models = (model.get("type") or "" for model in domain.iterfind("devices/interface/model"))
+    return next(filter(is_bare, words), None) or next(filter(stands_for_model, models), None)
 
 
 ALL = "*"

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from vnicaudit.knowledge.models import normal_model
+from vnicaudit.knowledge.models import is_model, normal_model, stands_for_model
 from vnicaudit.model.finding import VIRTIO
 from vnicaudit.model.host import Version
 from vnicaudit.model.nic import MODEL, MULTICAST, DefinitionRefusal, is_multicast, place_of
@@ -345,7 +345,7 @@ def refusals(kind: str, parts: tuple[Part, ...]) -> tuple[DefinitionRefusal, ...
     template fills in are ignored."""
     if kind not in TYPES:
         none = DefinitionRefusal("@type", f"there is no type={_quoted(kind)}")
-        return () if _unfilled(kind) else (none,)
+        return () if _unfilled("", "type", kind) else (none,)
     given = {path: dict(attributes) for path, attributes in reversed(parts)}
     model = given.get("model", {}).get("type", "")
     found = [refusal for part in parts for refusal in _of_part(kind, model, part)]
@@ -355,7 +355,7 @@ def refusals(kind: str, parts: tuple[Part, ...]) -> tuple[DefinitionRefusal, ...
     for path, attributes in parts:
         every.setdefault(path, []).append(dict(attributes))
     found += combined(kind, every)
-    if _MODEL.fullmatch(model) is None and not _unfilled(model):
+    if _MODEL.fullmatch(model) is None and not _unfilled("model", "type", model):
         found.append(DefinitionRefusal(MODEL, f"the model {_quoted(model)} has invalid characters"))
     return tuple(dict.fromkeys(found))
 
@@ -367,7 +367,7 @@ def wrong_mac(address: str) -> str | None:
     if AS_WRITTEN.fullmatch(address) is not None:
         return None
     if _MAC.fullmatch(address) is None:
-        return None if _unfilled(address) else "malformed"
+        return None if _unfilled("mac", "address", address) else "malformed"
     return "multicast" if is_multicast(address) else None
 
 
@@ -387,7 +387,7 @@ def _word(row: _Word, path: str, name: str, text: str) -> Iterator[DefinitionRef
     known = text.lower() in row.values
     if text in row.values or (row.empty and not text) or (known and row.folded):
         return
-    if not known and _unfilled(text):
+    if not known and _unfilled(path, name, text):
         return
     yield DefinitionRefusal(
         place_of(path, name), f"{_shown_at(path, name, text)} is not {_alternatives(row.values)}"
@@ -395,7 +395,7 @@ def _word(row: _Word, path: str, name: str, text: str) -> Iterator[DefinitionRef
 
 
 def _number(row: _Number, path: str, name: str, text: str) -> Iterator[DefinitionRefusal]:
-    if (row.empty and not text) or _unfilled(text):
+    if (row.empty and not text) or _unfilled(path, name, text):
         return
     value = _number_of(row, text)
     shown, place = _shown_at(path, name, text), place_of(path, name)
@@ -474,8 +474,34 @@ def _elsewhere(kind: str, given: dict[str, dict[str, str]]) -> Iterator[Definiti
         yield DefinitionRefusal("source", "<reconnect> is for mode='client'")
 
 
-def _unfilled(text: str) -> bool:
-    return is_only_placeholder(text) or opened(text)
+def _unfilled(path: str, name: str, text: str) -> bool:
+    return is_only_placeholder(text) or opened(text) or _names_itself(path, name, text)
+
+
+_WORD = re.compile(r"[A-Z][A-Z0-9_]{1,60}")
+_SHORTEST = 3
+"""Minimum letters in the name of an element; an attribute's needs one more. A shorter name (``rx``,
+``bar``, ``max``) is the end of too many words."""
+
+
+def is_bare(text: str) -> bool:
+    """True for a word in capitals that is not a NIC model and so may be a placeholder."""
+    text = text.strip()
+    return _WORD.fullmatch(text) is not None and not is_model(text)
+
+
+def _names_itself(path: str, name: str, text: str) -> bool:
+    """True if the value of the attribute ``name`` of the child ``path`` is a placeholder by its
+    wording: ``CHANGEME``, or the name of its element or attribute (``MACADDR``, ``VLAN_ID``,
+    ``DRIVERNAME``). ``MAYBE`` and ``DISABLED`` count as (wrong) values."""
+    text = text.strip()
+    if not is_bare(text):
+        return False
+    names = {step.upper() for step in path.split("/") if len(step) >= _SHORTEST}
+    names |= {name.upper()} if len(name) > _SHORTEST else set()
+    return stands_for_model(text) or any(
+        text.startswith(own) or text.endswith(own) or own in text.split("_") for own in names
+    )
 
 
 def _shown_at(path: str, name: str, text: str) -> str:
