@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from tests.bench.engines.here import Here
-from vnicaudit.bench.engines import engine_names, iperf3, load_engine
 from vnicaudit.bench.engines import _iperf3_command as command
+from vnicaudit.bench.engines import engine_names, iperf3, load_engine
 from vnicaudit.bench.engines._iperf3_command import Iperf3Install, Iperf3Load, Iperf3Version
 from vnicaudit.bench.metrics import METRICS
 from vnicaudit.errors import EndpointError, UsageError

@@ -25,7 +25,7 @@ from vnicaudit.platforms.qemu import COMMANDS, NOT_PLANNED, QEMU_LOG, proc_of, r
 from vnicaudit.text.targets import CLUSTER, cluster_parts, is_place
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from vnicaudit.audit.reading.targets import HostItem
     from vnicaudit.model.file_kind import Item
