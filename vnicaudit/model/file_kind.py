@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Literal, TypeAlias, TypeGuard
+from collections.abc import Callable, Collection, Iterable, Iterator
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, TypeGuard
 
 import msgspec
 
@@ -97,12 +97,33 @@ def is_domain(item: Item) -> TypeGuard[Domain]:
     return not isinstance(item, _OTHERS)
 
 
-class FileKinds(tuple[FileKind, ...]):
-    """The kinds of files of a run, in the order in which they are tried."""
+class Unjudged(Protocol):
+    """Finds content in a form that no reader supports."""
 
-    __slots__ = ()
+    def alone(self, data: bytes, path: str) -> Iterator[NotJudged]:
+        """Notes on the content of a file in a folder that no reader accepts."""
+
+    def beside(
+        self, data: bytes, path: str, read: Collection[int], *, manifest: bool, listing: bool
+    ) -> Iterator[NotJudged]:
+        """Notes on further contents of a file of which a part was read, by line. ``read``: the
+        lines that were read; ``manifest``: a KubeVirt manifest would have been read;
+        ``listing``: the file consists of QEMU's command lines, whose reader reports what it does
+        not understand."""
+
+
+class FileKinds:
+    """The kinds of files of a run, in the order in which they are tried, and the finder of
+    unsupported forms."""
+
+    def __init__(self, kinds: Iterable[FileKind], unjudged: Unjudged) -> None:
+        self._kinds = tuple(kinds)
+        self.unjudged = unjudged
+
+    def __iter__(self) -> Iterator[FileKind]:
+        return iter(self._kinds)
 
     def __str__(self) -> str:
         """Everything that is recognised, for a message."""
-        kinds = (f"{one.name} ({one.forms})" if one.forms else one.name for one in self)
+        kinds = (f"{one.name} ({one.forms})" if one.forms else one.name for one in self._kinds)
         return ", ".join(dict.fromkeys(kinds))

@@ -281,7 +281,7 @@ def test_a_reader_at_its_end_costs_the_file(
     message: str,
 ) -> None:
     kind = FileKind("test", "test", "code", lambda head: head.startswith(b"test"), broken)
-    kinds = FileKinds((kind,))
+    kinds = FileKinds((kind,), every_platform().files.unjudged)
     path = write(tmp_path, b"test")
     found = list(read_file(str(path), "target", kinds, explicit=False))
     assert found == [ReadError(message, str(path))]

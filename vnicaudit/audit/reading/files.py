@@ -16,10 +16,9 @@ from vnicaudit.audit.reading.error_boundary import guarded_file
 from vnicaudit.base.deadlines import is_readable
 from vnicaudit.base.opening import open_file
 from vnicaudit.errors import TargetError
-from vnicaudit.model.file_kind import Content, FileKind, FileKinds, Item, is_domain
+from vnicaudit.model.file_kind import Content, FileKind, FileKinds, Item, Unjudged, is_domain
 from vnicaudit.model.nova import NovaConfig
 from vnicaudit.model.report import NotJudged, PutAside, ReadError
-from vnicaudit.platforms import unjudged
 from vnicaudit.text.beginning import is_own_report
 from vnicaudit.text.comment_walk import MARK
 from vnicaudit.text.excerpts import excerpts, without_prefixes
@@ -58,7 +57,7 @@ def unrecognised_reason(kinds: FileKinds, data: bytes) -> str:
         return "empty: nothing to read"
     if is_own_report(head):
         return "a report, a plan or a baseline of vnicaudit: give what it is about"
-    if (part := next(unjudged.alone(data[:WHOLE], ""), None)) is not None:
+    if (part := next(kinds.unjudged.alone(data[:WHOLE], ""), None)) is not None:
         return part.message
     reasons = (kind.why_not(head) for kind in kinds)
     if (reason := next(filter(None, reasons), None)) is not None:
@@ -189,7 +188,9 @@ def read_all(parts: list[Part]) -> Iterator[Item]:
                 yield failed
 
 
-def not_judged(readings: Readings, content: Content, read: Collection[int]) -> Iterator[NotJudged]:
+def not_judged(
+    unjudged: Unjudged, readings: Readings, content: Content, read: Collection[int]
+) -> Iterator[NotJudged]:
     """The parts of a file that none of its readers read (``read``: the lines that were read)."""
     notations = [kind.notation for kind, _part in readings.parts]
     if "log" in notations or "ini" in notations:
@@ -332,7 +333,7 @@ def _recognised(data: bytes, file: _Input) -> _Recognised:
         return _prefixed(content, file) or ReadError(
             unrecognised_reason(file.kinds, data), file.path
         )
-    return [] if own else list(unjudged.alone(data, file.path))
+    return [] if own else list(file.kinds.unjudged.alone(data, file.path))
 
 
 def _prefixed(content: Content, file: _Input) -> _Recognised | None:
@@ -384,7 +385,7 @@ def _items(recognise: Callable[[], _Recognised], file: _Input) -> Iterator[Item]
         elif is_domain(item):
             lines.add(item.location.line or 0)
         yield replace(item, is_explicit=file.explicit) if isinstance(item, PutAside) else item
-    for part in () if parts.alone else not_judged(parts, content, lines):
+    for part in () if parts.alone else not_judged(file.kinds.unjudged, parts, content, lines):
         empty = False
         yield part
     if empty:
@@ -395,7 +396,7 @@ def _items(recognise: Callable[[], _Recognised], file: _Input) -> Iterator[Item]
 
 def _nothing(content: Content, file: _Input, why: str) -> Iterator[Item]:
     """Tell about a file of which nothing was read: with an error, ``why``, if the user named it."""
-    told = list(unjudged.alone(content.data, content.path))
+    told = list(file.kinds.unjudged.alone(content.data, content.path))
     if file.explicit and why:
         yield ReadError(told[0].message if told else why, content.path)
     else:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from vnicaudit.audit.reading.selection import Selection
     from vnicaudit.knowledge.fixes.wording import Wording
     from vnicaudit.model.domain import DomainConfig
-    from vnicaudit.model.file_kind import FileKind, Item
+    from vnicaudit.model.file_kind import FileKind, Item, Unjudged
     from vnicaudit.model.finding import Form, PlatformName
     from vnicaudit.model.fleet import (
         CloudItem,
@@ -329,13 +329,14 @@ class Platform(msgspec.Struct, frozen=True):
 class Platforms:
     """All platforms of a run. Raises ValueError if two have the same name."""
 
-    def __init__(self, platforms: Iterable[Platform]) -> None:
+    def __init__(self, platforms: Iterable[Platform], unjudged: Unjudged) -> None:
+        """``unjudged``: finds parts of files that no platform reads."""
         self.all = tuple(platforms)
         self._by_name = {platform.name: platform for platform in self.all}
         if len(self._by_name) < len(self.all):
             raise ValueError("two platforms of one name")
         files = tuple(kind for platform in self.all for kind in platform.files)
-        self.files = FileKinds(files)
+        self.files = FileKinds(files, unjudged)
         """Every kind of file, in the order in which to try them."""
         self.read_together = tuple(kind.together for kind in files if kind.together is not None)
         """The readers of files that one program reads together."""

@@ -15,7 +15,7 @@ from vnicaudit.model import finding as names
 from vnicaudit.model.file_kind import is_domain
 from vnicaudit.model.kubevirt import Preference
 from vnicaudit.model.nova import NovaConfig
-from vnicaudit.platforms import libvirt, openstack
+from vnicaudit.platforms import libvirt, openstack, unjudged
 from vnicaudit.platforms.domain_xml import DOMAIN_XML, INTERFACES, xpath_of
 from vnicaudit.platforms.infra_code import INFRA_CODE
 from vnicaudit.platforms.kubevirt import MANIFEST
@@ -25,7 +25,7 @@ from vnicaudit.platforms.qemu import COMMANDS, NOT_PLANNED, QEMU_LOG, proc_of, r
 from vnicaudit.text.targets import CLUSTER, cluster_parts, is_place
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from vnicaudit.audit.reading.targets import HostItem
     from vnicaudit.model.file_kind import Item
@@ -37,6 +37,9 @@ if TYPE_CHECKING:
 
 class PlatformRegistry(Platforms):
     """All platforms of vnicaudit, and what changes what they read. Each is imported when needed."""
+
+    def __init__(self, platforms: Iterable[Platform]) -> None:
+        super().__init__(platforms, unjudged)
 
     def planners(self, run: PlanRun) -> tuple[TargetPlanner, ...]:
         """The planners for the targets of a run, in the order in which these are read. Planning the
