@@ -256,7 +256,8 @@ def _virtio_device(config: NicConfig, arch: str | None) -> str:
 
 def _defaults(commandlines: Sequence[etree._Element], device: str) -> tuple[Behind, ...]:
     """The properties that ``-global`` among the arguments gives a device of this name, unless
-    libvirt sets them itself. Such defaults also apply to devices passed as JSON (measured with QEMU 7.2)."""
+    libvirt sets them itself. They also apply to devices passed as JSON (measured with QEMU
+    7.2)."""
     found: dict[str, str] = {}
     for one in commandlines:
         words = [arg.get("value", "") for arg in islice(one.iter(_ARG), _MAX_ARGS)]
