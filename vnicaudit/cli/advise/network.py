@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 import click
 import msgspec
@@ -15,13 +15,8 @@ from vnicaudit.advise.manifests import manifests_for
 from vnicaudit.advise.scenarios import read_scenario
 from vnicaudit.base.wording import count, path_word
 from vnicaudit.cli.options.environment import environment
-from vnicaudit.cli.options.output import (
-    OutputOptions,
-    output_options,
-    report_file_options,
-    screen_options,
-)
-from vnicaudit.cli.options.records import SectionedCommand, as_record
+from vnicaudit.cli.options.output import OutputFileOption, OutputOptions, screen_options
+from vnicaudit.cli.options.records import SectionedCommand, option, takes
 from vnicaudit.cli.output.files import (
     STDOUT,
     ReportOutput,
@@ -60,15 +55,35 @@ _FILE_WIDTH = 100
 _AGAINST, _TOO_LITTLE = 1, UsageError.exit_code
 
 
-class AdviseNetworkOptions(msgspec.Struct, frozen=True):
+class AdviseNetworkOptions(msgspec.Struct, frozen=True, kw_only=True):
     """The options of ``vnicaudit advise network``."""
 
     scenario: str | None
-    flows: str | None
-    init: bool
-    format: Literal["text", "json", "markdown"] | None
-    output_file: str | None
-    folder: str | None
+    flows: Annotated[
+        str | None,
+        option(
+            "With kube:CONTEXT: a scenario with the flows, and with what the cluster does not say.",
+            metavar="FLOWS.toml",
+            type=click.Path(dir_okay=False, allow_dash=True),
+        ),
+    ]
+    init: Annotated[
+        bool,
+        option("Print a commented scenario to start from, or write it to a new file (--output)."),
+    ]
+    format: Annotated[
+        Literal["text", "json", "markdown"] | None, option("Output format.  [default: text]")
+    ]
+    output_file: OutputFileOption
+    folder: Annotated[
+        str | None,
+        option(
+            "Also write manifests for what is advised into DIR. Nothing is applied.",
+            "--write",
+            metavar="DIR",
+            type=click.Path(file_okay=False),
+        ),
+    ]
     output: OutputOptions
 
 
@@ -79,28 +94,8 @@ class AdviseNetworkOptions(msgspec.Struct, frozen=True):
     required=False,
     type=click.Path(allow_dash=True),
 )
-@click.option(
-    "--flows",
-    metavar="FLOWS.toml",
-    type=click.Path(dir_okay=False, allow_dash=True),
-    help="With kube:CONTEXT: a scenario with the flows, and with what the cluster does not say.",
-)
-@click.option(
-    "--init",
-    is_flag=True,
-    help="Print a commented scenario to start from, or write it to a new file (--output).",
-)
-@report_file_options(FORMATS)
-@click.option(
-    "--write",
-    "folder",
-    metavar="DIR",
-    type=click.Path(file_okay=False),
-    help="Also write manifests for what is advised into DIR. Nothing is applied.",
-)
-@output_options
 @pass_wiring
-@as_record(AdviseNetworkOptions)
+@takes(AdviseNetworkOptions)
 def command(options: AdviseNetworkOptions, wiring: Wiring) -> int:
     """Advise a network for each flow between pods, VMs and external systems: attachment, receive
     flow steering (RFS), placement.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import click
 import msgspec
@@ -15,8 +15,8 @@ from vnicaudit.bench.pods.cluster import PodCluster
 from vnicaudit.bench.pods.records import KnownRuns, forget, known_runs
 from vnicaudit.bench.pods.running import Leftover, leftovers, remove
 from vnicaudit.cli.options.environment import environment
-from vnicaudit.cli.options.output import OutputOptions, output_options
-from vnicaudit.cli.options.records import SectionedCommand, as_record, state_folder
+from vnicaudit.cli.options.output import OutputOptions
+from vnicaudit.cli.options.records import SectionedCommand, option, state_folder, takes
 from vnicaudit.cli.output.files import emit
 from vnicaudit.cli.output.progress import confirm, tell
 from vnicaudit.cli.wiring import Wiring, pass_wiring
@@ -37,7 +37,7 @@ class BenchCleanOptions(msgspec.Struct, frozen=True):
     """The options of ``vnicaudit bench clean``."""
 
     clusters: tuple[str, ...]
-    yes: bool
+    yes: Annotated[bool, option("Do not ask before anything is removed.", "--yes", "-y")]
     state: str | None
     output: OutputOptions
 
@@ -49,10 +49,8 @@ class _Visited(NamedTuple):
 
 @click.command("clean", cls=SectionedCommand, epilog=_EPILOG)
 @click.argument("clusters", metavar="[kube:CONTEXT]...", nargs=-1)
-@click.option("--yes", "-y", is_flag=True, help="Do not ask before anything is removed.")
-@output_options
 @pass_wiring
-@as_record(BenchCleanOptions)
+@takes(BenchCleanOptions)
 def command(options: BenchCleanOptions, wiring: Wiring) -> int:
     """Remove the generator pods, and their namespaces, that killed runs left in clusters.
 

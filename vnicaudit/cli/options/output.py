@@ -7,7 +7,7 @@ import os
 import shutil
 import stat
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import click
 import msgspec
@@ -15,7 +15,7 @@ import msgspec
 from vnicaudit.base.files import check_own, make_private, why_not_own, writing
 from vnicaudit.base.opening import as_usage_error, open_regular
 from vnicaudit.cli.options.candidates import rules
-from vnicaudit.cli.options.records import Decorator, group, option, option_of, together
+from vnicaudit.cli.options.records import group, option, option_of
 from vnicaudit.cli.output.files import stream
 from vnicaudit.errors import UsageError
 from vnicaudit.reports.formats import formats
@@ -23,8 +23,6 @@ from vnicaudit.reports.writers import GroupBy, Options, SortBy, View
 from vnicaudit.text.targets import default_state
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from vnicaudit.reports.redaction import Redactor
 
 # ``--quiet``, ``--verbose``, ``--color`` and ``--format``: how results are printed.
@@ -64,14 +62,6 @@ OutputFileOption = Annotated[
         type=click.Path(dir_okay=False),
     ),
 ]
-
-
-def report_file_options(formats: Iterable[str]) -> Decorator:
-    """``--format`` and ``--output``, for commands that write one report in one of these formats."""
-    named = option("Output format.  [default: text]", type=click.Choice(tuple(formats)))
-    return together(
-        option_of("format", str, named), option_of("output_file", *get_args(OutputFileOption))
-    )
 
 
 def screen_options(

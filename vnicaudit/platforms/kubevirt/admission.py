@@ -15,8 +15,8 @@ from ipaddress import AddressValueError, IPv4Address
 from typing import NamedTuple
 
 from vnicaudit.model.kubevirt import MODELS, REMOVED_BINDINGS
-from vnicaudit.platforms.kubevirt.objects import boolean_at, integer_at, text_at
-from vnicaudit.text.yaml_nodes import Mapping, Scalar, Sequence, YamlPlace
+from vnicaudit.platforms.kubevirt.objects import boolean_at, integer_at, items_at, text_at
+from vnicaudit.text.yaml_nodes import Mapping, Scalar, YamlPlace
 
 BINDINGS = ("bridge", "masquerade", "sriov", "passtBinding", "binding")
 _NETWORK_TYPES = ("pod", "multus", "resourceClaim")
@@ -53,7 +53,7 @@ def not_admitted(spec: YamlPlace, *, prefers: bool) -> dict[int, list[NotAdmitte
     devices = spec.at("domain", "devices")
     if devices is None:
         return {}
-    interfaces, networks = _items(devices, "interfaces"), _items(spec, "networks")
+    interfaces, networks = items_at(devices, "interfaces"), items_at(spec, "networks")
     named = {name: network for network in networks if (name := text_at(network, "name"))}
     found: dict[int, list[NotAdmitted]] = {}
     whole = [*_types(devices, _SWITCHES, "boolean"), *_counts(spec)]
@@ -147,8 +147,8 @@ def _of_both(item: YamlPlace, network: YamlPlace) -> Iterator[NotAdmitted]:
 
 
 def _of_ports(item: YamlPlace) -> Iterator[NotAdmitted]:
-    names = Counter(text_at(port, "name") for port in _items(item, "ports"))
-    for port in _items(item, "ports"):
+    names = Counter(text_at(port, "name") for port in items_at(item, "ports"))
+    for port in items_at(item, "ports"):
         count, name = integer_at(port, "port"), text_at(port, "name")
         if port.child("port") is None and port.complete:
             yield NotAdmitted("ports", "a port has no number", port)
@@ -162,13 +162,13 @@ def _of_ports(item: YamlPlace) -> Iterator[NotAdmitted]:
 
 
 def _of_dhcp(options: YamlPlace) -> Iterator[NotAdmitted]:
-    private = [place.child("option") for place in _items(options, "privateOptions")]
+    private = [place.child("option") for place in items_at(options, "privateOptions")]
     numbers = [place.integer for place in private if place is not None]
     if any(number is not None and number not in _PRIVATE_OPTIONS for number in numbers):
         yield NotAdmitted("dhcpOptions", "a private DHCP option is not 224 to 254", options)
     if any(number is not None and numbers.count(number) > 1 for number in numbers):
         yield NotAdmitted("dhcpOptions", "a private DHCP option appears twice", options)
-    for server in _items(options, "ntpServers"):
+    for server in items_at(options, "ntpServers"):
         if server.text is not None and not _is_ipv4(server.text):
             yield NotAdmitted("dhcpOptions", "an NTP server is not an IPv4 address", server)
 
@@ -194,7 +194,7 @@ def _of_network(network: YamlPlace, named: Counter[str | None]) -> Iterator[NotA
 
 def _counts(spec: YamlPlace) -> Iterator[NotAdmitted]:
     """Reasons that hold for all networks together."""
-    certain = [each for each in _items(spec, "networks") if not spec.may_lack(each)]
+    certain = [each for each in items_at(spec, "networks") if not spec.may_lack(each)]
     pods = [each for each in certain if _has(each, "pod")]
     defaults = [each for each in certain if _is_default(each)]
     if len(pods) > 1:
@@ -207,7 +207,7 @@ def _counts(spec: YamlPlace) -> Iterator[NotAdmitted]:
 
 
 def _boot_orders(devices: YamlPlace) -> Counter[int]:
-    lists = (_items(devices, key) for key in ("disks", "interfaces"))
+    lists = (items_at(devices, key) for key in ("disks", "interfaces"))
     orders = (item.child("bootOrder") for items in lists for item in items
               if not devices.may_lack(item))  # fmt: skip
     return Counter(
@@ -248,11 +248,6 @@ def _has(holder: YamlPlace, key: str) -> bool:
     """True if a key is certain to have a value."""
     place = holder.child(key)
     return place is not None and place.certain
-
-
-def _items(holder: YamlPlace, key: str) -> list[YamlPlace]:
-    place = holder.child(key)
-    return [] if place is None or not isinstance(place.node, Sequence) else place.items()
 
 
 def _is_default(network: YamlPlace) -> bool:

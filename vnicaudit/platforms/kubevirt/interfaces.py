@@ -6,6 +6,7 @@ import json
 import os
 import re
 from collections import Counter
+from contextlib import suppress
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -24,6 +25,7 @@ from vnicaudit.platforms.kubevirt.objects import (
     VM_SPEC,
     Object,
     integer_at,
+    items_at,
     location_of,
     objects_of,
     place_at,
@@ -173,7 +175,10 @@ def in_folder(folder: str) -> Referred:
         if total > _MAX_TOTAL:
             break
         if _OF_INTEREST_IN_BYTES.search(data):
-            _take(found, data, path)
+            with suppress(TargetError):
+                for item in objects_of(data, path):
+                    if isinstance(item, Object):
+                        found.add(item, path)
     return found
 
 
@@ -186,15 +191,6 @@ def note_replaced(before: bytes, after: bytes) -> None:
 def is_of_interest(text: str) -> bool:
     """True if a text holds preferences, instance types or network attachments."""
     return _OF_INTEREST.search(text) is not None
-
-
-def _take(found: Referred, data: bytes, path: str) -> None:
-    try:
-        for item in objects_of(data, path):
-            if isinstance(item, Object):
-                found.add(item, path)
-    except TargetError:
-        return
 
 
 def _file_content(path: str) -> bytes:
@@ -259,17 +255,21 @@ def wiring_of(
     binding = next((key for key in METHODS if interface.child(key) is not None), None)
     if named is not None:
         binding = text_at(named, "name")
-    network = _network(text_at(interface, "name"), networks)
+    name = text_at(interface, "name")
+    of_name = (
+        each for each in items_at(networks) if name is not None and text_at(each, "name") == name
+    )
+    network = next(of_name, None)
     attached = text_at(network, "multus", "networkName")
     kind = "" if attached is None else _attachment(attached, known, namespace)
     on_pod = network is not None and network.child("pod") is not None
-    name = _name(binding, plugin=plugin, on_pod=on_pod, kind=kind)
+    way = _name(binding, plugin=plugin, on_pod=on_pod, kind=kind)
     if network is None and binding == "bridge":
-        name = "bridge"  # to an unknown network
-    libvirts = _type(name, binding)
+        way = "bridge"  # to an unknown network
+    libvirts = _type(way, binding)
     qualified = attached and namespace and "/" not in attached
     where = f"{namespace}/{attached}" if qualified else attached
-    return NicWiring(name, binding, libvirts, where or ("pod" if on_pod else None), plugin)
+    return NicWiring(way, binding, libvirts, where or ("pod" if on_pod else None), plugin)
 
 
 def wiring_in_instance(
@@ -284,12 +284,6 @@ def wiring_in_instance(
 
 def _type(name: str, binding: str | None) -> str | None:
     return "vdpa" if name == "vhost-vdpa" else _TYPES.get(binding or "")
-
-
-def _network(name: str | None, networks: YamlPlace | None) -> YamlPlace | None:
-    if name is None or networks is None:
-        return None
-    return next((place for place in networks.items() if text_at(place, "name") == name), None)
 
 
 def _attachment(attached: str, known: list[Referred], namespace: str | None) -> str:
