@@ -38,6 +38,17 @@ def loaded(text: str) -> Any:
     return yaml.safe_load(text.encode())
 
 
+def made_for(flow: TrafficFlow, platform: ScenarioPlatform = OPENSHIFT, **more: Any) -> Manifests:
+    """The files of the advice for one flow."""
+    advice = FlowAdvice(**{"flow": flow.name, "answer": "depends", "rfs": "on", **more})
+    return manifests_for(Scenario(platform=platform, flows=(flow,)), NetworkAdvice(flows=(advice,)))
+
+
+def steered(**facts: Any) -> TrafficFlow:
+    """Between pods, with a network."""
+    return TrafficFlow(**{"name": "a", "source": "pod", "to": "pod", "network": network(), **facts})
+
+
 def documents(attachment: AttachmentKind, **facts: Any) -> dict[str, Any]:
     made = written(attachment, **facts)
     assert made.unwritten == ()
@@ -72,18 +83,14 @@ def test_each_file_begins_with_its_origin_and_how_it_is_applied_and_undone(
 
 
 def test_the_origin_of_a_file_is_the_rows_that_say_what_is_in_it() -> None:
-    flow = TrafficFlow(name="a", source="pod", to="pod", connections=50, network=network())
     others = [
         msgspec.structs.replace(ROW, row=name, beaten_by="R06" * (name == "R11"))
         for name in ("R02", "R11", "R16", "R26", "R67")
     ]
-    advice = FlowAdvice(
-        flow="a", answer="advised", attachments=("ipvlan-l2",), rfs="on", placement="apart",
+    made = made_for(
+        steered(connections=50), answer="advised", attachments=("ipvlan-l2",), placement="apart",
         rows=(ROW, *others),
     )  # fmt: skip
-    made = manifests_for(
-        Scenario(platform=OPENSHIFT, flows=(flow,)), NetworkAdvice(flows=(advice,))
-    )
     assert {file.name: file.text.split("\n")[1] for file in made.files} == {
         "a-network.yaml": "# R06: S5, CNI", "a-pod.yaml": "# R06: S5, CNI",
         "a-placement.yaml": "# R26: S5, CNI", "nodes-rfs.yaml": "# R16: S5, CNI",
@@ -134,12 +141,10 @@ def test_ovn_reaches_a_physical_network_by_the_name_that_nodes_map(
 def test_a_vm_on_a_physical_network_keeps_its_address_where_it_must() -> None:
     facts = network(of_vm=True, vlan=0)
     flow = TrafficFlow(name="db", source="vm", to="external", fixed_ip=True, network=facts)
-    advice = NetworkAdvice(flows=(
-        FlowAdvice(flow="db", answer="advised", attachments=("ovn-localnet",)),
-    ))  # fmt: skip
 
     def made(flow: TrafficFlow) -> Manifests:
-        return manifests_for(Scenario(platform=ScenarioPlatform(mtu=9000), flows=(flow,)), advice)
+        platform = ScenarioPlatform(mtu=9000)
+        return made_for(flow, platform, answer="advised", attachments=("ovn-localnet",), rfs="")
 
     text = next(one.text for one in made(flow).files if one.name == "db-network.yaml")
     config = json.loads(loaded(text)["spec"]["config"])
@@ -175,9 +180,7 @@ def test_placement_is_a_wish_about_pods_with_those_labels() -> None:
 
 def test_rfs_is_sized_for_all_flows_of_a_node_and_says_that_nodes_restart() -> None:
     flows = [
-        TrafficFlow(
-            name=name, source="pod", to="pod", connections=40000, network=network(device=device)
-        )
+        steered(name=name, connections=40000, network=network(device=device))
         for name, device in (("a", "enc1"), ("b", "enc2"))
     ]
     advice = tuple(FlowAdvice(flow=one.name, answer="depends", rfs="on") for one in flows)
@@ -194,23 +197,19 @@ def test_rfs_is_sized_for_all_flows_of_a_node_and_says_that_nodes_restart() -> N
 
 
 def test_few_connections_get_what_the_kernel_has_for_a_moderate_load() -> None:
-    flow = TrafficFlow(name="a", source="pod", to="pod", connections=50, network=network())
-    advice = NetworkAdvice(flows=(FlowAdvice(flow="a", answer="depends", rfs="on"),))
-    (file,) = manifests_for(Scenario(platform=OPENSHIFT, flows=(flow,)), advice).files
+    (file,) = made_for(steered(connections=50)).files
     assert "net.core.rps_sock_flow_entries = 32768\n" in file.text
 
 
 def test_rfs_has_no_more_entries_than_the_kernel_takes() -> None:
-    flow = TrafficFlow(name="a", source="pod", to="pod", connections=10**9, network=network())
-    advice = NetworkAdvice(flows=(FlowAdvice(flow="a", answer="depends", rfs="on"),))
-    (file,) = manifests_for(Scenario(platform=OPENSHIFT, flows=(flow,)), advice).files
+    (file,) = made_for(steered(connections=10**9)).files
     assert f"net.core.rps_sock_flow_entries = {2**29}\n" in file.text
 
 
 def test_a_machine_config_that_is_too_large_is_not_written() -> None:
     flows = [
-        TrafficFlow(
-            name=f"f{number}", source="pod", to="pod", connections=1,
+        steered(
+            name=f"f{number}", connections=1,
             network=network(device=f"eth{number}", rx_queues=1024),
         )
         for number in range(3)
@@ -221,10 +220,8 @@ def test_a_machine_config_that_is_too_large_is_not_written() -> None:
 
 
 def test_facts_that_nobody_said_are_asked_for_by_name() -> None:
-    flow = TrafficFlow(name="a", source="pod", to="pod")
-    advice = FlowAdvice(flow="a", answer="advised", attachments=("ipvlan-l2",), rfs="on")
-    scenario = Scenario(platform=OPENSHIFT, flows=(flow,))
-    made = manifests_for(scenario, NetworkAdvice(flows=(advice,)))
+    flow = steered(network=None)
+    made = made_for(flow, answer="advised", attachments=("ipvlan-l2",))
     assert made.files == ()
     assert {one.file: [*one.facts] for one in made.unwritten} == {
         "a-network.yaml": ["flow.network.device", "flow.network.namespace"],
@@ -236,18 +233,14 @@ def test_facts_that_nobody_said_are_asked_for_by_name() -> None:
 
 
 def test_no_machine_config_is_written_for_other_clusters() -> None:
-    flow = TrafficFlow(name="a", source="pod", to="pod", connections=50, network=network())
-    advice = NetworkAdvice(flows=(FlowAdvice(flow="a", answer="depends", rfs="on"),))
-    made = manifests_for(Scenario(flows=(flow,)), advice)
+    made = made_for(steered(connections=50), ScenarioPlatform())
     assert (made.files, made.unwritten) == ((), ())
     assert "vnicaudit host rfs" in "".join(made.notes)
 
 
 @pytest.mark.parametrize("attachment", ["linux-bridge", "ovn-localnet", "sriov-vfio", "masquerade"])
 def test_what_gives_a_pod_no_address_is_not_written_for_pods(attachment: AttachmentKind) -> None:
-    flow = TrafficFlow(name="a", source="pod", to="external", network=network())
-    advice = FlowAdvice(flow="a", answer="advised", attachments=(attachment,))
-    made = manifests_for(Scenario(flows=(flow,)), NetworkAdvice(flows=(advice,)))
+    made = made_for(steered(to="external"), answer="advised", attachments=(attachment,), rfs="")
     assert made.files == ()
     assert "virtual machines only" in made.notes[0]
 
@@ -394,6 +387,9 @@ def test_objects_are_created_and_never_replaced() -> None:
             if "kind" in loaded(file.text):
                 assert " create -f " in file.text
                 assert "# Undo: only if `create` made it" in file.text
+            is_attached = "multus" in file.text or "-pod" in file.name
+            warns = "Only if `create` made network demo/orders: one that was there is" in file.text
+            assert warns is is_attached
 
 
 HOSTILE = [

@@ -113,7 +113,10 @@ class Lists:
     ) -> None:
         self._cluster = cluster
         self._wanted = wanted
-        self._all_pods = all_pods
+        self._resources = [
+            one._replace(selector="") if all_pods and one.kind == "Pod" else one
+            for one in wanted.resources
+        ]
         self.read: list[str] = []
         self.unread: dict[str, str] = {}
         self.notes: list[str] = []
@@ -124,7 +127,7 @@ class Lists:
         served = self._cluster.groups()
         lists = (
             _ListPages(self, self._cluster, one, served.get(one.group, [] if one.group else ["v1"]))
-            for one in map(self._with_selector, self._wanted.resources)
+            for one in self._resources
         )
         ahead = next(lists, None)
         while ahead is not None:  # the next list is under way while this one is judged
@@ -138,10 +141,6 @@ class Lists:
                 if error.status is None:
                     raise  # the next one would fail as well
                 self.unread[resource.key] = self._reason(resource, error)
-
-    def _with_selector(self, resource: ClusterList) -> ClusterList:
-        every = self._all_pods and resource.kind == "Pod"
-        return resource._replace(selector="") if every else resource
 
     def _reason(self, resource: ClusterList, error: ApiError) -> str:
         if error.status != 403:
@@ -251,7 +250,9 @@ class _ListPages:
                 "/".join(text_at(item, f"/metadata/{key}") for key in ("namespace", "name")),
             )
             # an item of a list of the core group names neither
-            yield {"apiVersion": self._api_version, "kind": self.resource.kind, **item}
+            group, version = self.resource.group, self._versions[0]
+            api_version = f"{group}/{version}" if group else version
+            yield {"apiVersion": api_version, "kind": self.resource.kind, **item}
 
     def _note(self) -> str:
         """The note that a list is of two moments, with what changed in between."""
@@ -264,11 +265,6 @@ class _ListPages:
         if gone := [name for uid, (_version, name) in self._seen.items() if uid not in uids]:
             told.append(f"deleted in between: {_first_names(gone)}")
         return "; ".join(told)
-
-    @property
-    def _api_version(self) -> str:
-        group = self.resource.group
-        return f"{group}/{self._versions[0]}" if group else self._versions[0]
 
     def _ask(self, token: str) -> ApiRequest:
         query = {"limit": str(self._limits[0])}
