@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.rows import rows
 from vnicaudit.knowledge.kube_changes import may_change
 from vnicaudit.model.decoding import value_at
 from vnicaudit.model.plan import ClusterKind, PatchLine, VmUnit
@@ -76,20 +77,6 @@ def test_the_diff_has_the_old_and_the_new_value_of_each_field() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("kind", "path", "may"),
-    [
-        ("kube-vm", MODEL.path, True),
-        ("kube-vm", "/spec/preference", True),
-        ("kube-vm", "/spec/preference/revisionName", True),
-        ("kube-vm", "/spec/template/spec/volumes/0/cloudInitNoCloud/userData", False),
-        ("kube-vm", "/spec/template/spec/accessCredentials", False),
-        ("kube-vm", "/spec/runStrategy", False),
-        ("kube-vm", "/metadata/finalizers", False),
-        ("kube-vm", f"{MODEL.path}/more", False),
-        ("kube-nad", "/spec/config", True),
-        ("kube-nad", MODEL.path, False),
-    ],
-)
+@rows
 def test_only_known_fields_may_change(kind: ClusterKind, path: str, may: bool) -> None:
     assert may_change(kind, path) is may

@@ -3,9 +3,9 @@
 from itertools import chain
 from pathlib import Path
 
-import pytest
 from msgspec.structs import replace
 
+from tests.rows import rows
 from vnicaudit.cli.wiring.drivers import DRIVERS
 from vnicaudit.errors import RefusedError
 from vnicaudit.remedy.applying.apply import refuse_concurrent
@@ -26,7 +26,6 @@ class ElsewhereDriver(DomainDriver):
 
 EVERY: list[type[Driver]] = [*chain(*DRIVERS.values()), ElsewhereDriver]
 KINDS = KindTable((driver, lambda _: True) for driver in EVERY)
-UUID = "6f2c3a52-5d0e-4a35-9d15-3f3b1f1f0a01"
 
 
 def unit(kind: str, target: str, uuid: str | None = None, file: str | None = None) -> UnitRequest:
@@ -51,40 +50,16 @@ def is_refused(tmp_path: Path, opened: UnitRequest, other: UnitRequest) -> bool:
     return False
 
 
-@pytest.mark.parametrize(
-    ("opened", "other"),
-    [
-        pytest.param(unit("flavor", "a", "1"), unit("flavor", "b", "1"), id="two clouds"),
-        pytest.param(unit("flavor", "a", "1"), unit("elsewhere", "a", "1"), id="two kinds"),
-        pytest.param(unit("elsewhere", "a"), replace(unit("elsewhere", "a"), key="2"), id="keys"),
-        pytest.param(unit("elsewhere", "a"), unit("flavor", "a"), id="no id, two kinds"),
-        pytest.param(unit("file", "a", file="a"), unit("file", "a", file="b"), id="two files"),
-        pytest.param(unit("domain", "a", UUID), unit("domain", "a", UUID[:-1] + "2"), id="uuids"),
-    ],
-)
-def test_another_thing_is_left_alone(
-    opened: UnitRequest, other: UnitRequest, tmp_path: Path
-) -> None:
-    assert not is_refused(tmp_path, opened, other)
+@rows
+def test_another_thing_is_left_alone(opened: list[str], other: list[str], tmp_path: Path) -> None:
+    assert not is_refused(tmp_path, unit(*opened), unit(*other))
 
 
-@pytest.mark.parametrize(
-    ("opened", "other"),
-    [
-        pytest.param(unit("flavor", "a", "1"), unit("flavor", "a", "1"), id="a flavor"),
-        pytest.param(unit("elsewhere", "a"), unit("elsewhere", "a"), id="no id"),
-        pytest.param(
-            unit("domain", "qemu:///system", UUID),
-            unit("domain", "qemu+ssh://host/system", UUID),
-            id="a second name of a host, or where it moved to",
-        ),
-        pytest.param(unit("domain", "a", "1"), unit("domain", "b", "1"), id="it may move"),
-        pytest.param(unit("server", "a", UUID), unit("server", "b", UUID), id="two names"),
-        pytest.param(unit("server", "a", UUID), unit("domain", "b", UUID), id="what Nova made"),
-        pytest.param(
-            unit("file", "a.xml", file="/a.xml"), unit("file", "/", file="/a.xml"), id="its folder"
-        ),
-    ],
-)
-def test_the_same_thing_is_refused(opened: UnitRequest, other: UnitRequest, tmp_path: Path) -> None:
-    assert is_refused(tmp_path, opened, other)
+def test_a_thing_without_an_id_is_told_by_its_key(tmp_path: Path) -> None:
+    opened = unit("elsewhere", "a")
+    assert not is_refused(tmp_path, opened, replace(opened, key="2"))
+
+
+@rows
+def test_the_same_thing_is_refused(opened: list[str], other: list[str], tmp_path: Path) -> None:
+    assert is_refused(tmp_path, unit(*opened), unit(*other))

@@ -47,46 +47,27 @@ def progress(schedule: Schedule, done: list[Ended], left: Sequence[UnitRequest] 
     return made
 
 
+@rows
+def test_queue_gives_canaries_then_batches(
+    schedule: dict[str, int], done: list[Outcome], now: str
+) -> None:
+    queue = progress(Schedule(**schedule), results(*done), LEFT)
+    assert "".join(one.key for one in queue.next()) == now
+
+
+@rows
+def test_queue_stops_with_a_reason(
+    schedule: dict[str, int], done: list[Outcome], reason: str
+) -> None:
+    assert progress(Schedule(**schedule), results(*done)).stop(NOON) == reason
+
+
 @pytest.mark.parametrize(
-    ("schedule", "done", "now"),
-    [
-        (Schedule(), results(), "a"),
-        (Schedule(), results("applied"), "a"),
-        (Schedule(batch=2), results(), "a"),
-        (Schedule(batch=2), results("applied"), "ab"),
-        (Schedule(batch=2), results("already"), "ab"),
-        (Schedule(canary=2, batch=3), results("applied"), "a"),
-        (Schedule(canary=2, batch=3), results("applied", "applied"), "abc"),
-        (Schedule(canary=0, batch=9), results(), "abcd"),
-        (Schedule(canary=1, batch=2), results("refused"), "a"),  # nothing was done to it
-    ],
+    ("window", "reason"),
+    [("22:00-04:00", "outside the window 22:00-04:00"), ("11:59-12:01", "")],
 )
-def test_queue_gives_canaries_then_batches(schedule: Schedule, done: list[Ended], now: str) -> None:
-    assert "".join(one.key for one in progress(schedule, done, LEFT).next()) == now
-
-
-@pytest.mark.parametrize(
-    ("schedule", "done", "reason"),
-    [
-        (Schedule(), results(), ""),
-        (Schedule(), results("applied", "already", "refused"), ""),
-        (Schedule(), results("failed"), "ended 0, a canary, failed"),
-        (Schedule(), results("rolled-back"), "ended 0, a canary, was rolled back"),
-        (Schedule(), results("refused", "failed"), "ended 1, a canary, failed"),
-        (Schedule(max_failures=5), results("failed"), "ended 0, a canary, failed"),
-        (Schedule(), results("applied", "failed"), "1 failed (--max-failures 0)"),
-        (Schedule(max_failures=1), results("applied", "failed"), ""),
-        (
-            Schedule(max_failures=1), results("applied", "failed", "rolled-back"),
-            "2 failed (--max-failures 1)",
-        ),
-        (Schedule(canary=0), results("failed"), "1 failed (--max-failures 0)"),
-        (Schedule(window=Window.parse("22:00-04:00")), results(), "outside the window 22:00-04:00"),
-        (Schedule(window=Window.parse("11:59-12:01")), results(), ""),
-    ],
-)  # fmt: skip
-def test_queue_stops_with_a_reason(schedule: Schedule, done: list[Ended], reason: str) -> None:
-    assert progress(schedule, done).stop(NOON) == reason
+def test_queue_stops_outside_its_window(window: str, reason: str) -> None:
+    assert progress(Schedule(window=Window.parse(window)), []).stop(NOON) == reason
 
 
 GROUPED = Schedule(

@@ -25,6 +25,7 @@ from tests.remedy.planning.planned import (
 )
 from tests.remedy.planning.units import file_of
 from tests.remedy.works import work
+from tests.rows import rows
 from vnicaudit import __version__
 from vnicaudit.audit.reading.targets import target_of
 from vnicaudit.audit.tally import RunProgress
@@ -163,41 +164,15 @@ def test_the_order_is_that_of_the_targets(hosts: dict[str, list[DomainSource | R
     assert [step.about.name for step in made.steps] == ["b", "a"]
 
 
-@pytest.mark.parametrize(
-    ("options", "says"),
-    [
-        (
-            PlanOptions(domains=frozenset({"a", "nope"})),
-            "no domain in the targets has the name 'nope' (--domain)",
-        ),
-        (
-            PlanOptions(macs=(MAC, "52:54:00:00:00:99")),
-            "no NIC in the targets has the MAC address 52:54:00:00:00:99 (--nic)",
-        ),
-        (
-            PlanOptions(domains=frozenset({"b"}), macs=(MAC,)),
-            (
-                f"no NIC in the domains that are named has the MAC address {MAC} (--nic); "
-                "did you mean '52:54:00:00:00:02'?"
-            ),
-        ),
-        (
-            PlanOptions(domains=frozenset({"x", "y"}), macs=(MAC,)),
-            (
-                "no domain in the targets has the name 'x' (--domain); no domain in the "
-                "targets has the name 'y' (--domain); no NIC in the domains that are named has "
-                f"the MAC address {MAC} (--nic)"
-            ),
-        ),
-    ],
-)
+@rows
 def test_what_was_named_must_be_there(
-    options: PlanOptions, says: str, hosts: dict[str, list[DomainSource | ReadError]]
-) -> None:
+    domains: list[str], macs: list[str], says: str,
+    hosts: dict[str, list[DomainSource | ReadError]],
+) -> None:  # fmt: skip
     """A slip of the pen would look like a host where all is well."""
     hosts["qemu:///system"] = [named("a"), named("b", interface("e1000", 2))]
     with pytest.raises(UsageError) as error:
-        plan("qemu:///system", options=options)
+        plan("qemu:///system", options=PlanOptions(domains=frozenset(domains), macs=tuple(macs)))
     assert str(error.value) == says
 
 

@@ -1,11 +1,13 @@
 """What the history adds to a plan, in words."""
 
-import pytest
+from typing import Any
+
 from msgspec.structs import replace
 
 from tests.regressions.hostile_input.growth import MOST, ratio
 from tests.reports.plan.samples import EMPTY
 from tests.reports.plan.test_by_change import step_on
+from tests.rows import rows
 from vnicaudit.model.ranking import GainEstimate, LastReading, PlanHistory, StepHistory, UnreadHost
 from vnicaudit.reports.plan.text import render
 from vnicaudit.reports.writers import Options
@@ -29,37 +31,17 @@ def last(host: str, findings: int) -> LastReading:
     )  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("first", "second", "words"),
-    [
-        (None, None, None),
-        (StepHistory(1, 1, 0, "2026-09-14T08:00:00Z"), None, "first seen 2026-09-14"),
-        (
-            StepHistory(1, 1, 0, "2026-09-14T08:00:00Z"),
-            StepHistory(1),
-            "1 known finding, first seen 2026-09-14",
-        ),
-        (StepHistory(1, new=1), None, "1 of 1 finding not in the last audit"),
-        (
-            StepHistory(2, 1, 1, "2026-09-14T08:00:00Z"),
-            StepHistory(3, 2, 1, "2026-02-01T08:00:00Z"),
-            "oldest of 3 known findings first seen 2026-02-01; 2 not in the last audit",
-        ),
-        (StepHistory(2, new=1), StepHistory(1), "1 of 3 findings not in the last audit"),
-        (
-            StepHistory(1, gain=GAIN),
-            None,
-            "measured: +104 % throughput of bulk (1 measurement, no spread known)",
-        ),
-    ],
-)
-def test_one_line_below_an_entry(
-    first: StepHistory | None, second: StepHistory | None, words: str | None
-) -> None:
-    steps = {"1": first, "2": second}
-    known = {number: facts for number, facts in steps.items() if facts is not None}
+@rows
+def test_one_line_below_an_entry(steps: dict[str, list[Any]], words: list[str]) -> None:
+    known = {number: StepHistory(*facts) for number, facts in steps.items()}
     found = [line for line in rendered(PlanHistory(known)) if "history" in line]
-    assert found == ([] if words is None else [f"    history: {words}"])
+    assert found == [f"    history: {line}" for line in words]
+
+
+def test_a_gain_that_was_measured() -> None:
+    lines = rendered(PlanHistory({"1": StepHistory(1, gain=GAIN)}))
+    words = "measured: +104 % throughput of bulk (1 measurement, no spread known)"
+    assert [line for line in lines if "history" in line] == [f"    history: {words}"]
 
 
 def test_hosts_with_most_findings_come_first_and_the_rest_is_counted() -> None:

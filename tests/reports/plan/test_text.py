@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from tests.reports.golden import golden
 from tests.reports.plan.plans import PLANS
 from tests.reports.plan.samples import EMPTY, FILE, LINK, MAIL, MAIL_1, NOT_PLANNED, NOVA, PLAN
+from tests.rows import rows
 from tests.shares import examples
 from vnicaudit.model.finding import Change, Ref
 from vnicaudit.model.plan import (
@@ -201,17 +202,6 @@ def test_whatever_a_plan_holds_lines_are_harmless(plan: Plan, width: int, verbos
     assert len(heads) >= len(plan.steps)
 
 
-@pytest.mark.parametrize(
-    ("field", "old", "new", "words"),
-    [
-        ("queues", "1", "4", "queues 1 → 4"),
-        ("irq:eth0:39", "0", "1", "irq:eth0:39 0 → 1"),
-        ("irq:eth0:39 irq:eth0:40", "0 0", "1 2", "irq of eth0 39, 40: 0 → 1, 2"),
-        ("irq:eth0:3 irq:eth0:4 irq:eth0:5", "0 1 2", "1 1 1", "irq of eth0 3, 4, …: 0, 1, … → 1"),
-        ("sysctl::net.a sysctl::net.b", "0 ", "1 2", "sysctl net.a, net.b: 0, none → 1, 2"),
-        ("mtu:eth0 mtu:br0", "1500 1500", "9000 9000", "mtu:eth0, mtu:br0: 1500 → 9000"),
-        ("rps:eth0:rx-0 mtu:eth0", "1 9", "3 8", "rps:eth0:rx-0, mtu:eth0: 1, 9 → 3, 8"),
-    ],
-)  # fmt: skip
+@rows
 def test_a_change_of_several_settings(field: str, old: str, new: str, words: str) -> None:
     assert field_and_change(Change(field, old, new, safe=True), most=2) == words

@@ -15,10 +15,6 @@ from vnicaudit.remedy.applying.clouds.nova_manage import (
 from vnicaudit.remedy.hypervisor import CommandOutput
 
 SERVER = "00000000-0000-4000-8000-000000000001"
-USAGE = (
-    "usage: nova-manage [-h] [--config-dir DIR] ...\nnova-manage: error: argument category: "
-    "invalid choice: 'image_property'\n"
-)
 
 
 class Answering:
@@ -44,47 +40,15 @@ def test_set_is_one_call() -> None:
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("said", "words"),
-    [
-        (CommandOutput(1, "Unexpected error, see nova-manage.log for the full trace: x"),
-         (
-             "ended with 1 (an unexpected error: see nova-manage.log on the controller): "
-             "Unexpected error, see nova-manage.log for the full trace: x"
-         )),
-        (CommandOutput(2, "Instance 1 could not be found."),
-         (
-             "ended with 2 (it does not know this server: is it the controller of another "
-             "cloud?): Instance 1 could not be found."
-         )),
-        (CommandOutput(3, "Instance 1 in vm_state active."),
-         (
-             "ended with 3 (Nova accepts no change in the server's current state: it must be "
-             "stopped or shelved): Instance 1 in vm_state"
-         )),
-        (CommandOutput(4), "ended with 4 (a property without a value)"),
-        (CommandOutput(5), "ended with 5 (it does not know this property)"),
-        (CommandOutput(6, "Field value x is invalid"),
-         "ended with 6 (not a valid value for the property): Field value x is invalid"),
-        (CommandOutput(77), "ended with 77"),
-        (CommandOutput(127, "", "sh: nova-manage: not found"),
-         (
-             "ended with 127 (command not found there: name it with "
-             "VNICAUDIT_NOVA_MANAGE_COMMAND): sh: nova-manage: not found"
-         )),
-        (CommandOutput(255, "An error has occurred:\nTraceback"),
-         "ended with 255 (it crashed, or the "
-         "connection to where it runs was lost): An error has occurred: Traceback"),
-        (CommandOutput(2, "", USAGE),
-         "this nova-manage has no image_property command: it is older than Nova 25"),
-    ],
-)  # fmt: skip
-def test_set_ends_badly(said: CommandOutput, words: str) -> None:
+@rows
+def test_set_ends_badly(code: int, text: str, error: str, words: str) -> None:
     with pytest.raises(ActionError) as raised:
-        Manage(Answering(said)).set_properties(SERVER, {"hw_vif_model": "virtio"})
+        Manage(Answering(CommandOutput(code, text, error))).set_properties(
+            SERVER, {"hw_vif_model": "virtio"}
+        )
     assert words in str(raised.value)
-    assert isinstance(raised.value, NotSetError) is (said.code not in (1, 77, 255))
-    assert isinstance(raised.value, HalfSetError) is (said.code == 1)
+    assert isinstance(raised.value, NotSetError) is (code not in (1, 77, 255))
+    assert isinstance(raised.value, HalfSetError) is (code == 1)
 
 
 def test_a_connection_that_is_lost_is_no_end() -> None:

@@ -14,11 +14,9 @@ from vnicaudit.remedy.applying.domains.definition_transactions import DomainPlac
 from vnicaudit.remedy.applying.journal.events import NicChanges
 from vnicaudit.remedy.hypervisor import RunningProcess
 
-MAC, OTHER = "52:54:00:00:00:01", "52:54:00:00:00:02"
+MAC = "52:54:00:00:00:01"
 TAP = RunningNic("virtio-net-pci", "virtio", "tap", MAC)
 BRIDGE = "<source bridge='br0'/>"
-DEVICE = "<source dev='/dev/vhost-vdpa-0'/>"
-SOCKET = "<source type='unix' path='/run/vhu-1' mode='client'/>"
 
 
 def interface(
@@ -72,82 +70,22 @@ def found(
     return next(((one.verdict, one.detail) for one in seen.checks if one.name == name), ("", ""))
 
 
-@pytest.mark.parametrize(
-    ("nic", "running", "verdict", "detail"),
-    [
-        (interface(), TAP, "ok", f"QEMU runs virtio-net-pci on tap for {MAC}"),
-        (
-            interface("vdpa", DEVICE),
-            RunningNic("virtio-net-pci", "virtio", "vhost-vdpa", MAC),
-            "ok",
-            f"QEMU runs virtio-net-pci on vhost-vdpa for {MAC}",
-        ),
-        (
-            interface("vhostuser", SOCKET),
-            RunningNic("virtio-net-pci", "virtio", "vhost-user", MAC),
-            "ok",
-            f"QEMU runs virtio-net-pci on vhost-user for {MAC}",
-        ),
-        (
-            interface("vdpa", DEVICE),
-            TAP,
-            "failed",
-            f"QEMU runs virtio-net-pci on tap for {MAC}, not on vhost-vdpa",
-        ),
-        (
-            interface(),
-            RunningNic("e1000", "e1000", "tap", MAC),
-            "failed",
-            f"QEMU runs e1000 on tap for {MAC}, not virtio",
-        ),
-        (interface(), RunningNic("virtio-net-pci", "virtio", None, MAC), "ok",
-         f"QEMU runs virtio-net-pci for {MAC}"),
-        (interface(), RunningNic("virtio-net-pci", "virtio", "tap", OTHER), "unknown",
-         f"{MAC} is not on QEMU's command line"),
-    ],
-)  # fmt: skip
-def test_the_command_line(nic: str, running: RunningNic, verdict: str, detail: str) -> None:
-    process = RunningProcess((running,), 0)
-    assert found(Machine(nic), process, "qemu") == (verdict, detail)
+@rows
+def test_the_command_line(
+    nic: list[str], running: list[str | None], verdict: str, detail: str
+) -> None:
+    model, family, backend, mac = running
+    process = RunningProcess((RunningNic(model, family, backend, mac),), 0)
+    assert found(Machine(interface(*nic)), process, "qemu") == (verdict, detail)
 
 
-TWO_QUEUES = interface(driver="<driver queues='2'/>")
-ASKED = (Change("driver_name", None, "vhost", safe=True),)
-
-
-@pytest.mark.parametrize(
-    ("nics", "files", "changes", "verdict", "detail"),
-    [
-        ((interface(),), 1, (), "ok", "QEMU holds 1 descriptor of /dev/vhost-net"),
-        ((TWO_QUEUES,), 2, (), "ok", "QEMU holds 2 descriptors of /dev/vhost-net"),
-        ((interface(),), 0, (), "unknown", "QEMU holds no /dev/vhost-net"),
-        ((interface(),), 0, ASKED, "failed", "QEMU holds no /dev/vhost-net"),
-        ((interface(),), None, ASKED, "unknown", "QEMU's open descriptors are not visible"),
-        (
-            (interface(), interface(mac=OTHER)), 1, (),
-            "unknown", "QEMU holds 1 descriptor of /dev/vhost-net, for 2 queues",
-        ),
-        (
-            (TWO_QUEUES,), 1, ASKED,
-            "failed", "QEMU holds 1 descriptor of /dev/vhost-net, for 2 queues",
-        ),
-        (
-            (interface(), interface(driver="<driver name='qemu'/>", mac=OTHER)), 1, (),
-            "ok", "QEMU holds 1 descriptor of /dev/vhost-net",
-        ),
-        (
-            (interface(), interface(model="e1000", mac=OTHER)), 1, (),
-            "ok", "QEMU holds 1 descriptor of /dev/vhost-net",
-        ),
-    ],
-)  # fmt: skip
+@rows
 def test_vhost_is_open_once_for_each_queue(
-    nics: tuple[str, ...], files: int | None,
-    changes: tuple[Change, ...], verdict: str, detail: str,
-) -> None:  # fmt: skip
-    process = RunningProcess((TAP,), files)
-    said = found(Machine(*nics), process, "vhost", changes=changes)
-    assert said == (verdict, detail)
+    nics: list[dict[str, str]], files: int | None, is_asked: bool, verdict: str, detail: str
+) -> None:
+    changes = (Change("driver_name", None, "vhost", safe=True),) if is_asked else ()
+    machine, process = Machine(*(interface(**nic) for nic in nics)), RunningProcess((TAP,), files)
+    assert found(machine, process, "vhost", changes=changes) == (verdict, detail)
 
 
 @rows
