@@ -5,7 +5,7 @@ import threading
 from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -49,7 +49,7 @@ def progress(schedule: Schedule, done: list[Ended], left: Sequence[UnitRequest] 
 
 @rows
 def test_queue_gives_canaries_then_batches(
-    schedule: dict[str, int], done: list[Outcome], now: str
+    schedule: dict[str, Any], done: list[Outcome], now: str
 ) -> None:
     queue = progress(Schedule(**schedule), results(*done), LEFT)
     assert "".join(one.key for one in queue.next()) == now
@@ -57,7 +57,7 @@ def test_queue_gives_canaries_then_batches(
 
 @rows
 def test_queue_stops_with_a_reason(
-    schedule: dict[str, int], done: list[Outcome], reason: str
+    schedule: dict[str, Any], done: list[Outcome], reason: str
 ) -> None:
     assert progress(Schedule(**schedule), results(*done)).stop(NOON) == reason
 

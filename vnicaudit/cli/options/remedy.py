@@ -10,20 +10,14 @@ import click
 import msgspec
 
 from vnicaudit.cli.options.environment import Environment, environment
-from vnicaudit.cli.options.output import Format, OutputOptions
-from vnicaudit.cli.options.reading import settings_in
-from vnicaudit.cli.options.records import (
-    Decorator,
-    group,
-    option,
-    option_of,
-    state_folder,
-    together,
-)
+from vnicaudit.cli.options.filters import DomainsOption, MacsOption
+from vnicaudit.cli.options.output import FormatOption, OutputOptions
+from vnicaudit.cli.options.reading import LimitOption, settings_in
+from vnicaudit.cli.options.records import option, state_folder
 from vnicaudit.cli.output.run_progress import RunTelling
 from vnicaudit.cli.wiring import Wiring
 from vnicaudit.errors import UsageError
-from vnicaudit.model.plan import MODES, Mode
+from vnicaudit.model.plan import Mode
 from vnicaudit.remedy.applying.apply import RunContext
 from vnicaudit.remedy.applying.journal.events import RunLimits
 from vnicaudit.remedy.applying.journal.state import StateFolder
@@ -143,12 +137,27 @@ class ApplyScheduleOptions(ScheduleOptions, frozen=True, kw_only=True):
     ] = 0
 
 
+MODE_HELP = (
+    "next-boot: change the definition only; running guests are not touched. restart: shut guests "
+    "down and start them. hotswap: replace the NIC of the running guest (needs its guest agent)."
+)
+
+
 class RemedyOptions(msgspec.Struct, frozen=True, kw_only=True):
     """The options shared by ``apply``, ``rollback`` and ``runs``."""
 
     config: str | None
     state: str | None
-    trusted_uris: tuple[str, ...]
+    trusted_uris: Annotated[
+        tuple[str, ...],
+        option(
+            "Allow this libvirt URI from the plan or run, although it contains more than a host "
+            "(the ext transport, command=, socket=, keyfile= or similar). `all`: every URI in it.  "
+            "[repeatable]",
+            "--trust-uri",
+            metavar="URI",
+        ),
+    ] = ()
     output: OutputOptions
 
     @property
@@ -187,50 +196,29 @@ class ApplyOptions(RemedyOptions, frozen=True, kw_only=True):
     """The options of ``vnicaudit apply``."""
 
     plan: str
-    mode: Mode
-    include_unsafe: bool
-    domains: tuple[str, ...]
-    macs: tuple[str, ...]
-    limit: str | None
-    canary_by: CanaryBy
-    without_host_lock: bool
-    format: Format
+    mode: Annotated[Mode, option(MODE_HELP)] = "next-boot"
+    include_unsafe: Annotated[bool, option("Also apply the unsafe steps of the plan.")] = False
+    domains: DomainsOption = ()
+    macs: MacsOption = ()
+    limit: LimitOption = None
+    canary_by: Annotated[
+        CanaryBy,
+        option(
+            "For a plan of an inventory: choose --canary canaries in each of its groups (or site, "
+            "or host); all canaries go before any batch. A host without a group counts by its "
+            "site. fleet: all hosts are one group."
+        ),
+    ] = "group"
+    without_host_lock: Annotated[
+        bool,
+        option(
+            "Do not lock the hosts of an inventory: for hosts that cannot hold a lock and that "
+            "nobody else changes. Runs with the same state directory still exclude each other."
+        ),
+    ] = False
+    format: FormatOption = "text"
     schedule: ApplyScheduleOptions
     trials: BenchOptions
-
-
-trusted_option = option_of(
-    "trusted_uris",
-    tuple[str, ...],
-    option(
-        "Allow this libvirt URI from the plan or run, although it contains more than a host (the "
-        "ext transport, command=, socket=, keyfile= or similar). `all`: every URI in it.  "
-        "[repeatable]",
-        "--trust-uri",
-        metavar="URI",
-    ),
-)
-apply_options = together(group("schedule", ApplyScheduleOptions), trusted_option)
-"""Options of the commands that apply a plan."""
-
-bench_options = group("trials", BenchOptions)
-"""How guests are measured while a plan is applied."""
-
-rollback_options = together(group("schedule", ScheduleOptions), trusted_option)
-"""Options of the command that undoes a run."""
-
-
-def mode_option(default: str | None) -> Decorator:
-    """``--mode``; ``default`` None: the mode of the run."""
-    return click.option(
-        "--mode",
-        type=click.Choice(MODES),
-        default=default,
-        show_default=default is not None,
-        help="next-boot: change the definition only; running guests are not touched. restart: shut "
-        "guests down and start them. hotswap: replace the NIC of the running guest (needs its "
-        "guest agent)." + ("" if default else "  [default: that of the run]"),
-    )
 
 
 def run_context(

@@ -4,45 +4,27 @@ from __future__ import annotations
 
 import sys
 from contextlib import ExitStack, closing
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING
 
 import click
 from msgspec.structs import replace
 
 from vnicaudit.base.opening import as_usage_error, read_regular
 from vnicaudit.base.wording import close_to, count
-from vnicaudit.cli.options.filters import domain_option, nic_option
-from vnicaudit.cli.options.output import (
-    Format,
-    OutputOptions,
-    format_option,
-    output_options,
-    screen_options,
-)
-from vnicaudit.cli.options.reading import limit_option
-from vnicaudit.cli.options.records import SectionedCommand, as_record, is_on_command_line
-from vnicaudit.cli.options.remedy import (
-    ApplyOptions,
-    CanaryBy,
-    apply_options,
-    bench_options,
-    check_reach,
-    mode_option,
-    run_context,
-)
+from vnicaudit.cli.options.output import screen_options
+from vnicaudit.cli.options.records import SectionedCommand, is_on_command_line, takes
+from vnicaudit.cli.options.remedy import ApplyOptions, CanaryBy, check_reach, run_context
 from vnicaudit.cli.output.files import emit, flush
 from vnicaudit.cli.output.process import hang_up_noted
 from vnicaudit.cli.output.progress import confirm, tell
 from vnicaudit.cli.output.run_progress import RunTelling
 from vnicaudit.cli.remedy.run_output import (
-    code_of_preview,
     nothing_to_apply,
-    print_preview,
+    print_dry_run,
     print_run,
     split_steps,
     tell_damage,
     tell_not_applied,
-    tell_unchanged,
 )
 from vnicaudit.cli.wiring import Wiring, pass_wiring
 from vnicaudit.errors import RefusedError, UsageError
@@ -52,7 +34,7 @@ from vnicaudit.remedy.applying.apply import apply, dry_run_apply
 from vnicaudit.remedy.applying.journal.past_run import damaged
 from vnicaudit.reports.plan import MAX_BYTES, from_json
 from vnicaudit.reports.plan.text import render
-from vnicaudit.reports.runs import dry_run_json, runs_json
+from vnicaudit.reports.runs import runs_json
 from vnicaudit.reports.safe import safe
 
 if TYPE_CHECKING:
@@ -91,32 +73,8 @@ the old one, 130 interrupted."""
 
 @click.command("apply", cls=SectionedCommand, epilog=_EPILOG)
 @click.argument("plan", metavar="PLAN", type=click.Path(dir_okay=False))
-@mode_option("next-boot")
-@click.option("--include-unsafe", is_flag=True, help="Also apply the unsafe steps of the plan.")
-@domain_option
-@nic_option
-@limit_option
-@click.option(
-    "--canary-by",
-    type=click.Choice(get_args(CanaryBy)),
-    default="group",
-    show_default=True,
-    help="For a plan of an inventory: choose --canary canaries in each of its groups (or site, or "
-    "host); all canaries go before any batch. A host without a group counts by its site. fleet: "
-    "all hosts are one group.",
-)
-@click.option(
-    "--without-host-lock",
-    is_flag=True,
-    help="Do not lock the hosts of an inventory: for hosts that cannot hold a lock and that nobody "
-    "else changes. Runs with the same state directory still exclude each other.",
-)
-@format_option
-@apply_options
-@bench_options
-@output_options
 @pass_wiring
-@as_record(ApplyOptions)
+@takes(ApplyOptions)
 def command(options: ApplyOptions, wiring: Wiring) -> int:
     """Apply a PLAN made by `vnicaudit plan`: redefine, restart or hot-swap, then verify.
 
@@ -150,7 +108,7 @@ def command(options: ApplyOptions, wiring: Wiring) -> int:
     measurement = _measurement(options, wiring)
     if options.schedule.dry_run:
         units = dry_run_apply(steps, data, context)
-        return _print_dry_run(units, not_done, options.format, options.mode, options.output)
+        return print_dry_run("apply", options.mode, units, options, [why for _, why in not_done])
     if measurement is not None:
         measurement.choose_design(context.kinds.units(steps))
     where = f" on {len({step.target for step in steps}):,} hosts" if whole.hosts else ""
@@ -339,24 +297,6 @@ def _macs(step: Step) -> set[str]:
     return {mac for mac in (step.about.mac, *more) if mac}
 
 
-def _print_dry_run(
-    units: Sequence[Preview],
-    not_done: list[tuple[Step, Preview]],
-    form: Format,
-    mode: Mode,
-    output: OutputOptions,
-) -> int:
-    """Print a dry run; returns the exit code. Steps that were left out have been reported
-    before."""
-    if form == "text":
-        code = print_preview(units, "would be applied")
-        tell_unchanged(output)
-        return code
-    others = [why_not for _step, why_not in not_done]
-    emit(dry_run_json("apply", mode, units, others).decode())
-    return code_of_preview(units)
-
-
 def _print_no_run(
     not_done: list[tuple[Step, Preview]], kinds: KindTable, options: ApplyOptions
 ) -> int:
@@ -366,7 +306,7 @@ def _print_no_run(
     else:
         if options.format == "text" and not options.output.quiet:
             emit(f"{nothing_to_apply(not_done, kinds, options.mode)}\n")
-        _print_dry_run((), not_done, options.format, options.mode, options.output)
+        print_dry_run("apply", options.mode, (), options, [why for _, why in not_done])
     return RefusedError.exit_code if not_done else 0
 
 

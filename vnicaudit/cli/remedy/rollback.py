@@ -3,34 +3,31 @@
 from __future__ import annotations
 
 from contextlib import closing
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import click
 from msgspec.structs import replace
 
-from vnicaudit.cli.options.filters import domain_option
-from vnicaudit.cli.options.output import Format, format_option, output_options
-from vnicaudit.cli.options.records import SectionedCommand, as_record
+from vnicaudit.cli.options.filters import DomainsOption
+from vnicaudit.cli.options.output import FormatOption
+from vnicaudit.cli.options.records import SectionedCommand, option, takes
 from vnicaudit.cli.options.remedy import (
+    MODE_HELP,
     RemedyOptions,
     ScheduleOptions,
     check_reach,
-    mode_option,
-    rollback_options,
     run_context,
 )
-from vnicaudit.cli.output.files import emit, flush
+from vnicaudit.cli.output.files import flush
 from vnicaudit.cli.output.process import hang_up_noted
 from vnicaudit.cli.output.progress import confirm
 from vnicaudit.cli.output.run_progress import RunTelling
 from vnicaudit.cli.remedy.run_output import (
-    code_of_preview,
     end_of_run,
-    print_preview,
+    print_dry_run,
     print_runs,
     show_change,
     tell_damage,
-    tell_unchanged,
 )
 from vnicaudit.cli.remedy.runs import last_run, run_ids
 from vnicaudit.cli.wiring import Wiring, pass_wiring
@@ -39,10 +36,9 @@ from vnicaudit.model.plan import Mode
 from vnicaudit.remedy.applying.journal.past_run import read_run
 from vnicaudit.remedy.applying.journal.state import StateFolder
 from vnicaudit.remedy.applying.rollback import RollbackSelection, dry_run_rollback, rollback
-from vnicaudit.reports.runs import dry_run_json
 
 if TYPE_CHECKING:
-    from vnicaudit.remedy.applying.apply import RunContext
+    pass
 
 _EPILOG = """\b
 Examples:
@@ -60,36 +56,31 @@ class RollbackOptions(RemedyOptions, frozen=True, kw_only=True):
     """The options of ``vnicaudit rollback``; ``mode`` None: the mode of the run."""
 
     run: str | None
-    domains: tuple[str, ...]
-    over_edits: bool
-    restore: bool
-    mode: Mode | None
-    format: Format
+    domains: DomainsOption = ()
+    over_edits: Annotated[
+        bool,
+        option(
+            "Roll back even if the definition was edited since; restores only the NICs. For "
+            "servers and images: even if somebody set the property since. For files use --restore."
+        ),
+    ] = False
+    restore: Annotated[
+        bool,
+        option(
+            "Restore the complete originals that the run saved, whatever was changed since and "
+            "even if the journal is damaged. What they replace is saved. Uses --mode next-boot "
+            "unless you name another."
+        ),
+    ] = False
+    mode: Annotated[Mode | None, option(f"{MODE_HELP}  [default: that of the run]")] = None
+    format: FormatOption = "text"
     schedule: ScheduleOptions
 
 
 @click.command("rollback", cls=SectionedCommand, epilog=_EPILOG)
 @click.argument("run", metavar="RUN", required=False, shell_complete=run_ids)
-@domain_option
-@click.option(
-    "--over-edits",
-    is_flag=True,
-    help="Roll back even if the definition was edited since; restores only the NICs. For servers "
-    "and images: even if somebody set the property since. For files use --restore.",
-)
-@click.option(
-    "--restore",
-    is_flag=True,
-    help="Restore the complete originals that the run saved, whatever was changed since and even "
-    "if the journal is damaged. What they replace is saved. Uses --mode next-boot unless you name "
-    "another.",
-)
-@mode_option(None)
-@format_option
-@rollback_options
-@output_options
 @pass_wiring
-@as_record(RollbackOptions)
+@takes(RollbackOptions)
 def command(options: RollbackOptions, wiring: Wiring) -> int:
     """Undo a previous RUN, newest domain first, and verify that everything is as it was.
 
@@ -107,7 +98,9 @@ def command(options: RollbackOptions, wiring: Wiring) -> int:
         units = selection.units_of(found)
         check_reach(context.reach, context.kinds.by_controller(units))
     if options.schedule.dry_run:
-        return _dry_run(run, options, selection, context)
+        shows = options.format == "text" and not options.output.quiet
+        previews = dry_run_rollback(run, selection, context, show_change if shows else None)
+        return print_dry_run("rollback", mode, previews, options)
     tell_damage(() if found is None else found.damage)
     what = f"Restore the originals of run {run}" if restore else f"Undo run {run}"
     if restore and not options.output.quiet:
@@ -123,19 +116,3 @@ def command(options: RollbackOptions, wiring: Wiring) -> int:
     print_runs(went, options, options.format)
     codes = [end_of_run(one, options, context.kinds) for one in went]
     return RefusedError.exit_code if RefusedError.exit_code in codes else max(codes)
-
-
-def _dry_run(
-    run: str, options: RollbackOptions, selection: RollbackSelection, context: RunContext
-) -> int:
-    """Print what would be undone; returns the exit code."""
-    if options.format == "text":
-        show = None if options.output.quiet else show_change
-        previews = dry_run_rollback(run, selection, context, show)
-        code = print_preview(previews, "would be undone")
-        tell_unchanged(options.output)
-        return code
-
-    previews = dry_run_rollback(run, selection, context)
-    emit(dry_run_json("rollback", context.mode, previews).decode())
-    return code_of_preview(previews)

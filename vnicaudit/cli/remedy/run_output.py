@@ -17,16 +17,19 @@ from vnicaudit.errors import ReaderGoneError, RefusedError, UsageError, Vnicaudi
 from vnicaudit.model.plan import FileUnit
 from vnicaudit.model.runs import WELL, Preview
 from vnicaudit.remedy.replacing import ALL
-from vnicaudit.reports.runs import awaited, render_outcome, runs_json
+from vnicaudit.reports.runs import awaited, dry_run_json, render_outcome, runs_json
 from vnicaudit.reports.safe import safe
 from vnicaudit.text.targets import command
 
 if TYPE_CHECKING:
-    from vnicaudit.cli.options.output import Format, OutputOptions
+    from vnicaudit.cli.options.output import Format
+    from vnicaudit.cli.options.remedy import ApplyOptions
+    from vnicaudit.cli.remedy.rollback import RollbackOptions
     from vnicaudit.model.plan import BlockedCode, Mode, ModeCode, NotAppliedCode, Plan, Step
     from vnicaudit.model.runs import RunRecord, UnitRun
     from vnicaudit.remedy.applying.driver import KindTable
     from vnicaudit.remedy.applying.runner import RunResult
+    from vnicaudit.reports.runs import RunKind
 
 ROLLED_BACK = 6
 """Exit code: a change made something worse and was rolled back."""
@@ -34,25 +37,26 @@ _NAMED = 20
 """Guests that are listed by name."""
 
 
-def print_preview(units: Sequence[Preview], words: str) -> int:
-    """Print what would be done to each domain, or why not; returns the exit code."""
-    names = disambiguated((one.name, one.place) for one in units)
-    for one, name in zip(units, names, strict=True):
-        told = [words] if one.outcome == "would-change" else []
-        emit(f"{safe(name)}: {safe('; '.join(filter(None, [*told, one.message])))}\n")
-    return code_of_preview(units)
+_WOULD_BE = {"apply": "would be applied", "rollback": "would be undone"}
 
 
-def code_of_preview(units: Iterable[Preview]) -> int:
-    """Exit code of a dry run."""
+def print_dry_run(
+    kind: RunKind, mode: Mode, units: Sequence[Preview], options: ApplyOptions | RollbackOptions,
+    others: Sequence[Preview] = (),
+) -> int:  # fmt: skip
+    """Print what would be done to each domain, or why not; returns the exit code. ``others``: steps
+    that were left out, and have been reported in words."""
+    if options.format == "json":
+        emit(dry_run_json(kind, mode, units, others).decode())
+    else:
+        names = disambiguated((one.name, one.place) for one in units)
+        for one, name in zip(units, names, strict=True):
+            told = [_WOULD_BE[kind]] if one.outcome == "would-change" else []
+            emit(f"{safe(name)}: {safe('; '.join(filter(None, [*told, one.message])))}\n")
+        if not options.output.quiet:
+            flush()
+            tell("Nothing was changed.")
     return 0 if all(one.outcome in WELL for one in units) else RefusedError.exit_code
-
-
-def tell_unchanged(output: OutputOptions) -> None:
-    """Say that nothing was changed, after a dry run or a run without steps."""
-    if not output.quiet:
-        flush()
-        tell("Nothing was changed.")
 
 
 def show_change(name: str, diff: str) -> None:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from contextlib import closing
 from datetime import datetime, timedelta, timezone
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import click
 
 from vnicaudit.base.wording import count
-from vnicaudit.cli.options.output import Format, format_option, output_options, screen_options
-from vnicaudit.cli.options.records import SectionedCommand, as_record, days_of, state_folder
-from vnicaudit.cli.options.remedy import RemedyOptions, run_context, trusted_option
+from vnicaudit.cli.options.output import FormatOption, screen_options
+from vnicaudit.cli.options.records import SectionedCommand, days_of, option, state_folder, takes
+from vnicaudit.cli.options.remedy import RemedyOptions, run_context
 from vnicaudit.cli.output.files import emit
 from vnicaudit.cli.output.process import hang_up_noted
 from vnicaudit.cli.output.progress import confirm, tell
@@ -69,39 +69,37 @@ class RunsOptions(RemedyOptions, frozen=True, kw_only=True):
     """The options of ``vnicaudit runs``."""
 
     run: str | None
-    verify: bool
-    recover: bool
-    prune: str | None
-    yes: bool
-    format: Format
+    verify: Annotated[
+        bool,
+        option(
+            "Check whether the changes of RUN are in effect now: compare the running guests with "
+            "the plan."
+        ),
+    ] = False
+    recover: Annotated[
+        bool,
+        option(
+            "Finish what a crashed process left unfinished, without asking; start nothing new. For "
+            "a service unit or a watchdog."
+        ),
+    ] = False
+    prune: Annotated[
+        str | None,
+        option(
+            "Remove runs that ended longer ago than this (90d, 8w, 2y); they can no longer be "
+            "undone. Unfinished and damaged runs stay, and so do the runs that they undo or that "
+            "undo them.",
+            metavar="TIME",
+        ),
+    ] = None
+    yes: Annotated[bool, option("Do not ask before --prune removes runs.", "--yes", "-y")] = False
+    format: FormatOption = "text"
 
 
 @click.command("runs", cls=SectionedCommand, epilog=_EPILOG)
 @click.argument("run", required=False, metavar="[RUN]", shell_complete=run_ids)
-@click.option(
-    "--verify",
-    is_flag=True,
-    help="Check whether the changes of RUN are in effect now: compare the running guests with the "
-    "plan.",
-)
-@click.option(
-    "--recover",
-    is_flag=True,
-    help="Finish what a crashed process left unfinished, without asking; start nothing new. For a "
-    "service unit or a watchdog.",
-)
-@click.option(
-    "--prune",
-    metavar="TIME",
-    help="Remove runs that ended longer ago than this (90d, 8w, 2y); they can no longer be undone. "
-    "Unfinished and damaged runs stay, and so do the runs that they undo or that undo them.",
-)
-@click.option("--yes", "-y", is_flag=True, help="Do not ask before --prune removes runs.")
-@format_option
-@trusted_option
-@output_options
 @pass_wiring
-@as_record(RunsOptions)
+@takes(RunsOptions)
 def command(options: RunsOptions, wiring: Wiring) -> int:
     """List past runs and their results, newest first, or show one RUN domain by domain.
 

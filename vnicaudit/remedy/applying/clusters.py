@@ -7,6 +7,7 @@ and the rights of this user answer first.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import ExitStack
 from typing import ClassVar, cast
 
 from msgspec.structs import replace
@@ -35,14 +36,13 @@ from vnicaudit.remedy.applying.cluster_work import (
 from vnicaudit.remedy.applying.driver import (
     NOTHING_TO_DO,
     BegunUnit,
-    Driver,
+    PlaceDriver,
     Prepared,
     PrepareRequest,
     UndoRequest,
     failed,
 )
-from vnicaudit.remedy.applying.journal.events import Begin, Result, Undoing, UnitRequest, unit_of
-from vnicaudit.remedy.applying.session import Session
+from vnicaudit.remedy.applying.journal.events import Begin, Result, UnitRequest, unit_of
 from vnicaudit.remedy.cluster_patch import (
     foreign_in,
     guarded_patch,
@@ -68,15 +68,11 @@ _ELSEWHERE = "{}; or this is another cluster: it is at {}, and the change is for
 _OFF = "it does not run ({}): use --mode next-boot, or start it first"
 
 
-class ClusterDriver(Driver):
+class ClusterDriver(PlaceDriver[ClusterObjects]):
     """Changes objects of clusters, of one kind."""
 
     kind: ClassVar[ClusterKind]
     unmeasured = "of a cluster"
-
-    def __init__(self, session: Session) -> None:
-        super().__init__(session)
-        self._places: dict[str, ClusterObjects] = {}
 
     @classmethod
     def key(cls, step: Step) -> str:
@@ -99,16 +95,12 @@ class ClusterDriver(Driver):
         named it."""
         check_uri(unit.target, self._session.reach.trusted)
 
-    def open(self, unit: UnitRequest) -> None:
-        """Connect to its cluster, and keep other runs of this machine away from it."""
-        if unit.target in self._places:
-            return
-        place = self._adapters.cluster(unit.target, self._session.deadline)
-        opened = self._session.at(unit.target)
+    def connected(self, target: str, until: ExitStack) -> ClusterObjects:
+        """The cluster, locked against other runs of this machine."""
+        place = self._adapters.cluster(target, self._session.deadline)
         key = f"cluster-{short_digest(place.identity().encode(), 24)}"
-        self._session.hold(key, unit.target, opened)
-        opened.callback(self._places.pop, unit.target)
-        self._places[unit.target] = place
+        self._session.hold(key, target, until)
+        return place
 
     def prepare(
         self, unit: UnitRequest, steps: tuple[Step, ...], request: PrepareRequest
@@ -199,12 +191,7 @@ class ClusterDriver(Driver):
         return Prepared(transaction, note="; ".join(map(_WARNING.format, warnings)))
 
     def forward(self, work: BegunUnit) -> Result:
-        """Patch the object, and restart it if the mode says so."""
-        return to_its_end(work.at(self._place(work.unit), ClusterTransaction))
-
-    def undo(self, work: BegunUnit, undoing: Undoing) -> Result:
-        """Patch it back."""
-        del undoing  # it is in the journal
+        """Patch the object, or patch it back, and restart it if the mode says so."""
         return to_its_end(work.at(self._place(work.unit), ClusterTransaction))
 
     def present_state(self, unit: UnitRequest, begin: Begin) -> UnitState:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import ClassVar, Generic, NamedTuple, TypeVar, cast
 
@@ -220,6 +221,35 @@ class Driver(ABC):
         run had started to change it; ``dry_run``: nothing was to be changed."""
         del unit, begun
         return Result("gone", str(error) if dry_run else f"{error}: there is nothing left to do")
+
+
+class PlaceDriver(Driver, Generic[P]):
+    """Changes units at places that are opened one by one. A unit goes on from any point where an
+    interrupted run left it, forward or back, as its journal says."""
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(session)
+        self._places: dict[str, P] = {}
+
+    def open(self, unit: UnitRequest) -> None:
+        """Connect to its place, and keep other runs away from it."""
+        if unit.target in self._places:
+            return
+        with ExitStack() as opened:
+            place = self.connected(unit.target, opened)
+            opened.callback(self._places.pop, unit.target)
+            self._session.at(unit.target).push(opened.pop_all())
+        self._places[unit.target] = place
+
+    @abstractmethod
+    def connected(self, target: str, until: ExitStack) -> P:
+        """The place, connected and locked until the stack is left. Raises TargetError,
+        RefusedError."""
+
+    def undo(self, work: BegunUnit, undoing: Undoing) -> Result:
+        """As :meth:`forward`, which finds in the journal that the change is to be undone."""
+        del undoing
+        return self.forward(work)
 
 
 def steps_on(kind: type[UnitT], steps: Iterable[Step]) -> tuple[UnitStep[UnitT], ...]:

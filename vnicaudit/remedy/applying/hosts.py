@@ -30,13 +30,12 @@ from vnicaudit.model.runs import UnitState
 from vnicaudit.remedy.applying.driver import (
     NOTHING_TO_DO,
     BegunUnit,
-    Driver,
+    PlaceDriver,
     Prepared,
     PrepareRequest,
     UndoRequest,
 )
-from vnicaudit.remedy.applying.journal.events import Begin, Result, Undoing, UnitRequest, unit_of
-from vnicaudit.remedy.applying.session import Session
+from vnicaudit.remedy.applying.journal.events import Begin, Result, UnitRequest, unit_of
 from vnicaudit.remedy.applying.setting_work import (
     EDITED,
     OTHER_DEVICE,
@@ -73,15 +72,11 @@ _ALTERED = "somebody has changed it since: check it, then use --over-edits to se
 _FEWER = "{}={} takes queues away, which running guests may use"
 
 
-class SettingDriver(Driver):
+class SettingDriver(PlaceDriver[HostSettings]):
     """Changes settings of hosts, of network namespaces and of this machine."""
 
     kind = "setting"
     unmeasured = "of a host"
-
-    def __init__(self, session: Session) -> None:
-        super().__init__(session)
-        self._places: dict[str, HostSettings] = {}
 
     @classmethod
     def key(cls, step: Step) -> str:
@@ -101,18 +96,13 @@ class SettingDriver(Driver):
         if unit.target not in ("local", "local://"):
             check_uri(unit.target, self._session.reach.trusted)
 
-    def open(self, unit: UnitRequest) -> None:
-        """Connect to its host, and keep other runs of this machine away from it."""
-        if unit.target in self._places:
-            return
-        place = self._adapters.host(unit.target, self._session.deadline)
-        with ExitStack() as opened:
-            opened.callback(place.close)
-            key = f"settings-{short_digest(place.identity().encode(), 24)}"
-            self._session.hold(key, unit.target, opened)
-            self._session.at(unit.target).push(opened.pop_all())
-        self._session.at(unit.target).callback(self._places.pop, unit.target)
-        self._places[unit.target] = place
+    def connected(self, target: str, until: ExitStack) -> HostSettings:
+        """The settings of the host, locked against other runs of this machine."""
+        place = self._adapters.host(target, self._session.deadline)
+        until.callback(place.close)
+        key = f"settings-{short_digest(place.identity().encode(), 24)}"
+        self._session.hold(key, target, until)
+        return place
 
     def prepare(
         self, unit: UnitRequest, steps: tuple[Step, ...], request: PrepareRequest
@@ -194,12 +184,7 @@ class SettingDriver(Driver):
         return Prepared(transaction)
 
     def forward(self, work: BegunUnit) -> Result:
-        """Set the values, and read them again."""
-        return to_its_end(work.at(self._places[work.unit.target], SettingTransaction))
-
-    def undo(self, work: BegunUnit, undoing: Undoing) -> Result:
-        """Set the values from before the run."""
-        del undoing  # it is in the journal
+        """Set the values, or those from before the run, and read them again."""
         return to_its_end(work.at(self._places[work.unit.target], SettingTransaction))
 
     def present_state(self, unit: UnitRequest, begin: Begin) -> UnitState:

@@ -37,7 +37,7 @@ from vnicaudit.remedy.applying.domains.prepare import (
 from vnicaudit.remedy.applying.driver import (
     NOTHING_TO_DO,
     BegunUnit,
-    Driver,
+    PlaceDriver,
     Prepared,
     PrepareRequest,
     UndoRequest,
@@ -54,7 +54,6 @@ from vnicaudit.remedy.applying.journal.events import (
 )
 from vnicaudit.remedy.applying.journal.journal_file import KeptTexts
 from vnicaudit.remedy.applying.journal.past_run import PastRun
-from vnicaudit.remedy.applying.session import Session
 from vnicaudit.remedy.hypervisor import Hypervisor, Machine
 from vnicaudit.remedy.replacing import UnitRefusedError, check_uri, digest, short_digest
 
@@ -80,16 +79,12 @@ _EDITED = (
 )
 
 
-class DomainDriver(Driver):
+class DomainDriver(PlaceDriver[Hypervisor]):
     """Changes domains of the hosts that one command reaches."""
 
     kind = "domain"
     keeps_texts = True
     may_move = True
-
-    def __init__(self, session: Session) -> None:
-        super().__init__(session)
-        self._hosts: dict[str, Hypervisor] = {}
 
     @classmethod
     def key(cls, step: Step) -> str:
@@ -106,17 +101,12 @@ class DomainDriver(Driver):
         """Raises RefusedError for a URI that may start a program, unless the user named it."""
         check_uri(unit.target, self._session.reach.trusted)
 
-    def open(self, unit: UnitRequest) -> None:
-        """Connect to its host, and keep other runs away from it, on this machine and elsewhere."""
-        if unit.target in self._hosts:
-            return
-        host = self._adapters.connect(unit.target, deadline=self._session.deadline)
-        with ExitStack() as opened:
-            opened.callback(host.close)
-            self._session.hold(host.key, host.name, opened, host)
-            self._session.at(unit.target).push(opened.pop_all())
-        self._session.at(unit.target).callback(self._hosts.pop, unit.target)
-        self._hosts[unit.target] = host
+    def connected(self, target: str, until: ExitStack) -> Hypervisor:
+        """The host, locked against other runs, of this machine and elsewhere."""
+        host = self._adapters.connect(target, deadline=self._session.deadline)
+        until.callback(host.close)
+        self._session.hold(host.key, host.name, until, host)
+        return host
 
     def prepare(
         self, unit: UnitRequest, steps: tuple[Step, ...], request: PrepareRequest
@@ -131,7 +121,7 @@ class DomainDriver(Driver):
                     return original_of(run, unit, run.transaction(unit.key, DefinitionTransaction))
             return None
 
-        host, machine = self._hosts[unit.target], self._machine(unit)
+        host, machine = self._places[unit.target], self._machine(unit)
         return prepare(steps, machine, request.mode, earlier, self._adapters, local=host.local)
 
     def prepare_undo(self, unit: UnitRequest, request: UndoRequest) -> Prepared:
@@ -236,7 +226,7 @@ class DomainDriver(Driver):
             return UnitState(unit.name, "waiting", "it is off: in effect at its next start")
         if not runs_with(machine, target, wanted):
             return UnitState(unit.name, "waiting", _WAITS)
-        place = DomainPlace(self._hosts[unit.target], machine, self._adapters)
+        place = DomainPlace(self._places[unit.target], machine, self._adapters)
         now, hot = GuestBefore(agent=place.agent.answers()), transaction.mode == "hotswap"
         checks = DomainChecks(place, wanted, now, hot=hot).results().checks
         bad = failed(checks)
@@ -259,10 +249,10 @@ class DomainDriver(Driver):
         return Result("refused", why, codes=("moved",))
 
     def _machine(self, unit: UnitRequest) -> Machine:
-        return self._hosts[unit.target].machine(unit.uuid or "")
+        return self._places[unit.target].machine(unit.uuid or "")
 
     def _at_work(self, work: BegunUnit) -> DomainWork:
-        host = self._hosts[work.unit.target]
+        host = self._places[work.unit.target]
         place = DomainPlace(host, host.machine(work.unit.uuid or ""), self._adapters)
         made = work.at(place, DefinitionTransaction)
         transaction = made.transaction
@@ -276,8 +266,8 @@ class DomainDriver(Driver):
     def _elsewhere(self, unit: UnitRequest) -> str | None:
         """The URI of another host of this run that has the domain; None if no such host is
         known."""
-        for target, host in tuple(self._hosts.items()):
-            if target == unit.target or host.key == self._hosts[unit.target].key:
+        for target, host in tuple(self._places.items()):
+            if target == unit.target or host.key == self._places[unit.target].key:
                 continue
             with suppress(ActionError):
                 host.machine(unit.uuid or "")
