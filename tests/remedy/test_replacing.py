@@ -11,9 +11,22 @@ from vnicaudit.errors import RefusedError
 from vnicaudit.remedy.replacing import replace_file
 
 
-def test_content_changes_and_nothing_else(tmp_path: Path) -> None:
-    path = tmp_path / "a.xml"
-    path.write_bytes(b"old")
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    made = tmp_path / "a.xml"
+    made.write_bytes(b"old")
+    return made
+
+
+def refused(path: Path, words: str, *, backup: bool = False) -> None:
+    """The file is not written, for that reason, and nothing is left beside it."""
+    before, names = path.read_bytes(), os.listdir(path.parent)
+    with pytest.raises(RefusedError, match=words):
+        replace_file(str(path), b"old", b"new", backup=backup)
+    assert (path.read_bytes(), os.listdir(path.parent)) == (before, names)
+
+
+def test_content_changes_and_nothing_else(path: Path, tmp_path: Path) -> None:
     path.chmod(0o640)
     replace_file(str(path), b"old", b"new")
     assert path.read_bytes() == b"new"
@@ -27,14 +40,10 @@ def test_what_a_run_keeps_is_not_changed(tmp_path: Path, name: str) -> None:
     for folder in (path.parent, path.parent / "definitions"):
         folder.mkdir(parents=True, exist_ok=True)
     path.write_bytes(b"old")
-    with pytest.raises(RefusedError, match="belongs to a run of vnicaudit"):
-        replace_file(str(path), b"old", b"new")
-    assert path.read_bytes() == b"old"
+    refused(path, "belongs to a run of vnicaudit")
 
 
-def test_extended_attributes_stay(tmp_path: Path) -> None:
-    path = tmp_path / "a.xml"
-    path.write_bytes(b"old")
+def test_extended_attributes_stay(path: Path) -> None:
     try:
         os.setxattr(path, "user.note", b"mine")
     except OSError as error:
@@ -44,10 +53,8 @@ def test_extended_attributes_stay(tmp_path: Path) -> None:
 
 
 def test_a_file_system_without_extended_attributes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = tmp_path / "a.xml"
-    path.write_bytes(b"old")
 
     def none(_file: object) -> list[str]:
         raise OSError(errno.ENOTSUP, "Operation not supported")
@@ -67,9 +74,7 @@ def test_a_link_is_followed(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may give files away")
-def test_the_owner_stays(tmp_path: Path) -> None:
-    path = tmp_path / "a.xml"
-    path.write_bytes(b"old")
+def test_the_owner_stays(path: Path) -> None:
     os.chown(path, 1234, 5678)
     path.chmod(0o2755)
     replace_file(str(path), b"old", b"new")
@@ -77,36 +82,23 @@ def test_the_owner_stays(tmp_path: Path) -> None:
     assert (found.st_uid, found.st_gid, stat.S_IMODE(found.st_mode)) == (1234, 5678, 0o2755)
 
 
-def test_a_file_that_changed_meanwhile_is_left(tmp_path: Path) -> None:
-    path = tmp_path / "a.xml"
+def test_a_file_that_changed_meanwhile_is_left(path: Path) -> None:
     path.write_bytes(b"older")
-    with pytest.raises(RefusedError, match="the file was changed meanwhile"):
-        replace_file(str(path), b"old", b"new")
-    assert (path.read_bytes(), os.listdir(tmp_path)) == (b"older", ["a.xml"])
+    refused(path, "the file was changed meanwhile")
 
 
-def test_a_file_with_two_names_is_left(tmp_path: Path) -> None:
-    path = tmp_path / "a.xml"
-    path.write_bytes(b"old")
+def test_a_file_with_two_names_is_left(path: Path, tmp_path: Path) -> None:
     os.link(path, tmp_path / "b.xml")
-    with pytest.raises(RefusedError, match=r"the file has 2 names \(hard links\)"):
-        replace_file(str(path), b"old", b"new")
-    assert path.read_bytes() == b"old"
+    refused(path, r"the file has 2 names \(hard links\)")
 
 
-def test_a_read_only_file_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "a.xml"
-    path.write_bytes(b"old")
+def test_a_read_only_file_is_left(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path.chmod(0o444)
     monkeypatch.setattr(os, "access", lambda *_: False)  # root may write everything
-    with pytest.raises(RefusedError, match="the file is read-only"):
-        replace_file(str(path), b"old", b"new")
-    assert path.read_bytes() == b"old"
+    refused(path, "the file is read-only")
 
 
-def test_an_owner_that_cannot_be_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "a.xml"
-    path.write_bytes(b"old")
+def test_an_owner_that_cannot_be_kept(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     real = os.stat(path)
     other = os.stat_result((real.st_mode, real.st_ino, real.st_dev, 1, 77, 77, 3, 0, 0, 0))
     monkeypatch.setattr(os, "stat", lambda _path, **_how: other)
@@ -115,22 +107,16 @@ def test_an_owner_that_cannot_be_kept(tmp_path: Path, monkeypatch: pytest.Monkey
         raise PermissionError(1, "Operation not permitted")
 
     monkeypatch.setattr(os, "fchown", refuse)
-    with pytest.raises(RefusedError, match="owner cannot be preserved: Operation not permitted"):
-        replace_file(str(path), b"old", b"new")
-    assert (path.read_bytes(), os.listdir(tmp_path)) == (b"old", ["a.xml"])
+    refused(path, "owner cannot be preserved: Operation not permitted")
 
 
-def test_a_full_disk_leaves_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "a.xml"
-    path.write_bytes(b"old")
+def test_a_full_disk_leaves_the_file(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
     def full(_descriptor: int) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(RefusedError, match="cannot be written: No space left on device"):
-        replace_file(str(path), b"old", b"new")
-    assert (path.read_bytes(), os.listdir(tmp_path)) == (b"old", ["a.xml"])
+    refused(path, "cannot be written: No space left on device")
 
 
 def test_a_file_that_went_away(tmp_path: Path) -> None:
@@ -139,10 +125,8 @@ def test_a_file_that_went_away(tmp_path: Path) -> None:
 
 
 def test_what_interrupts_after_the_move_leaves_the_backup(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = tmp_path / "a.xml"
-    path.write_bytes(b"old")
     move = os.replace
 
     def interrupted(part: str, real: str) -> None:
@@ -157,15 +141,11 @@ def test_what_interrupts_after_the_move_leaves_the_backup(
 
 
 def test_a_move_that_fails_leaves_nothing_beside_the_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = tmp_path / "a.xml"
-    path.write_bytes(b"old")
 
-    def refused(_part: str, _real: str) -> None:
+    def denied(_part: str, _real: str) -> None:
         raise PermissionError(errno.EPERM, "Operation not permitted")
 
-    monkeypatch.setattr(os, "replace", refused)
-    with pytest.raises(RefusedError, match="cannot be written: Operation not permitted"):
-        replace_file(str(path), b"old", b"new", backup=True)
-    assert (path.read_bytes(), os.listdir(tmp_path)) == (b"old", ["a.xml"])
+    monkeypatch.setattr(os, "replace", denied)
+    refused(path, "cannot be written: Operation not permitted", backup=True)

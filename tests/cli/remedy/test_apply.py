@@ -121,29 +121,6 @@ def test_again_is_already(here: Path, capsys: Capture) -> None:
     assert len(runs(capsys)) == 2
 
 
-def test_mode_times_and_attributes(here: Path) -> None:
-    path = here / "a.xml"
-    path.chmod(0o640)
-    try:
-        os.setxattr(path, "user.note", b"mine")
-    except OSError:
-        pytest.skip("the file system has no attributes")
-    planned()
-    assert apply() == 0
-    assert stat.S_IMODE(path.stat().st_mode) == 0o640
-    assert os.getxattr(path, "user.note") == b"mine"
-    assert sorted(os.listdir(here)) == ["a.xml", "plan.json", "state"]
-
-
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
-def test_the_owner_is_kept(here: Path) -> None:
-    os.chown(here / "a.xml", 1234, 2345)
-    planned()
-    assert apply() == 0
-    status = (here / "a.xml").stat()
-    assert (status.st_uid, status.st_gid) == (1234, 2345)
-
-
 def test_a_link_is_followed_and_stays(here: Path) -> None:
     (here / "link.xml").symlink_to("a.xml")
     planned("link.xml")
