@@ -216,6 +216,11 @@ class Ref(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     index: int | None = None
     target_dev: str | None = None
 
+    @property
+    def name_or_id(self) -> str:
+        """The words for it in a sentence; empty: it has neither."""
+        return self.name or self.id or ""
+
 
 # A judgement on one thing, and the edit it proposes.
 

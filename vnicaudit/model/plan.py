@@ -75,7 +75,6 @@ MODES: tuple[Mode, ...] = ("next-boot", "restart", "hotswap")
 and start it. ``hotswap``: also replace the device in the running guest."""
 
 Goal = Literal["virtio", "vdpa", "vhostuser"]
-GOALS: tuple[Goal, ...] = ("virtio", "vdpa", "vhostuser")
 
 CloudObject = Literal["server", "image", "flavor"]
 """An object of a cloud that can be changed."""

@@ -49,7 +49,8 @@ class JudgedFile(NamedTuple):
         """Every finding by key; if several have the same key, the most severe."""
         found: dict[Key, Finding] = {}
         for number, one in enumerate(self.audited_items):
-            for finding in sorted(one.audited.findings, key=_rank):
+            ranked = sorted(one.audited.findings, key=lambda each: SEVERITIES.index(each.severity))
+            for finding in ranked:
                 found[key_of(number, finding)] = finding
         return found
 
@@ -93,10 +94,6 @@ class Reader(NamedTuple):
             return domain
         manifest = replace(declared.manifest, preference_judged=True)
         return replace(domain, declared=replace(declared, described_by=manifest))
-
-
-def _rank(finding: Finding) -> int:
-    return SEVERITIES.index(finding.severity)
 
 
 _PREFERS = {"model": "interface_model"}
@@ -219,7 +216,7 @@ def _nova(old: NovaConfig, new: NovaConfig, made: tuple[MadeChange, ...]) -> Ite
     values: dict[NovaOption, str] = {}
     removed: set[_OptionKey] = set()  # with all options of that name
     for one in made:
-        option, value = _option_of(one, old), one.change.new
+        option, value = old.at_place(one.finding.location), one.change.new
         if option is None or option.name != one.change.field.rpartition("/")[2]:
             yield f"{one.change.field} is no longer there"
             return
@@ -234,10 +231,6 @@ def _nova(old: NovaConfig, new: NovaConfig, made: tuple[MadeChange, ...]) -> Ite
     found = [(_option_key(option), option.value, option.certain) for option in new.options]
     if wanted != found or old.rest_checksum != new.rest_checksum:
         yield "another option of the file would change"
-
-
-def _option_of(made: MadeChange, config: NovaConfig) -> NovaOption | None:
-    return config.at_place(made.finding.location)
 
 
 def _domain(

@@ -375,7 +375,8 @@ def _replaced(path: str, outcome: FixedText, *, backup: bool) -> FileFixed:
     if outcome.before != outcome.after:
         try:
             copy = replace_file(real_path(path), outcome.before, outcome.after, backup=backup)
-            _note_replaced(outcome)
+            if isinstance(outcome.writer, Remembering):
+                outcome.writer.note_replaced(outcome.before, outcome.after)
         except RefusedError as error:
             code: FixRefusal = "cannot-be-written"
             if "edited" in error.codes:
@@ -383,11 +384,6 @@ def _replaced(path: str, outcome: FixedText, *, backup: bool) -> FileFixed:
             lost = (RefusedFix(finding, str(error), code) for finding in outcome.changes)
             return FileFixed(path, refused=(*outcome.refused, *lost), unsafe=outcome.unsafe)
     return file_result(path, outcome)._replace(backup=copy)
-
-
-def _note_replaced(outcome: FixedText) -> None:
-    if isinstance(outcome.writer, Remembering):
-        outcome.writer.note_replaced(outcome.before, outcome.after)
 
 
 def file_content(path: str) -> bytes:

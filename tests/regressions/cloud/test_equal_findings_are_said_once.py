@@ -5,6 +5,7 @@ import json
 import re
 from functools import partial
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from msgspec.structs import replace
@@ -14,7 +15,7 @@ from tests.cli.inside import inside as anywhere
 from tests.rows import rows
 from vnicaudit.model.domain import Server
 from vnicaudit.reports import grouped
-from vnicaudit.reports.plan.steps import PLAN_GROUP_BY
+from vnicaudit.reports.plan.steps import PlanGroupBy
 from vnicaudit.reports.writers import GROUP_BY
 
 CLOUD = FakeCloud()
@@ -167,7 +168,7 @@ def test_equal_steps_are_shown_once(by: str) -> None:
 
 
 def test_plans_are_grouped_as_audits_are() -> None:
-    assert set(PLAN_GROUP_BY) == {"change", *GROUP_BY} - {"domain", "owner"}
+    assert set(get_args(PlanGroupBy)) == {"change", *GROUP_BY} - {"domain", "owner"}
     assert set(GROUPS) == set(GROUP_BY) - {"domain", "owner"}
 
 

@@ -34,7 +34,6 @@ CENTOS_6 = "http://centos.org/centos/6.9"
 CENTOS_7 = "http://centos.org/centos/7.0"
 WINDOWS = "http://microsoft.com/win/10"
 WINDOWS_95 = "http://microsoft.com/win/95"
-FREEBSD = "http://freebsd.org/freebsd/13.0"
 
 NOVA = (
     "<nova:instance xmlns:nova='http://openstack.org/xmlns/libvirt/nova/1.1'>"

@@ -6,13 +6,13 @@ from hypothesis import strategies as st
 
 from vnicaudit.model.finding import Change, Readiness, Ref, owner_named
 from vnicaudit.model.plan import (
-    GOALS,
     MODES,
     Blocked,
     BlockedCode,
     DomainUnit,
     FileUnit,
     FlavorUnit,
+    Goal,
     GuestView,
     ImageUnit,
     Loss,
@@ -79,7 +79,7 @@ STEP = st.builds(
     id=TEXT,
     target=TEXT,
     owner=OWNER,
-    to=st.sampled_from(GOALS),
+    to=st.sampled_from(get_args(Goal)),
     rules=_some(TEXT),
     changes=_some(CHANGE),
     readiness=st.sampled_from(get_args(Readiness)),
@@ -111,7 +111,7 @@ PLANS = st.builds(
     tool=TEXT,
     version=TEXT,
     created=TEXT,
-    to=st.sampled_from(GOALS),
+    to=st.sampled_from(get_args(Goal)),
     targets=_some(TEXT),
     steps=st.lists(STEP, max_size=3, unique_by=lambda step: step.id).map(tuple),
     not_planned=_some(NOT_PLANNED),

@@ -158,6 +158,7 @@ class RemedyOptions(msgspec.Struct, frozen=True, kw_only=True):
             metavar="URI",
         ),
     ] = ()
+    format: FormatOption = "text"
     output: OutputOptions
 
     @property
@@ -216,7 +217,6 @@ class ApplyOptions(RemedyOptions, frozen=True, kw_only=True):
             "nobody else changes. Runs with the same state directory still exclude each other."
         ),
     ] = False
-    format: FormatOption = "text"
     schedule: ApplyScheduleOptions
     trials: BenchOptions
 

@@ -93,7 +93,8 @@ def command(options: ApplyOptions, wiring: Wiring) -> int:
     changed.
     """
     _check_format(options)
-    data = _read_plan(options.plan)
+    with as_usage_error(options.plan):
+        data = read_regular(options.plan, MAX_BYTES + 1)
     whole, kinds = from_json(data, options.plan), wiring.platforms().unit_kinds()
     named = chosen_steps(whole.steps, options.domains, options.macs)
     plan = replace(whole, steps=_on_hosts(named, whole.hosts, options))
@@ -246,11 +247,6 @@ def _canary_groups(host: PlanHost, by: CanaryBy) -> tuple[str, ...]:
     if by == "host":
         return (f"host {host.name}",)
     return host.groups if by == "group" and host.groups else (site,)
-
-
-def _read_plan(path: str) -> bytes:
-    with as_usage_error(path):
-        return read_regular(path, MAX_BYTES + 1)
 
 
 def chosen_steps(

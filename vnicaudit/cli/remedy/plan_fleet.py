@@ -16,6 +16,7 @@ from vnicaudit.cli.options.environment import Environment
 from vnicaudit.cli.options.history import HistoryOptions, is_history_named
 from vnicaudit.cli.options.records import state_folder
 from vnicaudit.cli.output.progress import tell
+from vnicaudit.cli.remedy.plan_options import PlanCommandOptions
 from vnicaudit.cli.remedy.plan_output import print_plan, write_owner_files
 from vnicaudit.cli.wiring import Wiring
 from vnicaudit.cli.wiring.platforms import PlatformRegistry
@@ -38,7 +39,6 @@ from vnicaudit.text.targets import command as own_command
 
 if TYPE_CHECKING:
     from vnicaudit.audit.reading.targets import PlannedItem
-    from vnicaudit.cli.remedy.plan import PlanCommandOptions
 
 
 def plan_fleet(

@@ -9,7 +9,6 @@ import click
 from msgspec.structs import replace
 
 from vnicaudit.cli.options.filters import DomainsOption
-from vnicaudit.cli.options.output import FormatOption
 from vnicaudit.cli.options.records import SectionedCommand, option, takes
 from vnicaudit.cli.options.remedy import (
     MODE_HELP,
@@ -73,7 +72,6 @@ class RollbackOptions(RemedyOptions, frozen=True, kw_only=True):
         ),
     ] = False
     mode: Annotated[Mode | None, option(f"{MODE_HELP}  [default: that of the run]")] = None
-    format: FormatOption = "text"
     schedule: ScheduleOptions
 
 

@@ -23,8 +23,6 @@ from vnicaudit.text.targets import command
 
 if TYPE_CHECKING:
     from vnicaudit.cli.options.output import Format
-    from vnicaudit.cli.options.remedy import ApplyOptions
-    from vnicaudit.cli.remedy.rollback import RollbackOptions
     from vnicaudit.model.plan import BlockedCode, Mode, ModeCode, NotAppliedCode, Plan, Step
     from vnicaudit.model.runs import RunRecord, UnitRun
     from vnicaudit.remedy.applying.driver import KindTable
@@ -41,7 +39,7 @@ _WOULD_BE = {"apply": "would be applied", "rollback": "would be undone"}
 
 
 def print_dry_run(
-    kind: RunKind, mode: Mode, units: Sequence[Preview], options: ApplyOptions | RollbackOptions,
+    kind: RunKind, mode: Mode, units: Sequence[Preview], options: RemedyOptions,
     others: Sequence[Preview] = (),
 ) -> int:  # fmt: skip
     """Print what would be done to each domain, or why not; returns the exit code. ``others``: steps

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import click
 
 from vnicaudit.base.wording import count
-from vnicaudit.cli.options.output import FormatOption, screen_options
+from vnicaudit.cli.options.output import screen_options
 from vnicaudit.cli.options.records import SectionedCommand, days_of, option, state_folder, takes
 from vnicaudit.cli.options.remedy import RemedyOptions, run_context
 from vnicaudit.cli.output.files import emit
@@ -93,7 +93,6 @@ class RunsOptions(RemedyOptions, frozen=True, kw_only=True):
         ),
     ] = None
     yes: Annotated[bool, option("Do not ask before --prune removes runs.", "--yes", "-y")] = False
-    format: FormatOption = "text"
 
 
 @click.command("runs", cls=SectionedCommand, epilog=_EPILOG)

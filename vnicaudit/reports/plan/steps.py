@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Literal, get_args
+from typing import Literal
 
 from vnicaudit.base.wording import count, disambiguated, shared_folder
 from vnicaudit.model.finding import Change, name_of
@@ -417,7 +417,6 @@ def _day(time: str) -> str:
 
 
 PlanGroupBy = Literal["change", "image", "flavor", "project", "host", "rule"]
-PLAN_GROUP_BY: tuple[PlanGroupBy, ...] = get_args(PlanGroupBy)
 
 _NAMES = 3
 _MANY_NAMES = 20

@@ -331,7 +331,7 @@ class ServerDriver(CloudDriver):
     def unit(cls, key: str, steps: tuple[Step, ...]) -> UnitRequest:
         """The server, with the NICs that the change affects."""
         first = steps[0]
-        unit, name = cast(ServerUnit, first.unit), first.about.name or first.about.id or ""
+        unit, name = cast(ServerUnit, first.unit), first.about.name_or_id
         return unit_of(key, steps, cls.kind, name, macs=unit.macs, exclusive=unit.groups)
 
     def completed(self, request: CloudRequest, place: CloudPlace) -> CloudTransaction | None:

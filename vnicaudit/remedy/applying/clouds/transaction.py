@@ -232,7 +232,7 @@ class CloudDriver(Driver):
     @classmethod
     def unit(cls, key: str, steps: tuple[Step, ...]) -> UnitRequest:
         """The object, which has no NICs of its own."""
-        return unit_of(key, steps, cls.kind, _name(steps[0]), macs=())
+        return unit_of(key, steps, cls.kind, steps[0].about.name_or_id, macs=())
 
     def open(self, unit: UnitRequest) -> None:
         """Connect to its cloud, by its name in the user's own clouds.yaml."""
@@ -322,10 +322,6 @@ def _hinting(work: BegunUnit) -> Iterator[None]:
         raise type(error)(f"{error}; {work.unit.name}: {hint}" if hint else str(error)) from error
 
 
-def _name(step: Step) -> str:
-    return step.about.name or step.about.id or ""
-
-
 def _check_step(step: Step, part: UnitInCloud) -> None:
     """Raises RefusedError if a step would do something other than what was reviewed."""
     if set(part.old) != set(part.properties) or not part.properties:
@@ -333,6 +329,6 @@ def _check_step(step: Step, part: UnitInCloud) -> None:
             f"step {step.id}: its properties do not match its changes: make a new plan", "plan"
         )
     check_diff(
-        step, diff(_name(step), part.old, part.properties),
+        step, diff(step.about.name_or_id, part.old, part.properties),
         kept_digest(part.kind, step.about.id, part.old),
     )  # fmt: skip

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from contextlib import ExitStack, suppress
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 
 from msgspec.structs import replace
@@ -195,21 +195,13 @@ class DomainDriver(PlaceDriver[Hypervisor]):
 
     def forward(self, work: BegunUnit) -> Result:
         """Redefine the domain, have that take effect, and check the running guest."""
-        at_work = self._at_work(work)
-        try:
+        with self._at_work(work) as at_work:
             return driving.forward(at_work)
-        except JournalError:
-            restart_stopped_guest(at_work)
-            raise
 
     def undo(self, work: BegunUnit, undoing: Undoing) -> Result:
         """Restore the domain's definition and NICs from before the run."""
-        at_work = self._at_work(work)
-        try:
+        with self._at_work(work) as at_work:
             return driving.undo(at_work, undoing.reason, undoing.outcome)
-        except JournalError:
-            restart_stopped_guest(at_work)
-            raise
 
     def present_state(self, unit: UnitRequest, begin: Begin) -> UnitState:
         """The state of the definition and of the running guest, compared with the planned
@@ -251,17 +243,25 @@ class DomainDriver(PlaceDriver[Hypervisor]):
     def _machine(self, unit: UnitRequest) -> Machine:
         return self._places[unit.target].machine(unit.uuid or "")
 
-    def _at_work(self, work: BegunUnit) -> DomainWork:
+    @contextmanager
+    def _at_work(self, work: BegunUnit) -> Iterator[DomainWork]:
+        """The domain and its trial. If an action could not be recorded, a guest that was stopped is
+        started again."""
         host = self._places[work.unit.target]
         place = DomainPlace(host, host.machine(work.unit.uuid or ""), self._adapters)
         made = work.at(place, DefinitionTransaction)
         transaction = made.transaction
-        if work.trials is None or not transaction.active or transaction.mode == "next-boot":
-            return made  # the guest is not interrupted: there is nothing to measure
-        uuid, macs = work.unit.uuid or "", transaction.macs
-        trial = work.trials(work.folder, work.unit.key, host, uuid, macs)
-        work.at_end.append(partial(note_outcome, made, trial))
-        return replace(made, place=place._replace(trial=trial))
+        interrupts = transaction.active and transaction.mode != "next-boot"
+        if work.trials is not None and interrupts:  # else there is nothing to measure
+            uuid, macs = work.unit.uuid or "", transaction.macs
+            trial = work.trials(work.folder, work.unit.key, host, uuid, macs)
+            work.at_end.append(partial(note_outcome, made, trial))
+            made = replace(made, place=place._replace(trial=trial))
+        try:
+            yield made
+        except JournalError:
+            restart_stopped_guest(made)
+            raise
 
     def _elsewhere(self, unit: UnitRequest) -> str | None:
         """The URI of another host of this run that has the domain; None if no such host is

@@ -215,7 +215,7 @@ def _reviewed(shown: bytes, steps: tuple[Step, ...], wanted: tuple[NicChanges, .
     for step, one in zip(steps, wanted, strict=True):
         with of_the_plan():
             after = _changed(shown, one)
-        check_diff(step, unified_diff(shown, after, _name(steps[0])))
+        check_diff(step, unified_diff(shown, after, steps[0].about.name_or_id))
     return after if len(steps) == 1 else _goal(shown, wanted)
 
 
@@ -244,7 +244,3 @@ def _goal(before: bytes, wanted: tuple[NicChanges, ...]) -> bytes:
 
 def _changed(text: bytes, one: NicChanges) -> bytes:
     return rewritten(text, f"/domain/devices/interface[{one.number}]", one.changes)
-
-
-def _name(step: Step) -> str:
-    return step.about.name or step.about.id or ""

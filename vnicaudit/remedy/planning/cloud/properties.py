@@ -338,7 +338,7 @@ def unit_step(
         running=running,
         modes=modes,
         digest=kept_digest(unit.kind, about.id, unit.old),
-        diff=diff(about.name or about.id or "", unit.old, unit.properties),
+        diff=diff(about.name_or_id, unit.old, unit.properties),
         blocked=proposed.blocked,
         procedure=proposed.procedure,
         notes=proposed.notes,
