@@ -116,17 +116,22 @@ def disagreement(pair: Pair, answer: Answer) -> str:
 
 
 def _findings(pair: Pair) -> list[Finding]:
-    server = {"image_id": _by("images_image", "id"), "flavor_id": _by("compute_flavor", "id")}
-    resources = {
-        "openstack_images_image_v2": {
-            "a": {"name": "i", "disk_format": "qcow2", "properties": pair.image}
-        },
-        "openstack_compute_flavor_v2": {
-            "a": {"name": "f", "vcpus": pair.vcpus, "extra_specs": pair.flavor}
-        },
-        "openstack_compute_instance_v2": {"a": {"name": "s", **server}},
-    }
-    text = json.dumps({"resource": resources}).encode()
+    text = f"""\
+resource "openstack_images_image_v2" "a" {{
+  name        = "i"
+  disk_format = "qcow2"
+  properties  = {_map(pair.image)}
+}}
+resource "openstack_compute_flavor_v2" "a" {{
+  vcpus       = {pair.vcpus}
+  extra_specs = {_map(pair.flavor)}
+}}
+resource "openstack_compute_instance_v2" "a" {{
+  name      = "s"
+  image_id  = openstack_images_image_v2.a.id
+  flavor_id = openstack_compute_flavor_v2.a.id
+}}
+""".encode()
     items = list(read_stream(BytesIO(text), "t", every_platform().files))
     assert [type(item) for item in items] == [Image, Flavor], items
     judge = DescriptionAuditor(rule_ids(), every_platform().wordings)
@@ -138,8 +143,9 @@ def _findings(pair: Pair) -> list[Finding]:
     ]
 
 
-def _by(kind: str, field: str) -> str:
-    return f"${{openstack_{kind}_v2.a.{field}}}"
+def _map(values: dict[str, str]) -> str:
+    lines = (f"    {json.dumps(key)} = {json.dumps(value)}\n" for key, value in values.items())
+    return f"{{\n{''.join(lines)}  }}"
 
 
 def main(arguments: list[str] | None = None) -> int:
