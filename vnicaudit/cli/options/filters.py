@@ -13,7 +13,7 @@ from vnicaudit.audit.reading.selection import ServerFilter
 from vnicaudit.audit.reading.targets import TargetKind, is_cloud
 from vnicaudit.audit.settings.keys import Level
 from vnicaudit.base.wording import close_to, shortened
-from vnicaudit.cli.options.records import group, option, option_of
+from vnicaudit.cli.options.records import option
 from vnicaudit.errors import UsageError
 from vnicaudit.model.finding import CONFIDENCES, SEVERITIES, Confidence, KnownOwner
 from vnicaudit.text.targets import CLOUD
@@ -68,9 +68,6 @@ MacsOption = Annotated[
     tuple[str, ...], option("Use only this NIC. Repeatable.", "--nic", metavar="MAC")
 ]
 """``--nic``, for the commands that apply a plan or undo a run."""
-
-domain_option = option_of("domains", *get_args(DomainsOption))
-nic_option = option_of("macs", *get_args(MacsOption))
 
 
 class FindingOptions(msgspec.Struct, frozen=True):
@@ -169,10 +166,6 @@ class ServerOptions(msgspec.Struct, frozen=True):
             "Read only this image and the servers created from it.", "--image", metavar="NAME|ID"
         ),
     ] = ()
-
-
-cloud_filter_options = group("servers", ServerOptions)
-"""Options of the commands that audit a whole cloud."""
 
 
 def wanted_of(servers: ServerOptions) -> ServerFilter:

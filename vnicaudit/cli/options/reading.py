@@ -5,7 +5,7 @@ explain and plan cannot interpret the same input differently.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Annotated, get_args
+from typing import Annotated
 
 import click
 import msgspec
@@ -23,7 +23,7 @@ from vnicaudit.audit.settings.settings import LoadedSettings, load_settings
 from vnicaudit.audit.work import Assumptions
 from vnicaudit.cli.options.candidates import nova_releases
 from vnicaudit.cli.options.environment import Environment, environment
-from vnicaudit.cli.options.records import Number, group, is_on_command_line, option, option_of
+from vnicaudit.cli.options.records import Number, is_on_command_line, option
 from vnicaudit.cli.output.progress import tell
 from vnicaudit.errors import UsageError
 from vnicaudit.model.fleet import DEFAULT_URI, LiveOptions
@@ -100,10 +100,6 @@ class ReadingOptions(msgspec.Struct, frozen=True, kw_only=True):
     agent: Annotated[
         bool, option("Also query the guest agents of live domains (slower).", env=True)
     ] = False
-
-
-reading_options = group("reading", ReadingOptions)
-"""Options of every command that reads targets."""
 
 
 class NovaOptions(msgspec.Struct, frozen=True):
@@ -337,7 +333,6 @@ LimitOption = Annotated[
         metavar="PATTERN",
     ),
 ]
-limit_option = option_of("limit", *get_args(LimitOption))
 
 
 class InventoryOptions(msgspec.Struct, frozen=True):
@@ -391,7 +386,3 @@ class InventoryOptions(msgspec.Struct, frozen=True):
             option = {"trusted_uris": "trust-uri"}.get(odd[0], odd[0])
             raise UsageError(f"--{option} needs an inventory (-i)")
         return False
-
-
-inventory_options = group("inventory", InventoryOptions)
-"""Options of every command that reads the hosts of an inventory."""
