@@ -37,7 +37,8 @@ no change is proposed: which of the MTUs is meant is not known here.
 
 ## When it does not fire
 
-* Below 10 messages on one device, within at most 7 days of log (our own threshold).
+* Below 10 messages on one device, within at most 7 days of log (our own threshold, a setting of
+  this rule).
 * On bridges and internal ports of Open vSwitch, which are the host's own and no guest's.
 * Skipped where the kernel's log was not read.
 """
@@ -45,21 +46,28 @@ no change is proposed: which of the MTUs is meant is not known here.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Annotated
 
 from vnicaudit.knowledge import host_needs
 from vnicaudit.knowledge.host_links import is_host_port
 from vnicaudit.knowledge.host_mtu import too_narrow_for
 from vnicaudit.knowledge.host_setting_values import change_of_mtu
-from vnicaudit.model.rule import Problem, Rule, VisitedHost
-
-_FEW_MESSAGES = 10
+from vnicaudit.model.rule import Problem, RuleSettings, VisitedHost, adjustable_rule, setting
 
 
-def check(subject: VisitedHost) -> Iterator[Problem]:
+class LogLimits(RuleSettings, frozen=True):
+    """How many messages count."""
+
+    min_messages: Annotated[
+        int, setting("Report devices with at least this many messages.", at_least=1)
+    ] = 10
+
+
+def check(subject: VisitedHost, limits: LogLimits) -> Iterator[Problem]:
     """One problem for each device."""
     facts = subject.facts
     for device, count in sorted(facts.log.over_mtu.items() if facts.log else ()):
-        if count < _FEW_MESSAGES or is_host_port(facts, device):
+        if count < limits.min_messages or is_host_port(facts, device):
             continue
         guest = next(
             (each.name for each in subject.guests if device in [nic.device for nic in each.nics]),
@@ -77,14 +85,13 @@ def check(subject: VisitedHost) -> Iterator[Problem]:
         )
 
 
-RULE = Rule(
+RULE = adjustable_rule(
+    LogLimits,
+    lambda limits: host_needs.visited_host(
+        lambda subject: check(subject, limits),
+        needs=(host_needs.LOG,),
+    ),
     name="mtu-drops-seen",
     severity="high",
     groups=("host", "mtu"),
-    judges=(
-        host_needs.visited_host(
-            check,
-            needs=(host_needs.LOG,),
-        ),
-    ),
 )

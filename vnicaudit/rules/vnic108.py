@@ -41,13 +41,14 @@ It takes effect at once, and mask 0 undoes it.
 * With `workload = "few-connections"` or `"streaming"`, when the adapter receives at line rate (90 %
   of its speed), or RPS is on.
 * Worded as a question unless the workload is `many-connections`.
-* The thresholds, 60 % softirq and 50 % idle, are our own.
+* The thresholds, 60 % softirq and 50 % idle, are our own: see the settings.
 * Skipped without a window of two readings, in containers, and where queues were not read.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Annotated
 
 from vnicaudit.knowledge import host_needs
 from vnicaudit.knowledge.cpu_lists import as_mask
@@ -64,11 +65,19 @@ from vnicaudit.knowledge.host_cpus import (
 from vnicaudit.knowledge.host_setting_values import change_on_each
 from vnicaudit.knowledge.host_settings import CAN_BE_SET_BACK
 from vnicaudit.model.host_facts import HostFacts, HostLink
-from vnicaudit.model.rule import Judge, LinkSubject, Problem, Rule
+from vnicaudit.model.rule import Judge, LinkSubject, Problem, RuleSettings, adjustable_rule, setting
 
-_BUSY, _IDLE = 60, 50
-"""Percent of time: in softirqs, of a CPU that has too much to do; idle, of others that have
-time."""
+
+class SteeringLimits(RuleSettings, frozen=True):
+    """When one CPU has too much to do, and the others have time."""
+
+    softirq: Annotated[
+        int,
+        setting("Percent of its time in softirqs that make a CPU busy.", at_least=1, at_most=100),
+    ] = 60
+    idle: Annotated[
+        int, setting("Percent of their time that the others are idle.", at_least=1, at_most=100)
+    ] = 50
 
 
 def applies(subject: LinkSubject) -> bool:
@@ -77,7 +86,7 @@ def applies(subject: LinkSubject) -> bool:
     return subject.link.physical is True and subject.link.up is not False and not few
 
 
-def check(subject: LinkSubject) -> Iterator[Problem]:
+def check(subject: LinkSubject, limits: SteeringLimits) -> Iterator[Problem]:
     """One problem if a CPU that serves the adapter is busy and others are idle."""
     link, facts, shares = subject.link, subject.facts, loads(subject.facts)
     queues, cpus = link.rps_queues() or (), near(facts, link) or frozenset()
@@ -85,13 +94,13 @@ def check(subject: LinkSubject) -> Iterator[Problem]:
         return
     busy = {
         cpu for cpu in _serving(facts, link)
-        if cpu in shares and shares[cpu].softirq >= _BUSY
+        if cpu in shares and shares[cpu].softirq >= limits.softirq
     }  # fmt: skip
     others = ((housekeeping(facts) or frozenset()) & cpus & shares.keys()) - busy
     if not busy or not others:
         return
     idle = median([shares[cpu].idle for cpu in others])
-    if idle < _IDLE:
+    if idle < limits.idle:
         return
     first = max(busy, key=lambda cpu: (shares[cpu].softirq, -cpu))
     percent, have = f"{shares[first].softirq:.0f} %", "was" if len(others) == 1 else "were"
@@ -127,22 +136,21 @@ def _received(link: HostLink) -> int:
     return (link.growth or {}).get("rx_packets", 0)
 
 
-RULE = Rule(
+RULE = adjustable_rule(
+    SteeringLimits,
+    lambda limits: Judge(
+        "link",
+        needs=(
+            host_needs.NOT_A_CONTAINER,
+            host_needs.SHARES,
+            host_needs.LINK_WINDOW,
+            host_needs.LINK_MASKS,
+            host_needs.LINK_NODE,
+        ),
+        applies=applies,
+        check=lambda subject: check(subject, limits),
+    ),
     name="rps-would-help",
     severity="medium",
     groups=("host", "steering"),
-    judges=(
-        Judge(
-            "link",
-            needs=(
-                host_needs.NOT_A_CONTAINER,
-                host_needs.SHARES,
-                host_needs.LINK_WINDOW,
-                host_needs.LINK_MASKS,
-                host_needs.LINK_NODE,
-            ),
-            applies=applies,
-            check=check,
-        ),
-    ),
 )

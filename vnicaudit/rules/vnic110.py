@@ -39,23 +39,32 @@ It takes effect at once, and can be set again.
 ## When it does not fire
 
 * On time of polling threads (PMD), which are never idle.
-* The thresholds, 5 % stolen and 10 % idle as means of all CPUs, are our own.
+* The thresholds, 5 % stolen and 10 % idle as means of all CPUs, are our own: see the settings.
 * Skipped without a window of two readings, in containers, and where a half of RFS is unknown.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Annotated
 
 from vnicaudit.knowledge import host_needs
 from vnicaudit.knowledge.flow_steering import ENTRIES, rfs_is_on
 from vnicaudit.knowledge.host_cpus import loads
 from vnicaudit.knowledge.host_setting_values import change_of
 from vnicaudit.knowledge.host_settings import CAN_BE_SET_BACK, HostSetting
-from vnicaudit.model.rule import Problem, Rule, VisitedHost
+from vnicaudit.model.rule import Problem, RuleSettings, VisitedHost, adjustable_rule, setting
 
-_STOLEN, _IDLE = 5, 10
-"""Percent of time, as means of all CPUs: from which on, and below which, they are short."""
+
+class ContentionLimits(RuleSettings, frozen=True):
+    """When CPUs are short."""
+
+    steal: Annotated[
+        int, setting("Percent of stolen time that shows short CPUs.", at_least=1, at_most=100)
+    ] = 5
+    idle: Annotated[
+        int, setting("Percent of idle time below which CPUs are short.", at_least=1, at_most=100)
+    ] = 10
 
 
 def applies(subject: VisitedHost) -> bool:
@@ -63,7 +72,7 @@ def applies(subject: VisitedHost) -> bool:
     return rfs_is_on(subject.facts) is not False
 
 
-def check(subject: VisitedHost) -> Iterator[Problem]:
+def check(subject: VisitedHost, limits: ContentionLimits) -> Iterator[Problem]:
     """One problem if its CPUs are short."""
     facts = subject.facts
     shares = list(loads(facts).values())
@@ -72,7 +81,7 @@ def check(subject: VisitedHost) -> Iterator[Problem]:
     idle = sum(share.idle for share in shares) / len(shares)
     known = [share.steal for share in shares if share.steal is not None]
     steal = sum(known) / max(1, len(known))
-    if steal >= _STOLEN or idle < _IDLE:
+    if steal >= limits.steal or idle < limits.idle:
         setting = HostSetting("sysctl", name=ENTRIES)
         stolen = f" and {steal:.0f} % stolen" if steal >= 1 else ""
         yield Problem(
@@ -88,15 +97,14 @@ _RFS = host_needs.host_fact(
 )
 
 
-RULE = Rule(
+RULE = adjustable_rule(
+    ContentionLimits,
+    lambda limits: host_needs.visited_host(
+        lambda subject: check(subject, limits),
+        needs=(host_needs.NOT_A_CONTAINER, _RFS, host_needs.SHARES),
+        applies=applies,
+    ),
     name="rfs-under-contention",
     severity="medium",
     groups=("host", "steering", "cpus"),
-    judges=(
-        host_needs.visited_host(
-            check,
-            needs=(host_needs.NOT_A_CONTAINER, _RFS, host_needs.SHARES),
-            applies=applies,
-        ),
-    ),
 )

@@ -40,21 +40,33 @@ Masks and affinities take effect at once and can be set back; more queues may re
 
 * On a host with one CPU, on CPUs of polling threads (PMD), and when the CPU received no packets.
 * By counts since boot, which prove no saturation: skipped without a window of two readings.
-* The thresholds, 90 % for the one and 30 % for the median of the others, are our own.
+* The thresholds, 90 % for the one and 30 % for the median of the others, are our own: see the
+  settings.
 * Skipped in containers.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Annotated
 
 from vnicaudit.knowledge import host_needs
 from vnicaudit.knowledge.host_cpus import loads, median, serves_on
 from vnicaudit.model.host_facts import HostFacts
-from vnicaudit.model.rule import Problem, Rule, VisitedHost
+from vnicaudit.model.rule import Problem, RuleSettings, VisitedHost, adjustable_rule, setting
 
-_BUSY, _LITTLE = 90, 30
-"""Percent of time in softirqs: of a CPU that is full, and of others that do little (median)."""
+
+class SoftirqLimits(RuleSettings, frozen=True):
+    """When the packet work of a host is on one CPU."""
+
+    busy: Annotated[
+        int, setting("Percent of time in softirqs that fill a CPU.", at_least=1, at_most=100)
+    ] = 90
+    median: Annotated[
+        int,
+        setting("Median percent of time in softirqs below which the others do little.",
+                at_least=1, at_most=100),
+    ] = 30  # fmt: skip
 
 
 def applies(subject: VisitedHost) -> bool:
@@ -63,13 +75,13 @@ def applies(subject: VisitedHost) -> bool:
     return online is None or len(online) > 1
 
 
-def check(subject: VisitedHost) -> Iterator[Problem]:
+def check(subject: VisitedHost, limits: SoftirqLimits) -> Iterator[Problem]:
     """One problem for each CPU that is full of softirqs while the others are not."""
     facts = subject.facts
     shares = loads(facts)
     for cpu, share in sorted(shares.items()):
         others = [one.softirq for number, one in shares.items() if number != cpu]
-        if share.softirq < _BUSY or not others or median(others) >= _LITTLE:
+        if share.softirq < limits.busy or not others or median(others) >= limits.median:
             continue
         if facts.cpus.net_rx_growth is not None and not facts.cpus.net_rx_growth.get(cpu):
             continue
@@ -95,15 +107,14 @@ def _served(facts: HostFacts, cpu: int) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-RULE = Rule(
+RULE = adjustable_rule(
+    SoftirqLimits,
+    lambda limits: host_needs.visited_host(
+        lambda subject: check(subject, limits),
+        needs=(host_needs.NOT_A_CONTAINER, host_needs.SHARES),
+        applies=applies,
+    ),
     name="softirq-on-one-cpu",
     severity="medium",
     groups=("host", "cpus"),
-    judges=(
-        host_needs.visited_host(
-            check,
-            needs=(host_needs.NOT_A_CONTAINER, host_needs.SHARES),
-            applies=applies,
-        ),
-    ),
 )

@@ -41,20 +41,22 @@ everything else on that CPU.
 ## When it does not fire
 
 * For totals since boot: skipped without a window of two readings.
-* One squeeze per second as the limit is our own, as are the 1200. Squeezes are *low*.
+* One squeeze per second as the limit is our own, as are the 1200: see the settings. Squeezes are
+  *low*.
 * Skipped in containers: they have softnet_stat of the whole host.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Annotated
 
 from vnicaudit.knowledge import host_needs
 from vnicaudit.knowledge.host_setting_values import change_of, change_of_several
 from vnicaudit.knowledge.host_settings import CAN_BE_SET_BACK, HostSetting
 from vnicaudit.model.finding import Change
 from vnicaudit.model.host_facts import HostFacts
-from vnicaudit.model.rule import Problem, Rule, VisitedHost
+from vnicaudit.model.rule import Problem, RuleSettings, VisitedHost, adjustable_rule, setting
 
 _BACKLOG, _BUDGET, _TIME = (
     f"net.core.{name}" for name in ("netdev_max_backlog", "netdev_budget", "netdev_budget_usecs")
@@ -64,11 +66,15 @@ _MOST_BUDGET = 1200
 _BY_HAND = f"Spread the work over more CPUs (VNIC111), or raise {_BUDGET} and {_TIME}"
 
 
-_SQUEEZES = 1
-"""Per second, of all CPUs."""
+class SoftnetLimits(RuleSettings, frozen=True):
+    """When a host does not get through with its packets."""
+
+    squeezes: Annotated[
+        int, setting("Time squeezes per second, of all CPUs, to report.", at_least=1)
+    ] = 1
 
 
-def check(subject: VisitedHost) -> Iterator[Problem]:
+def check(subject: VisitedHost, limits: SoftnetLimits) -> Iterator[Problem]:
     """One problem for drops, one for squeezes."""
     facts = subject.facts
     growth = facts.cpus.softnet_growth
@@ -82,7 +88,7 @@ def check(subject: VisitedHost) -> Iterator[Problem]:
             change=_more_waiting(facts),
             fix="" if facts.sysctl(_BACKLOG) else f"Double {_BACKLOG}",
         )
-    if growth.squeezed >= _SQUEEZES * facts.window:
+    if growth.squeezed >= limits.squeezes * facts.window:
         yield Problem(
             f"CPUs stopped receiving {growth.squeezed / facts.window:.0f} times a second with "
             "packets left (time squeeze)",
@@ -108,14 +114,13 @@ def _larger(facts: HostFacts) -> Change | None:
     return change_of_several(facts, wanted, CAN_BE_SET_BACK)
 
 
-RULE = Rule(
+RULE = adjustable_rule(
+    SoftnetLimits,
+    lambda limits: host_needs.visited_host(
+        lambda subject: check(subject, limits),
+        needs=(host_needs.NOT_A_CONTAINER, host_needs.SOFTNET_WINDOW),
+    ),
     name="softnet-drops",
     severity="medium",
     groups=("host", "cpus"),
-    judges=(
-        host_needs.visited_host(
-            check,
-            needs=(host_needs.NOT_A_CONTAINER, host_needs.SOFTNET_WINDOW),
-        ),
-    ),
 )

@@ -38,7 +38,8 @@ Affinities of interrupts take effect at once, and can be set back.
 ## When it does not fire
 
 * On hosts with one node, for devices without one (`numa_node` is -1), and without traffic.
-* When less than 50 % of the interrupts are served elsewhere: that threshold is our own.
+* When less than 50 % of the interrupts are served elsewhere: that threshold is our own, see the
+  settings.
 * For vhost workers that may run on both nodes. Where guests have their memory is not read.
 * Skipped without a window of two readings, and where the CPUs of interrupts are unknown.
 """
@@ -46,15 +47,22 @@ Affinities of interrupts take effect at once, and can be set back.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Annotated
 
 from vnicaudit.knowledge import host_needs
 from vnicaudit.knowledge.cpu_lists import as_list
 from vnicaudit.knowledge.host_cpus import CpuSet, interrupts_of, near, serves_on
 from vnicaudit.knowledge.host_settings import pin_emulator
-from vnicaudit.model.rule import Judge, LinkSubject, Problem, Rule
+from vnicaudit.model.rule import Judge, LinkSubject, Problem, RuleSettings, adjustable_rule, setting
 
-_ELSEWHERE = 50
-"""Percent of an adapter's interrupts on other nodes."""
+
+class NodeLimits(RuleSettings, frozen=True):
+    """When an adapter is handled elsewhere."""
+
+    elsewhere: Annotated[
+        int,
+        setting("Percent of an adapter's interrupts on other nodes.", at_least=1, at_most=100),
+    ] = 50
 
 
 def applies(subject: LinkSubject) -> bool:
@@ -63,22 +71,22 @@ def applies(subject: LinkSubject) -> bool:
     return link.physical is True and link.node != -1 and (nodes is None or len(nodes) > 1)
 
 
-def check(subject: LinkSubject) -> Iterator[Problem]:
+def check(subject: LinkSubject, limits: NodeLimits) -> Iterator[Problem]:
     """One problem for its interrupts, and one for the guests behind it."""
     link, here = subject.link, near(subject.facts, subject.link) or frozenset()
     growth = link.growth or {}
     if growth.get("rx_packets", 0) + growth.get("tx_packets", 0) > 0:
-        yield from _interrupts(subject, here)
+        yield from _interrupts(subject, here, limits)
         yield from _workers(subject, here)
 
 
-def _interrupts(subject: LinkSubject, here: CpuSet) -> Iterator[Problem]:
+def _interrupts(subject: LinkSubject, here: CpuSet, limits: NodeLimits) -> Iterator[Problem]:
     link = subject.link
     served = [one for one in interrupts_of(subject.facts, link) if one.growth and serves_on(one)]
     away = [one for one in served if not serves_on(one) & here]
     total = sum(one.growth or 0 for one in served)
     percent = 100 * sum(one.growth or 0 for one in away) / max(1, total)
-    if away and percent >= _ELSEWHERE:
+    if away and percent >= limits.elsewhere:
         cpus = frozenset().union(*map(serves_on, away))
         first = away[0].number
         yield Problem(
@@ -110,16 +118,15 @@ def _workers(subject: LinkSubject, here: CpuSet) -> Iterator[Problem]:
         )
 
 
-RULE = Rule(
+RULE = adjustable_rule(
+    NodeLimits,
+    lambda limits: Judge(
+        "link",
+        needs=(host_needs.LINK_NODE, host_needs.LINK_WINDOW, host_needs.LINK_INTERRUPTS),
+        applies=applies,
+        check=lambda subject: check(subject, limits),
+    ),
     name="nic-off-node",
     severity="low",
     groups=("host", "cpus"),
-    judges=(
-        Judge(
-            "link",
-            needs=(host_needs.LINK_NODE, host_needs.LINK_WINDOW, host_needs.LINK_INTERRUPTS),
-            applies=applies,
-            check=check,
-        ),
-    ),
 )

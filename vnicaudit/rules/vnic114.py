@@ -44,13 +44,14 @@ It takes effect at once, and can be set back.
 * When irqbalance runs, on links that are down, for interrupts that never came, and on an OSA card,
   which has no interrupts of its own.
 * When interrupts have one CPU to go to: the host has one, or one is reserved for such work.
-* The numbers, four and twice its share, are our own.
+* The numbers, four and twice its share, are our own: see the settings.
 * Skipped where interrupts or processes were not read.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Annotated
 
 from vnicaudit.knowledge import host_needs
 from vnicaudit.knowledge.cpu_lists import as_list, from_list
@@ -59,10 +60,15 @@ from vnicaudit.knowledge.host_setting_values import change_of_several
 from vnicaudit.knowledge.host_settings import CAN_BE_SET_BACK, HostSetting
 from vnicaudit.model.finding import Change
 from vnicaudit.model.host_facts import HostFacts, Interrupt
-from vnicaudit.model.rule import Judge, LinkSubject, Problem, Rule
+from vnicaudit.model.rule import Judge, LinkSubject, Problem, RuleSettings, adjustable_rule, setting
 
-_MANY = 4
-"""Interrupts of an adapter on one CPU."""
+
+class SpreadLimits(RuleSettings, frozen=True):
+    """When interrupts are not spread."""
+
+    interrupts: Annotated[
+        int, setting("Interrupts of an adapter on one CPU to report.", at_least=2)
+    ] = 4
 
 
 def applies(subject: LinkSubject) -> bool:
@@ -76,7 +82,7 @@ def applies(subject: LinkSubject) -> bool:
     )  # fmt: skip
 
 
-def check(subject: LinkSubject) -> Iterator[Problem]:
+def check(subject: LinkSubject, limits: SpreadLimits) -> Iterator[Problem]:
     """One problem for each CPU that has too many of its interrupts."""
     cpus = _for_interrupts(subject.facts)
     used = [one for one in interrupts_of(subject.facts, subject.link) if one.total != 0]
@@ -85,7 +91,7 @@ def check(subject: LinkSubject) -> Iterator[Problem]:
     share = -(-len(used) // len(cpus))
     for cpu in sorted(cpus):
         here = [one for one in used if serves_on(one) == {cpu}]
-        if len(here) >= max(_MANY, 2 * share):
+        if len(here) >= max(limits.interrupts, 2 * share):
             yield Problem(
                 f"{len(here)} of {len(used)} interrupts of {subject.link.name} are served by "
                 f"CPU {cpu}, though {len(cpus)} CPUs could, and irqbalance does not run",
@@ -120,16 +126,15 @@ def _for_interrupts(facts: HostFacts) -> CpuSet:
     return cpus.intersection(named) if named else cpus
 
 
-RULE = Rule(
+RULE = adjustable_rule(
+    SpreadLimits,
+    lambda limits: Judge(
+        "link",
+        needs=(host_needs.LINK_INTERRUPTS, host_needs.IRQBALANCE, host_needs.ONLINE),
+        applies=applies,
+        check=lambda subject: check(subject, limits),
+    ),
     name="irqs-on-one-cpu",
     severity="medium",
     groups=("host", "cpus"),
-    judges=(
-        Judge(
-            "link",
-            needs=(host_needs.LINK_INTERRUPTS, host_needs.IRQBALANCE, host_needs.ONLINE),
-            applies=applies,
-            check=check,
-        ),
-    ),
 )

@@ -51,33 +51,41 @@ Packets are lost for a moment while queues move.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Annotated
 
 from vnicaudit.knowledge import host_needs
 from vnicaudit.knowledge.host_setting_values import change_of
 from vnicaudit.knowledge.host_settings import HostSetting
 from vnicaudit.knowledge.ovs_ports import pmds_on, queues_of
 from vnicaudit.model.host_facts import HostFacts
-from vnicaudit.model.rule import Problem, Rule, VisitedHost
+from vnicaudit.model.rule import Problem, RuleSettings, VisitedHost, adjustable_rule, setting
 
 _BALANCE = HostSetting("ovs", name="pmd-auto-lb")
 _MOVES = "queues move to other threads when that pays, with a loss of packets"
 _RESTARTS = "the port is stopped for a moment"
 
 
-_BUSY, _IDLE = 95, 50
-"""Percent of time: from which on a PMD is overloaded, and below which one has room."""
+class Loads(RuleSettings, frozen=True):
+    """Limits of busy and of idle PMDs."""
+
+    busy: Annotated[
+        int, setting("A PMD is overloaded from this percentage on.", at_least=50, at_most=100)
+    ] = 95
+    idle: Annotated[
+        int, setting("A PMD has room below this percentage.", at_least=1, at_most=90)
+    ] = 50
 
 
-def check(subject: VisitedHost) -> Iterator[Problem]:
+def check(subject: VisitedHost, loads: Loads) -> Iterator[Problem]:
     """One problem for each overloaded PMD."""
     facts = subject.facts
     for pmd in facts.ovs.pmds or ():
-        if pmd.busy is None or pmd.busy < _BUSY or pmd.node is None or not pmd.queues:
+        if pmd.busy is None or pmd.busy < loads.busy or pmd.node is None or not pmd.queues:
             continue
         idle = [
             other
             for other in pmds_on(facts.ovs, pmd.node)
-            if not other.isolated and other.busy is not None and other.busy < _IDLE
+            if not other.isolated and other.busy is not None and other.busy < loads.idle
         ]
         if not idle:
             continue
@@ -112,15 +120,14 @@ _MEASURED = host_needs.host_fact(
 )
 
 
-RULE = Rule(
+RULE = adjustable_rule(
+    Loads,
+    lambda loads: host_needs.visited_host(
+        lambda subject: check(subject, loads),
+        needs=(host_needs.OVS_PMDS, _MEASURED),
+        applies=host_needs.has_dpdk,
+    ),
     name="pmd-overloaded",
     severity="medium",
     groups=("host", "ovs"),
-    judges=(
-        host_needs.visited_host(
-            check,
-            needs=(host_needs.OVS_PMDS, _MEASURED),
-            applies=host_needs.has_dpdk,
-        ),
-    ),
 )
