@@ -38,6 +38,10 @@ _IMAGE = (
     "holds a command that makes or changes an image or a flavor: not judged, save it as a "
     "script of its own"
 )
+_FLAVOR_KEY = (
+    "holds a flavor that nova flavor-key sets: not judged, give the flavor (openstack flavor show "
+    "-f json)"
+)
 _MADE = (
     "holds a guest that virt-install makes: not judged, give its definition (virt-install "
     "--print-xml)"
@@ -114,6 +118,14 @@ _FORMS = (
             re.MULTILINE,
         ),
         _HELM,
+    ),
+    (
+        b"flavor-key",
+        re.compile(
+            rb"^(?![ \t]*#)[^\n]{0,600}?[ \t](flavor-key)[ \t]+\S{1,255}[ \t]+set[ \t]",
+            re.MULTILINE,
+        ),
+        _FLAVOR_KEY,
     ),
     (
         b"net",

@@ -7,6 +7,7 @@ meant (``faults.py``).
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Literal, NamedTuple
 
@@ -46,7 +47,7 @@ from vnicaudit.platforms.kubevirt.objects import (
     vcpus_of,
     with_devices,
 )
-from vnicaudit.platforms.kubevirt.recognise import is_wanted
+from vnicaudit.platforms.kubevirt.recognise import PREFIXED, is_wanted
 from vnicaudit.text.comment_walk import reason_and_settings
 from vnicaudit.text.json_items import json_items
 from vnicaudit.text.yaml_nodes import Sequence, YamlPlace, documents
@@ -273,6 +274,14 @@ def _never_said_to_run(found: Object) -> bool:
     return spec.child("running") is None and spec.child("runStrategy") is None
 
 
+_NO_KEY = (
+    "{} stands behind a log's prefix, the sign of a diff or a stray character: not judged, remove "
+    "what stands before it"
+)
+_DOCUMENTS = re.compile(r"^(?=---)", re.MULTILINE)
+_BARE_PROMPT = re.compile(r"\n[^\n]{0,80}[$#%>]\Z")
+
+
 def read_bytes(
     data: bytes, *, target: str, file: str | None
 ) -> Iterator[Domain | Preference | ReadError | NotJudged]:
@@ -284,6 +293,7 @@ def read_bytes(
     if items is None:
         parsed = list(objects_among(documents(data, name, is_wanted), name))
         named, found = iter(parsed), iter(parsed)
+        yield from _unrecognised(data.decode("utf-8-sig", "replace"), name)
     else:  # each object is built when its turn comes: a cluster has many
         named = objects_among(documents_of(items, name, is_of_interest), name)
         found = objects_among(documents_of(items, name), name)
@@ -299,6 +309,21 @@ def read_bytes(
             yield from items_of(
                 one, lambda found: domain_of(found, [here, *beside(name)], target), target, name
             )
+
+
+def _unrecognised(text: str, file: str) -> Iterator[ReadError]:
+    """An error for each document of which a prefix or the end of the file hides what it is."""
+    line, last = 1, ""
+    for document in _DOCUMENTS.split(text):
+        if found := PREFIXED.search(document):
+            at = line + document.count("\n", 0, found.start())
+            yield ReadError(_NO_KEY.format(found[1] or found[2]), file, at)
+        line, last = line + document.count("\n"), document
+    whole = _BARE_PROMPT.sub("", last.rstrip())
+    rest = whole.removeprefix("---").strip()
+    if rest and "apiVersion: kubevirt.io/v1".startswith(rest):
+        line += whole.count("\n") - last.count("\n")
+        yield ReadError("the last document is cut off", file, line)
 
 
 DomainOf = Callable[[Object], "Domain | Literal[False] | None"]

@@ -11,6 +11,14 @@ _GROUPS = r"(?:kubevirt|instancetype\.kubevirt|pool\.kubevirt|k8s\.cni\.cncf)\.i
 _OWN = re.compile(rf"""^[ \t{{,\-]*"?apiVersion"?\s*:\s*["']?{_GROUPS}""", re.MULTILINE)
 # YAML refuses a document that begins with "@" or a backquote (in prose, code ends with another)
 _STRAY = re.compile(rf"^[`@]{{1,3}}[ \t]*apiVersion\s*:\s*{_GROUPS}\w+[ \t\r]*$", re.MULTILINE)
+PREFIXED = re.compile(
+    r"^(?:-|(?:[^\w\s{\"'#`@-]|[ \t]{0,9}\d{1,6}\t"
+    r"|(?:\d{4}-\d\d-\d\d|\w{3} [ \d]\d \d\d:\d\d:\d\d )[^\n]{1,300}[ ])[ \t]*)"
+    rf"(?:(apiVersion)\s*:\s*{_GROUPS}\w+|(kind)\s*:\s*VirtualMachine\w*)[ \t\r]*$",
+    re.MULTILINE,
+)
+"""A key that decides what an object is behind a log's prefix, the sign of a diff, or a character
+that a chat or an editor put in: YAML takes all of it for another key."""
 _IN_JSON = re.compile(rf'"apiVersion"\s*:\s*"{_GROUPS}')
 _OF_CLUSTER = re.compile(
     r'"kind"\s*:\s*"(?:Node|ControllerRevision|(?:Cluster)?UserDefinedNetwork)"', re.ASCII

@@ -35,6 +35,7 @@ from vnicaudit.text.beginning import is_program, quotes_others
 
 MAX_TAIL = 64 << 20
 """Maximum number of bytes at the end of a log that are searched for a start."""
+_FIRST_WINDOW = 1 << 20
 _HEAD = 1 << 16
 """Number of bytes by which a log is recognised."""
 _START = re.compile(
@@ -120,8 +121,15 @@ def last_start(text: str) -> LoggedStart | None:
 
 
 def read_tail(descriptor: int, size: int) -> bytes:
-    """The end of an open log file of ``size`` bytes, at most 64 MiB."""
-    return os.pread(descriptor, MAX_TAIL, max(0, size - MAX_TAIL))
+    """The end of an open log file of ``size`` bytes, from its last start on: a window that grows
+    until it contains one, up to 64 MiB."""
+    window = _FIRST_WINDOW
+    while True:
+        data = os.pread(descriptor, window, max(0, size - window))
+        found, before = _from_last_start(data)
+        if before or window >= min(size, MAX_TAIL):
+            return found
+        window *= 4
 
 
 def _from_last_start(data: bytes) -> tuple[bytes, int]:
