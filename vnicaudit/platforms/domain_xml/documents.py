@@ -115,7 +115,9 @@ MAX_TAGS = 1_000_000
 MAX_NICS = 20_000
 """NICs of one document: each is a record of 2.5 KB, plus its findings."""
 
-_FOREIGN = re.compile(rb"<!DOCTYPE\s+([A-Za-z_][\w.-]{0,100})(?=[\s>\[])")
+_MOST_DOCTYPES = 64
+_FOREIGN = re.compile(rb"\s+([A-Za-z_][\w.-]{0,100})(?=[\s>\[])")
+_ELEMENT = re.compile(rb"<([A-Za-z_][\w.-]{0,100})(?=[\s>/])")
 _NAME = re.compile(rb"<name>([^<>&\x00-\x1f]{1,200})</name>")
 _HIDDEN_NAME = re.compile(rb"<name>([^<]{1,200})</name>")
 _CONTROLS = re.compile(r"[\x00-\x1f\ufffe\uffff]")
@@ -184,15 +186,35 @@ def _has_devices(domain: etree._Element) -> bool:
 
 
 def _without_foreign(data: bytes) -> bytes:
-    """The file with a foreign document blanked: one whose document type has another name
-    (AutoYaST's profile), so that its ``<domain>`` means something else. It is not parsed."""
-    found = _FOREIGN.search(data)
-    if found is None or found[1].decode() in ROOTS:
-        return data
-    end = data.rfind(b"</" + found[1] + b">")
-    if end < found.end():
-        return data
-    return data[: found.start()] + blanked(data[found.start() : end]) + data[end:]
+    """The file with foreign documents blanked: those whose document type and root have another name
+    (AutoYaST's profile), so that their ``<domain>`` means something else. They are not parsed."""
+    position = 0
+    for _ in range(_MOST_DOCTYPES):
+        found = DOCTYPE.search(data, position)
+        if found is None:
+            break
+        position = found.end()
+        named = _FOREIGN.match(data, position)
+        if named is None or named[1].decode() in ROOTS:
+            continue
+        root = _ELEMENT.search(data, _behind_doctype(data, named.end()))
+        closing = data.rfind(b"</" + named[1] + b">", position)
+        if root is None or root[1] != named[1] or closing < 0:
+            continue
+        end = closing + len(named[1]) + 3
+        start = data.rfind(b"<?xml", 0, found.start())
+        start = found.start() if start < 0 else start
+        data = data[:start] + blanked(data[start:end]) + data[end:]
+        position = end
+    return data
+
+
+def _behind_doctype(data: bytes, position: int) -> int:
+    """The position behind the ``>`` that ends a document type, including its declarations."""
+    end, subset = data.find(b">", position), data.find(b"[", position)
+    if 0 <= subset < end:
+        end = data.find(b">", max(subset, data.find(b"]", subset)))
+    return len(data) if end < 0 else end
 
 
 def _too_much(data: bytes) -> bool:
