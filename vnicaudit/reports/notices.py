@@ -13,7 +13,7 @@ import msgspec
 
 from vnicaudit.base.deadlines import moment, timestamp
 from vnicaudit.base.wording import count
-from vnicaudit.model.finding import SEVERITIES, NoticeForm, NoticeMessage
+from vnicaudit.model.finding import SEVERITIES, NoticeForm, NoticeMessage, Severity
 from vnicaudit.model.history import FindingRecord
 from vnicaudit.reports.safe import encode, message, safe
 
@@ -76,6 +76,24 @@ NOTICE_SCHEMA: Literal["vnicaudit.notice/1"] = "vnicaudit.notice/1"
 _MOST_FINDINGS = 500
 
 
+class NoticeFinding(msgspec.Struct, frozen=True, kw_only=True):
+    """A finding that an audit brought up: ``new`` (never seen before) or ``reopened`` (it had been
+    fixed). ``subject``: the domain or other object it is on; ``name``: that of the rule."""
+
+    state: Literal["new", "reopened"]
+    rule: str
+    name: str
+    severity: Severity
+    message: str
+    fingerprint: str
+    subject: str
+    host: str = ""
+    site: str = ""
+    owner: str = ""
+    uuid: str | None = None
+    mac: str | None = None
+
+
 class Notice(msgspec.Struct, frozen=True, kw_only=True):
     """``vnicaudit.notice/1``: one message. ``audit``: id of the audit. ``part``: number of this
     message, from 1 to ``parts``."""
@@ -85,7 +103,13 @@ class Notice(msgspec.Struct, frozen=True, kw_only=True):
     part: int
     parts: int
     title: str
-    findings: tuple[FindingRecord, ...]
+    findings: tuple[NoticeFinding, ...]
+
+
+def _sent(record: FindingRecord) -> NoticeFinding:
+    """What of a finding leaves this machine: no path, no value, no reason why it was accepted."""
+    names = NoticeFinding.__struct_fields__
+    return NoticeFinding(**{name: getattr(record, name) for name in names})
 
 
 def _notices(findings: Sequence[FindingRecord], audit: str) -> Iterator[NoticeMessage]:
@@ -94,7 +118,7 @@ def _notices(findings: Sequence[FindingRecord], audit: str) -> Iterator[NoticeMe
     for number, part in enumerate(parts, 1):
         notice = Notice(
             audit=audit, part=number, parts=len(parts), title=_title(part),
-            findings=tuple(part),
+            findings=tuple(_sent(one) for one in part),
         )  # fmt: skip
         yield NoticeMessage(encode(notice).encode(), tuple(one.fingerprint for one in part))
 

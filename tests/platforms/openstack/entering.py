@@ -14,7 +14,7 @@ from vnicaudit.platforms.openstack.connect import connect as log_in
 from vnicaudit.platforms.openstack.read import CloudItems, regions_of
 from vnicaudit.text.targets import CLOUD
 
-connect = partial(log_in, pauses=(0.001, 0.0, 0.0))
+connect = partial(log_in, pauses=(0.001, 0.001, 0.0))
 
 
 def read(

@@ -23,6 +23,7 @@ from vnicaudit.platforms.openstack.connect import Login
 __all__ = ["cloud", "nowhere"]
 
 SERVERS = "/compute/v2.1/servers/detail"
+TOKENS = "/identity/v3/auth/tokens"
 
 
 def everything(
@@ -69,6 +70,13 @@ def test_a_service_that_wants_a_long_pause_is_not_waited_for_beyond_the_deadline
     assert [error.partition(": 429")[0] for error in errors] == [
         f"compute: GET {cloud.url}{SERVERS}"
     ]
+
+
+@pytest.mark.parametrize("pause", ["99999999999999999999", "-5", "100000", "soon"])
+def test_a_login_is_repeated_whatever_pause_is_asked_for(cloud: FakeCloud, pause: str) -> None:
+    whole = everything("admin")
+    cloud.intercept = once(TOKENS, reply(503, {}, Retry_After=pause))
+    assert everything("admin") == whole
 
 
 PAGES = 5

@@ -60,6 +60,10 @@ REFUSED = {
     f"-netdev vhost-user,id=n,chardev=c {ON_N}": "uses chardev 'c', which does not exist",
     f"-netdev vhost-vdpa,id=n {ON_N}": "-netdev vhost-vdpa has neither vhostdev= nor vhostfd=",
     f"-netdev user,id=n -set netdev.n.queues=2 {ON_N}": "-netdev user has no option queues=",
+    f"-set netdev.n.restrict=on -netdev user,id=n {ON_N}": "-set netdev.n comes before any",
+    '-device \'{"driver": "e1000", "id": "a"}\' -set device.a.mac=52:54:00:00:00:01': (
+        "-set device.a comes before any such device"
+    ),
     "--device=rtl8139": "-device and its value are one word",
     f"-netdev none,id=n {ON_N}": "-netdev none is not a backend",
     f"-netdev stream,id=n {ON_N}": "-netdev stream has no addr.type=",

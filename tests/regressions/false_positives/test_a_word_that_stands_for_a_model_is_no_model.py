@@ -46,7 +46,7 @@ def test_a_placeholder_is_no_unknown_model_and_is_not_edited_away(
     report = audited(path, **values)
     assert report["findings"] == []
     assert next(s["needs"] for s in report["skipped"] if s["rule"] == "*").startswith(
-        "the rendered definition: here a template decides ("
+        "the rendered definition: here a template decides model"
     )
     before = path.read_text()
     assert inside("audit", "--fix", "--include-unsafe", path).returncode == 0

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from vnicaudit.audit.judging.judgement import Auditor, FindingCollector, Place, ask, file_key
 from vnicaudit.knowledge.nova_conf.options import knowledge
-from vnicaudit.model.finding import Ref
+from vnicaudit.model.finding import Location, Ref
 from vnicaudit.model.host import IDENTITY, SITE_OPTIONS, Difference, NodeValue, SiteNode
 from vnicaudit.model.nova import NovaConfig, NovaOption
 from vnicaudit.model.report import Audited
@@ -116,24 +118,33 @@ class SiteAuditor(Auditor):
         return replace(collector.audited(node.target, file, "site"), file=file)
 
 
-def _usual_value(option: str, members: list[SiteNode]) -> tuple[str, list[NodeValue]] | None:
-    """The value that most nodes of a site have (if several are equally frequent, the first of
-    them), and all values; None: only one node has the option."""
+class _UsualValue(NamedTuple):
+    """The value that most nodes of a site have; if several are equally frequent, the first of
+    them."""
+
+    value: str
+    nodes: int
+    total: int
+    places: tuple[Location, ...]
+
+
+def _usual_value(option: str, members: list[SiteNode]) -> _UsualValue | None:
+    """The usual value of an option; None if only one node has the option."""
     values = [value for node in members for value in node.values if value.option == option]
     if len(values) < 2:
         return None
-    return Counter(value.value for value in values).most_common(1)[0][0], values
+    (most, count) = Counter(value.value for value in values).most_common(1)[0]
+    alike = (value.place for value in values if value.value == most)
+    return _UsualValue(most, count, len(values), tuple(islice(alike, _SHOWN)))
 
 
-def _differences(
-    node: SiteNode, usual: dict[str, tuple[str, list[NodeValue]] | None]
-) -> Iterator[Difference]:
+def _differences(node: SiteNode, usual: dict[str, _UsualValue | None]) -> Iterator[Difference]:
     for own in node.values:
-        most, values = usual[own.option] or (own.value, [])
-        if own.value != most:
-            alike = [value.place for value in values if value.value == most]
-            shown = tuple(alike[:_SHOWN])
-            yield Difference(own.option, own.value, most, len(alike), len(values), own.place, shown)
+        most = usual[own.option]
+        if most is not None and own.value != most.value:
+            yield Difference(
+                own.option, own.value, most.value, most.nodes, most.total, own.place, most.places
+            )
 
 
 def _distinct(nodes: Iterable[SiteNode]) -> Iterator[SiteNode]:

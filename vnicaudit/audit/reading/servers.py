@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import heapq
 import os
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from functools import cached_property
+from itertools import chain, islice
 from typing import Literal, NamedTuple
 
 from msgspec.structs import replace
@@ -201,9 +201,9 @@ class NodesByHost:
 
     def _nodes_read(self, host: str) -> str:
         """The nodes that were read, with the verb for them; likely candidates come first."""
-        short = host.partition(".")[0]
-        order = heapq.nsmallest(_SHOWN, self._labels, lambda n: (n.partition(".")[0] != short, n))
-        shown = ", ".join(self._labels[name] for name in order)
+        near = self._by_short.get(host.partition(".")[0], [])
+        names = islice(chain(near, (name for name in self._labels if name not in near)), _SHOWN)
+        shown = ", ".join(self._labels[name] for name in names)
         more = len(self._labels) - _SHOWN
         if more > 0:
             return f"{shown} and {more} more are"
@@ -211,12 +211,20 @@ class NodesByHost:
 
     @cached_property
     def _labels(self) -> dict[str, str]:
-        """Labels of the nodes by node name: the configured host of each, or its file."""
+        """Labels of the nodes by node name, sorted: the configured host of each, or its file."""
         return {
             _node_name(node): f"nova.conf of {host}" if host else node.files[0]
-            for node in self._nodes
+            for node in sorted(self._nodes, key=_node_name)
             for host in (_configured_host(node),)
         }
+
+    @cached_property
+    def _by_short(self) -> dict[str, list[str]]:
+        """Names of nodes by the part before their first dot."""
+        names: defaultdict[str, list[str]] = defaultdict(list)
+        for name in self._labels:
+            names[name.partition(".")[0]].append(name)
+        return names
 
     def notes(self) -> Iterator[tuple[str, str]]:
         """``(target, note)`` on nodes that were not joined: their name is a host of two clouds, or

@@ -100,8 +100,9 @@ _SLACK = 2
 """Seconds that several clients run longer, since they do not start at once: before 3.20 the start
 of each is known only to the second."""
 _CONNECT_MS = 3000
-_IDLE = 30
-"""Seconds after which a server without a client ends."""
+_IDLE, _IDLE_MORE = 30, 5
+"""Seconds after which a server without a client ends; more for each further one, as clients come
+when all listen."""
 _IDLE_SINCE = Iperf3Version(3, 11)
 """The first version whose --one-off server ends in that case (esnet/iperf#1187)."""
 
@@ -163,7 +164,8 @@ def servers(plan: Iperf3Load, port: int, address: str) -> tuple[tuple[str, ...],
     which may resolve to another address there. Then it has one UDP socket for all addresses, and
     answers from the one that the routes prefer (iperf_udp_accept).
     """
-    idle = ("--idle-timeout", str(_IDLE)) if plan.target.version >= _IDLE_SINCE else ()
+    waits = _IDLE + _IDLE_MORE * (len(plan.streams) - 1)
+    idle = ("--idle-timeout", str(waits)) if plan.target.version >= _IDLE_SINCE else ()
     argv = ("iperf3", "-s", "-p", str(port), "--one-off", "-J", "-i", "1", *idle)
     return ((*argv, "-B", address), argv) if is_literal(address) else (argv,)
 

@@ -73,8 +73,8 @@ _MARGIN = 30.0
 own: it waits for ever for a silent other end."""
 _LAST_WORDS = 10.0
 """Seconds that a server may need after its client has ended."""
-_SLACK = 60.0
-"""Seconds for which a server may wait for its client, as others are started before it."""
+_SLACK = 10.0
+"""Seconds for which a server may wait for each other one to listen."""
 
 
 def run(plan: Iperf3Load, ends: Ends) -> tuple[PairRuns, ...]:
@@ -90,7 +90,7 @@ def run(plan: Iperf3Load, ends: Ends) -> tuple[PairRuns, ...]:
                 ends.target,
                 lambda port: command.servers(plan, port, ends.address),
                 tried,
-                seconds=bound + _SLACK,
+                seconds=bound + _SLACK * (5 + len(plan.streams)),
                 reason=result.failure_reason,
             )
             started.callback(server.stop)

@@ -120,7 +120,8 @@ class ApplyScheduleOptions(ScheduleOptions, frozen=True, kw_only=True):
     canary: Annotated[
         int,
         option(
-            "Domains (or servers) changed first, one at a time; all must succeed.",
+            "Domains (or servers) changed first, one at a time and before any batch; all must "
+            "succeed.",
             env=True,
             type=click.IntRange(min=0),
             metavar="N",

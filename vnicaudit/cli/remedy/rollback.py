@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import closing
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import click
 from msgspec.structs import replace
@@ -35,9 +35,6 @@ from vnicaudit.model.plan import Mode
 from vnicaudit.remedy.applying.journal.past_run import read_run
 from vnicaudit.remedy.applying.journal.state import StateFolder
 from vnicaudit.remedy.applying.rollback import RollbackSelection, dry_run_rollback, rollback
-
-if TYPE_CHECKING:
-    pass
 
 _EPILOG = """\b
 Examples:

@@ -20,7 +20,7 @@ from vnicaudit.knowledge.models import stands_for_model
 from vnicaudit.knowledge.systems import KVM_OR_QEMU
 from vnicaudit.model.domain import Domain, DomainConfig
 from vnicaudit.model.finding import ARM, RISCV
-from vnicaudit.model.nic import Nic, NicConfig
+from vnicaudit.model.nic import Nic, NicConfig, place_of
 from vnicaudit.platforms.domain_xml.documents import effect, has_tag
 from vnicaudit.platforms.domain_xml.nics import CHILDREN
 from vnicaudit.platforms.domain_xml.refusals import is_bare
@@ -29,7 +29,7 @@ from vnicaudit.text.beginning import is_only_placeholder, opened, placeholder_te
 # Placeholders without brackets: ``NICDRIVER``, ``XXXXXXX``, also ``GUESTNAME`` or ``MEMORY``.
 #
 # A word in capitals may also be a misspelt model (``PCNET``), so more evidence is needed: the word
-# itself is that of a placeholder, or other words in the definition are. Nothing is then judged.
+# itself is that of a placeholder, or other words in the definition are.
 
 
 _NAMES = re.compile(r"X{3,}|[A-Z0-9_]*(?:GUEST|DOMAIN|VM|HOST|INSTANCE)_?NAME[A-Z0-9_]*|NAME")
@@ -44,17 +44,25 @@ def may_hold_bare(domain: Domain) -> bool:
 
 @lru_cache(maxsize=4096)  # a fleet has many NICs but few kinds of them
 def _may_be_bare(nic: NicConfig) -> bool:
-    values = (nic.model, nic.type, nic.driver_name)
-    return bool(nic.invalid or nic.refused) or any(is_bare(value or "") for value in values)
+    return bool(
+        nic.invalid
+        or nic.refused
+        or is_bare(nic.model or "")
+        or is_bare(nic.type)
+        or is_bare(nic.driver_name or "")
+    )
 
 
-def bare_word(domain: etree._Element) -> str | None:
-    """The word in capitals by which a definition shows that it uses such words as placeholders."""
-    words = [domain.findtext(name) or "" for name in _NEVER_WORDS]
+def shows_bare(domain: etree._Element) -> bool:
+    """True if a definition shows that it uses words in capitals as placeholders."""
+    for name in _NEVER_WORDS:
+        if is_bare(domain.findtext(name) or ""):
+            return True
     name = (domain.findtext("name") or "").strip()
-    words += [name] if _NAMES.fullmatch(name) else []
+    if is_bare(name) and _NAMES.fullmatch(name):
+        return True
     models = (model.get("type") or "" for model in domain.iterfind("devices/interface/model"))
-    return next(filter(is_bare, words), None) or next(filter(stands_for_model, models), None)
+    return any(map(stands_for_model, models))
 
 
 ALL = "*"
@@ -76,14 +84,25 @@ _WITH_PATHS = ("vhostuser", "vdpa")
 
 class Holes(msgspec.Struct):
     """The unknown parts of one ``<domain>``. ``nics``: 1-based number of an interface -> fields
-    that are unknown. ``first``: the placeholder or tag to name in a message."""
+    that are unknown. ``filled``: the same for places without a field. ``first``: the placeholder or
+    tag to name in a message."""
 
     first: str = ""
     unseen: set[str] = msgspec.field(default_factory=set)
     nics: dict[int, set[str]] = msgspec.field(default_factory=dict)
+    filled: dict[int, set[str]] = msgspec.field(default_factory=dict)
     nameless: set[str] = msgspec.field(default_factory=set)
     unfit: bool = False
     """Nothing in it is certain."""
+    bare: bool = False
+    """Words in capitals are placeholders."""
+
+    def is_open(self, text: str | None) -> bool:
+        """True if a value is, or contains the start of, a placeholder that is still to be filled
+        in."""
+        if text is None:
+            return False
+        return is_only_placeholder(text) or opened(text) or (self.bare and is_bare(text))
 
     def note_placeholder(self, text: str) -> None:
         """Record a placeholder, if it is the first."""
@@ -105,14 +124,27 @@ class Holes(msgspec.Struct):
         )
 
     def _nic(self, nic: Nic) -> Nic:
-        unseen = self.nics.get(_number(nic.location.xpath or ""), set())
-        declared = replace(
-            nic.declared,
-            unseen=tuple(sorted(unseen - {"mac"})),
-            # devices that share a value may never exist together
-            refused=tuple(one for one in nic.declared.refused if not one.shared),
+        number = _number(nic.location.xpath or "")
+        nic = self._without_filled_refusals(nic, self.filled.get(number, set()))
+        unseen = self.nics.get(number, set())
+        if not unseen:
+            return nic
+        return replace(
+            nic,
+            mac=None if "mac" in unseen else nic.mac,
+            declared=replace(nic.declared, unseen=tuple(sorted(unseen - {"mac"}))),
         )
-        return replace(nic, mac=None if "mac" in unseen else nic.mac, declared=declared)
+
+    @staticmethod
+    def _without_filled_refusals(nic: Nic, filled: set[str]) -> Nic:
+        """Return the NIC without the refusals of values that are still to be filled in, or that
+        two devices share which may never exist together."""
+        left = tuple(
+            one for one in nic.declared.refused if one.place not in filled and not one.shared
+        )
+        if left == nic.declared.refused:
+            return nic
+        return replace(nic, declared=replace(nic.declared, refused=left))
 
     def _config(self, config: DomainConfig) -> DomainConfig:
         unseen = self.unseen
@@ -134,26 +166,20 @@ class Holes(msgspec.Struct):
         return replace(config, unseen=tuple(sorted(unseen)))
 
 
-def _is_open(text: str | None) -> bool:
-    """True if a value is, or contains the start of, a placeholder that is still to be filled in."""
-    return text is not None and (is_only_placeholder(text) or opened(text))
-
-
-def holes_of(domain: etree._Element) -> Holes | None:
+def holes_of(domain: etree._Element, *, bare: bool = False) -> Holes | None:
     """The parts of a domain that a template decides; None if there are none. Placeholders are
-    removed from the elements, so that they are not read as values."""
-    found = Holes()
+    removed from the elements, so that they are not read as values. ``bare``: words in capitals are
+    placeholders, too."""
+    found = Holes(bare=bare)
     _values_of_domain(domain, found)
     for number, interface in enumerate(domain.iterfind("devices/interface"), 1):
         _values_of_nic(interface, number, found)
-    depth = _children(domain, 0, found)
-    for devices in domain.iterchildren("devices"):
-        _alternatives(devices, _children(devices, depth.get(devices, 0), found), found)
+    _structure(domain, found)
     return found if found.first else None
 
 
 def _values_of_domain(domain: etree._Element, found: Holes) -> None:
-    if _is_open(domain.get("type")):
+    if found.is_open(domain.get("type")):
         found.note_placeholder(str(domain.get("type")))
         found.unseen.add("type")
         domain.set("type", "kvm")
@@ -163,13 +189,14 @@ def _values_of_domain(domain: etree._Element, found: Holes) -> None:
             _value_of_domain(tag, text, found)
     for kind in domain.iterfind("os/type"):
         for name in ("arch", "machine"):
-            if _is_open(kind.get(name)):
+            if found.is_open(kind.get(name)):
                 found.note_placeholder(kind.attrib.pop(name))
                 found.unseen.add(name)
 
 
 def _value_of_domain(tag: str, text: str, found: Holes) -> None:
-    if not (_is_open(text) if tag in ("vcpu", "uuid", "os") else opened(text)):
+    decides = found.is_open(text) if tag in ("vcpu", "uuid", "os") else opened(text)
+    if not decides and not (found.bare and tag == "name" and is_bare(text)):
         return
     if tag == "vcpu":
         found.unseen.add("vcpus")
@@ -189,16 +216,29 @@ def _value_of_domain(tag: str, text: str, found: Holes) -> None:
 def _values_of_nic(interface: etree._Element, number: int, found: Holes) -> None:
     unseen: set[str] = set()
     for name in ("type", "trustGuestRxFilters"):
-        if _is_open(interface.get(name)):
+        if found.is_open(interface.get(name)):
             found.note_placeholder(str(interface.attrib.pop(name)))
             unseen.add("type" if name == "type" else "trust_guest_rx_filters")
     for child in interface.iterchildren("*"):
         unseen.update(_values_of_child(interface, child, found))
-    if placed := next(filter(_is_placed, texts_between(interface)), None):
+    if placed := next((text for text in texts_between(interface) if _is_placed(text, found)), None):
         found.note_placeholder(placed.strip())
         unseen.add(ALL)
     if unseen:
         found.nics[number] = unseen
+    if found.bare and (filled := set(_filled(interface, found))):
+        found.filled[number] = filled
+
+
+def _filled(interface: etree._Element, found: Holes) -> Iterator[str]:
+    """Places of words in capitals that remain because no field holds them."""
+    for part in interface.iterdescendants("*"):
+        outer = [str(step.tag) for step in part.iterancestors()]
+        steps = [*reversed(outer[: outer.index("interface")]), str(part.tag)]
+        for name, value in _attributes(part):
+            if is_bare(value):
+                found.note_placeholder(value)
+                yield place_of("/".join(steps), name)
 
 
 def _values_of_child(
@@ -207,7 +247,7 @@ def _values_of_child(
     tag = str(child.tag)
     for name, value in _attributes(child):
         field = _FIELDS.get((tag, name))
-        if field is not None and _is_open(value):
+        if field is not None and found.is_open(value):
             found.note_placeholder(value)
             del child.attrib[name]
             yield field
@@ -220,7 +260,7 @@ def _values_of_child(
             offload = (tag, str(part.tag)) in _OFFLOADS
             if opened(value) or (offload and is_only_placeholder(value)):
                 found.note_placeholder(value)
-            if offload and _is_open(value):
+            if offload and found.is_open(value):
                 del part.attrib[name]
                 yield f"{part.tag!s}_off"
 
@@ -229,12 +269,18 @@ def _attributes(element: etree._Element) -> list[tuple[str, str]]:
     return [(str(name), str(value)) for name, value in element.attrib.items()]
 
 
+def _structure(domain: etree._Element, found: Holes) -> None:
+    """Conditions and insertions around the children of a domain and of its devices."""
+    depth = _children(domain, 0, found)
+    for devices in domain.iterchildren("devices"):
+        _alternatives(devices, _children(devices, depth.get(devices, 0), found), found)
+
+
 def _alternatives(devices: etree._Element, depths: dict[etree._Element, int], found: Holes) -> None:
     """Note NICs inside a condition, which may never exist together with the others; of two with the
     same MAC address only one exists."""
     interfaces = list(devices.iterchildren("interface"))
-    addresses = [interface.find("mac") for interface in interfaces]
-    macs = ["" if mac is None else str(mac.get("address", "")).strip().lower() for mac in addresses]
+    macs = [_mac(interface) for interface in interfaces]
     uses = Counter(macs)
     for number, (interface, mac) in enumerate(zip(interfaces, macs, strict=True), 1):
         if not depths.get(interface):
@@ -245,6 +291,11 @@ def _alternatives(devices: etree._Element, depths: dict[etree._Element, int], fo
             found.nics.setdefault(number, set()).add("mac")
 
 
+def _mac(interface: etree._Element) -> str:
+    element = interface.find("mac")
+    return "" if element is None else str(element.get("address", "")).strip().lower()
+
+
 def _children(parent: etree._Element, depth: int, found: Holes) -> dict[etree._Element, int]:
     """Note the children inside conditions; returns for each child how many conditions surround
     it."""
@@ -253,7 +304,7 @@ def _children(parent: etree._Element, depth: int, found: Holes) -> dict[etree._E
     for child in (*parent.iterchildren("*"), None):
         text = _text_up_to(text, child, parent)
         now = effect(text, depth)
-        placed = _is_placed(text)
+        placed = _is_placed(text, found)
         if placed:
             found.note_placeholder((text or "").strip())
         if now.inserts or (placed and not has_tag(text)):
@@ -283,12 +334,12 @@ def _text_up_to(text: str | None, until: etree._Element | None, parent: etree._E
     return "".join([*parts, *reversed(behind)])
 
 
-def _is_placed(text: str | None) -> bool:
+def _is_placed(text: str | None, found: Holes) -> bool:
     """True if a text between elements, which libvirt ignores, contains a template tag or a
     placeholder."""
     if not text or text.isspace():
         return False
-    return has_tag(text) or any(_is_open(line.strip()) for line in text.split("\n") if line)
+    return has_tag(text) or any(found.is_open(line.strip()) for line in text.split("\n") if line)
 
 
 def _conditional(tag: str) -> Iterator[str]:

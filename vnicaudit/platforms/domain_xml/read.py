@@ -27,9 +27,9 @@ from vnicaudit.platforms.domain_xml.documents import (
 from vnicaudit.platforms.domain_xml.facts import DomainFacts, child, config_of, gathered, root_ports
 from vnicaudit.platforms.domain_xml.holes import (
     Holes,
-    bare_word,
     holes_of,
     may_hold_bare,
+    shows_bare,
     texts_between,
 )
 from vnicaudit.platforms.domain_xml.nics import hostdev_nic, interface_nic
@@ -171,9 +171,8 @@ def _with_holes(
     if document.tag:
         return Holes(document.tag, unfit=True).applied(domain())
     found = domain()
-    if may_hold_bare(found) and (word := bare_word(element)) is not None:
-        return Holes(word, unfit=True).applied(found)
-    holes = holes_of(element) if document.template else None
+    bare = may_hold_bare(found) and shows_bare(element)
+    holes = holes_of(element, bare=bare) if document.template or bare else None
     return found if holes is None else holes.applied(domain())
 
 

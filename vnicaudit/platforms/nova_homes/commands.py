@@ -98,7 +98,7 @@ class _CommandReader:
         self.found = OptionCollector(file)
         self._file = file
         self.unnamed: list[int] = []
-        """LineIndex that set an option of [libvirt] whose name a variable holds."""
+        """Lines that set an option of [libvirt] whose name a variable holds."""
         self._text = text
         self._lines = LineIndex(text)
         self._removed: dict[Name, int] = {}

@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from datetime import timezone
 from email.utils import parsedate_to_datetime
 from itertools import takewhile
+from math import ceil
 from typing import NamedTuple
 from urllib.parse import urljoin, urlsplit
 
@@ -190,6 +191,8 @@ AWAY = (429, 500, 502, 503, 504)
 """Answers of a service (or its proxy) that is overloaded or being restarted."""
 PAUSES = (0.5, 2.0, 5.0)
 """Seconds before a request is repeated, if the service does not say how long."""
+_LONGEST_PAUSE = 30
+"""Seconds before a login or a discovery is repeated, at most."""
 _PORTS = {"http": 80, "https": 443}
 _NOT_OF_ITS_FORM = (AttributeError, LookupError, RecursionError, TypeError, ValueError)
 
@@ -297,14 +300,16 @@ class CountingSession(Session):
         return answer
 
     def _repeated(self) -> dict[str, object]:
-        """Options with which keystoneauth repeats a login or a discovery."""
-        times, pause = len(self.pauses), next(iter(self.pauses), None)
+        """Options with which keystoneauth repeats a login or a discovery, always after the second
+        of the pauses."""
+        times, pause = len(self.pauses), next(iter(self.pauses[1:] or self.pauses), None)
         return {
             "connect_retries": times,
             "connect_retry_delay": pause,
             "status_code_retries": times,
             "status_code_retry_delay": pause,
             "retriable_status_codes": AWAY,
+            "hooks": {"response": _limit_pause},
         }
 
     def _renewed(self, request: _Request) -> requests.Response:
@@ -359,6 +364,14 @@ def _masked_token(text: str, token: str) -> str:
         text = f"{text[:at]}***{text[end:]}"
         at = text.find(begin)
     return text
+
+
+def _limit_pause(answer: requests.Response, **_options: object) -> None:
+    """Leave of Retry-After only whole seconds up to a limit: keystoneauth would keep any pause."""
+    pause = retry_after(answer)
+    answer.headers.pop("Retry-After", None)
+    if pause is not None and pause <= _LONGEST_PAUSE:
+        answer.headers["Retry-After"] = str(ceil(pause))
 
 
 def retry_after(answer: requests.Response) -> float | None:

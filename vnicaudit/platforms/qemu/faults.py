@@ -39,9 +39,16 @@ _DEFAULT = {
     **dict.fromkeys(X86, "pc"),
     **dict.fromkeys(S390, "s390-ccw-virtio"),
     **dict.fromkeys(PPC64, "pseries"),
+    "sparc64": "sun4u",
+    "ppc": "g3beige",
     **dict.fromkeys(RISCV, "spike"),
+    **dict.fromkeys(("mips", "mipsel", "mips64", "mips64el"), "malta"),
 }
 """The default machine of an architecture; ARM has none."""
+_MIPS = frozenset({"mips", "mipsel", "mips64", "mips64el"})
+_POWER = PPC64 | {"ppc"}
+
+
 _BOARDS: tuple[tuple[frozenset[str], str, str | None], ...] = (
     (X86, r"pc|pc-i440fx-.*|pc-[01]\..*|pc-q35-(1\.\d+|2\.(\d|10|11))(\D.*)?", "e1000"),
     (X86, r"q35|pc-q35-.*", "e1000e"),
@@ -55,11 +62,22 @@ _BOARDS: tuple[tuple[frozenset[str], str, str | None], ...] = (
     (ARM, r"akita|borzoi|spitz|terrier|tosa|collie|z2", None),
     (PPC64, r"pseries(-.*)?", "spapr-vlan"),
     (PPC64, r"powernv\d*", None),
+    (_POWER, r"mac99", "sungem"),
+    (_POWER, r"g3beige", "ne2k_pci"),
+    (_POWER, r"40p", "pcnet"),
+    (_POWER, r"bamboo", "e1000"),
+    (frozenset({"sparc64"}), r"sun4[uv]", "sunhme"),
+    (_MIPS, r"malta", "pcnet"),
+    (_MIPS, r"fuloong2e", "rtl8139"),
+    (_MIPS, r"loongson3-virt", "virtio-net-pci"),
     (frozenset({"loongarch64"}), r"virt", "virtio-net-pci"),
+    (frozenset({"alpha"}), r"clipper", "e1000"),
+    (frozenset({"sh4", "sh4eb"}), r"r2d", "rtl8139"),
     (RISCV, r"virt|spike", None),
 )
-"""Architectures, a pattern of machines, and the device of their NIC. Boards without
-virtualisation (MIPS, SPARC, 32-bit POWER) are left out."""
+
+
+"""Architectures, a pattern of machines, and the device of their NIC."""
 
 
 class DefaultNic(NamedTuple):

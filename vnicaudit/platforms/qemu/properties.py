@@ -198,7 +198,8 @@ def faults_of(arguments: Arguments, used: Container[str], *, whole: bool) -> Net
         chardevs = {one.keys.get("id", "") for one in arguments.parsed("chardev")}
     by_id: dict[str, str] = {}
     seen: set[str] = set()
-    unused = of_hub = None
+    unused = next(_set_too_early(arguments), None) if whole else None
+    of_hub = None
     settings = set_properties(arguments, "netdev")
     for one in arguments.parsed("netdev", "net"):
         if one.name == "netdev":
@@ -214,6 +215,23 @@ def faults_of(arguments: Arguments, used: Container[str], *, whole: bool) -> Net
         elif one.keys.get("type") not in (None, "nic", "none"):
             of_hub = of_hub or next(netdev_faults(one._replace(text=""), chardevs), None)
     return Netdevs(by_id, of_hub, unused, chardevs)
+
+
+def _set_too_early(arguments: Arguments) -> Iterator[str]:
+    """A ``-set`` for an object that does not exist yet; objects in JSON do not exist until all
+    options are read."""
+    there: set[tuple[str, str]] = set()
+    for option in arguments.parsed("readconfig", "device", "netdev", "set"):
+        name, text = option.name, option.text
+        if name == "readconfig" or (name in ("device", "netdev") and unfilled(text)):
+            return
+        if name in ("device", "netdev") and not option.in_json:
+            there.add((name, option.keys.get("id", "")))
+        elif name == "set":
+            group, _dot, rest = text.partition(".")
+            one = rest.partition(".")[0]
+            if group in ("device", "netdev") and not unfilled(one) and (group, one) not in there:
+                yield f"-set {group}.{one[:40]} comes before any such {group}"
 
 
 # The ``addr=`` of a device on PCI (``set_pci_devfn`` in hw/core/qdev-properties-system.c).
