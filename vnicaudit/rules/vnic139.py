@@ -45,6 +45,7 @@ Packets are lost for a moment while queues move.
 ## When it does not fire
 
 * With one PMD on the node, or when the others are isolated.
+* The threshold for idle, 50 %, is our own: see the settings.
 * Skipped while Open vSwitch has not measured a minute (`NOT AVAIL`).
 """
 
