@@ -107,7 +107,7 @@ class Notice(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _sent(record: FindingRecord) -> NoticeFinding:
-    """What of a finding leaves this machine: no path, no value, no reason why it was accepted."""
+    """A finding as it leaves this machine: without paths, values, and reasons of acceptance."""
     names = NoticeFinding.__struct_fields__
     return NoticeFinding(**{name: getattr(record, name) for name in names})
 
