@@ -81,10 +81,12 @@ def test_where_the_address_is_translated_it_listens_at_all(
     """The target has no such address: the server that is bound to it ends, and one that is not
     bound takes its place."""
 
-    def elsewhere(_plan: Iperf3Load, _address: str) -> tuple[str, ...]:
-        return "192.0.2.7", ""
+    servers_at = command.servers
 
-    monkeypatch.setattr(command, "listens_at", elsewhere)
+    def elsewhere(plan: Iperf3Load, port: int, _address: str) -> tuple[tuple[str, ...], ...]:
+        return servers_at(plan, port, "192.0.2.7")
+
+    monkeypatch.setattr(command, "servers", elsewhere)
     addresses, servers = seen_while_measured(ends)
     assert addresses & ALL
     assert ["-B" in argv for argv in servers] == [True, False]
